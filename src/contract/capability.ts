@@ -1,0 +1,181 @@
+// Owns: the guarded handles that a running tool holds, and what a capability is given to build one.
+// Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
+import type { Effect } from './effect.ts';
+import type { Warning } from './envelope.ts';
+import type { JsonObject, MaybePromise } from './json.ts';
+import type { ObjectId, ObjectStore } from './object-store.ts';
+
+/** What `run(args, ctx)` receives. Handles are made on first use. */
+export interface ToolContext extends Capabilities {
+  readonly callId: string;
+  readonly requestId: string;
+  readonly sessionId: string;
+  /** Aborts on cancellation and on the deadline; its reason is a failure of the error table. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970, from the runtime's clock. */
+  now(): number;
+  progress(progress: { readonly pct?: number; readonly message?: string }): void;
+  /** Tells the caller something beside the data: truncation, a weaker guarantee. */
+  warn(warning: Warning): void;
+  /** What earlier calls changed; what `undo` reads. */
+  readonly history: HistoryHandle;
+}
+
+/** The handles there are. A new capability adds a line here and a factory in its own folder. */
+export interface Capabilities {
+  readonly fs: FsHandle;
+}
+
+/** How the preset offers the handles: one factory each, called once for a call that asks for it. */
+export type CapabilityFactories = {
+  readonly [K in keyof Capabilities]: (scope: CallScope) => Capabilities[K];
+};
+
+/** What a factory gets: the one call that its handle serves. */
+export interface CallScope {
+  readonly callId: string;
+  /** The absolute, resolved workspace root. */
+  readonly root: string;
+  /** Absolute, resolved roots that policy grants beside it. */
+  readonly extraRoots: readonly string[];
+  readonly signal: AbortSignal;
+  readonly objects: ObjectStore;
+  readonly undo: { readonly keep: boolean; readonly maxBytes: number };
+  /**
+   * Throws unless the call declared `effect` and policy allows it. Where links were followed, `actual` is the
+   * effect on the place that they led to, and policy is asked about that too.
+   */
+  admit(effect: Effect, actual?: Effect): void;
+  /** True when policy lets tools see this path; for listings, which leave out rather than fail. */
+  visible(path: string): boolean;
+  /**
+   * Makes the intent durable, with everything needed to undo it. Must be awaited after staging and before the
+   * first visible change. Called at most once for a call.
+   */
+  intend(changes: readonly Change[]): Promise<void>;
+  warn(warning: Warning): void;
+}
+
+// ---------------------------------------------------------------------------------------------- files
+
+/**
+ * Files below the workspace root. Paths are as callers give them (relative, or absolute below a root);
+ * every method normalises, resolves links beneath the root, asks `scope.admit`, and opens exactly what was checked.
+ */
+export interface FsHandle {
+  /** Regular files only. Over `maxBytes` it throws `file.too_large` with `details.size`, reading nothing. */
+  read(path: string, options?: ReadOptions): MaybePromise<FileContent>;
+  /** Undefined when nothing is there. Does not follow a link in the last component. */
+  stat(path: string): MaybePromise<EntryStat | undefined>;
+  list(query: ListQuery): Promise<Listing>;
+  /**
+   * The only way to change anything. All or nothing: pre-images are stored, everything is staged, the intent
+   * is made durable, and only then do the changes become visible, in order; a failure on the way restores
+   * what was there. Answers with what changed, which is also what the audit keeps and `undo` reverses.
+   */
+  mutate(edits: readonly Edit[]): Promise<readonly Change[]>;
+}
+
+export interface ReadOptions {
+  readonly maxBytes?: number;
+  /** Bytes from `start` up to and without `end`; `end` beyond the file is the file's end. */
+  readonly range?: { readonly start: number; readonly end: number };
+}
+
+export interface FileContent {
+  readonly bytes: Uint8Array;
+  /** The whole file's size, also when a range was read. */
+  readonly size: number;
+  readonly mode: number;
+  /** Where the file really is, relative to the root, after links. */
+  readonly path: string;
+}
+
+export interface EntryStat {
+  readonly type: 'file' | 'dir' | 'link' | 'other';
+  readonly size: number;
+  readonly mode: number;
+  readonly mtimeMs: number;
+}
+
+export interface ListQuery {
+  readonly glob: string;
+  readonly maxResults: number;
+  readonly includeHidden: boolean;
+  readonly includeIgnored: boolean;
+  /** Directories as well as files (with a trailing slash). */
+  readonly includeDirs?: boolean;
+}
+
+export interface Listing {
+  /** Relative paths in bytewise order: the first `maxResults` of all that match. */
+  readonly files: readonly string[];
+  readonly truncated: boolean;
+}
+
+/** One change that a tool asks for. `expectedSha256` on any of them refuses with `file.conflict` when it does not hold. */
+export type Edit =
+  | {
+      readonly op: 'write';
+      readonly path: string;
+      readonly bytes: Uint8Array;
+      /** Permission bits; by default those of the file that is replaced, else 0644. */
+      readonly mode?: number;
+      readonly createDirs?: boolean;
+      /** Refuse with `path.exists` when something is there. */
+      readonly mustCreate?: boolean;
+      readonly expectedSha256?: string;
+    }
+  | {
+      readonly op: 'move' | 'copy';
+      readonly from: string;
+      readonly to: string;
+      readonly overwrite: boolean;
+      readonly createDirs?: boolean;
+      /** For copies: keep permission bits. Moves always do. */
+      readonly preserveMode?: boolean;
+      readonly expectedSha256?: string;
+    }
+  | {
+      readonly op: 'delete';
+      readonly path: string;
+      readonly recursive: boolean;
+      /** Nothing there is no failure. */
+      readonly force: boolean;
+      readonly expectedSha256?: string;
+    }
+  /** Takes back an earlier change: the entry must still be `change.after`, and becomes `change.before`. */
+  | { readonly op: 'revert'; readonly change: Change };
+
+/** What is, or was, at a path. Files are known by their content. */
+export type EntryState =
+  | { readonly type: 'file'; readonly object: ObjectId; readonly size: number; readonly mode: number }
+  | { readonly type: 'dir'; readonly mode: number }
+  | { readonly type: 'link'; readonly target: string };
+
+/**
+ * One path that changed: null means that nothing is there. A moved tree is one change with `movedFrom`, and
+ * `fingerprint` (a digest over the entries' names, types, sizes, modes, inode numbers and times) in place of content.
+ * `stored` says whether the bytes of `before` are in the object store, so that the change can be taken back.
+ */
+export interface Change {
+  readonly path: string;
+  readonly before: EntryState | null;
+  readonly after: EntryState | null;
+  readonly stored: boolean;
+  readonly movedFrom?: string;
+  readonly fingerprint?: string;
+}
+
+export interface HistoryHandle {
+  /** The changes of an earlier call, as its outcome (or, after a crash, its intent) recorded them. */
+  changes(callId: string): Promise<CallHistory | undefined>;
+}
+
+export interface CallHistory {
+  readonly callId: string;
+  readonly tool: string;
+  readonly changes: readonly Change[];
+  readonly finished: boolean;
+  readonly attribution?: JsonObject;
+}

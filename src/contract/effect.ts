@@ -1,0 +1,48 @@
+// Owns: what one call would touch, said before it runs, and when one statement covers another.
+// Refuses: to decide whether it may; that is policy.
+import { isUnder } from '../base/rel-path.ts';
+
+/**
+ * The kinds of effect. A leaf that touches something new adds a line here and a decider in `runtime/policy`.
+ * Paths are normalised and relative to the workspace root ('.' is the root itself), or absolute when they
+ * lie below one of `paths.extra_roots`. `tree` means the path and everything below it.
+ */
+export interface EffectShapes {
+  'fs.read': { readonly path: string; readonly tree?: true };
+  'fs.write': { readonly path: string; readonly tree?: true };
+  /** A program that is started; `command` is the canonical, re-quoted simple command. */
+  exec: { readonly command: string };
+  'net.connect': { readonly scheme: string; readonly host: string; readonly port: number };
+  git: { readonly operation: string; readonly ref?: string; readonly remote?: string };
+  /** Looking at the machine's process table. */
+  'proc.list': { readonly [none: string]: never };
+}
+
+export type EffectKind = keyof EffectShapes;
+export type Effect = { [K in EffectKind]: { readonly kind: K } & EffectShapes[K] }[EffectKind];
+
+/** True when `declared` announces `actual`. Reading what one may write is not announced by the writing. */
+export function covers(declared: Effect, actual: Effect): boolean {
+  if (declared.kind !== actual.kind) return false;
+  if ('path' in declared && 'path' in actual) {
+    if (declared.tree) return isUnder(actual.path, declared.path);
+    return declared.path === actual.path && !actual.tree;
+  }
+  return Object.entries(declared).every(([key, value]) => (actual as Record<string, unknown>)[key] === value);
+}
+
+/** One line for people: `read src/lib.rs`, `connect https://example.org:443`. */
+export function describeEffect(effect: Effect): string {
+  return (DESCRIPTIONS[effect.kind] as (effect: Effect) => string)(effect);
+}
+
+const tree = (e: { path: string; tree?: true }) => `${e.path}${e.tree ? '/**' : ''}`;
+
+const DESCRIPTIONS: { readonly [K in EffectKind]: (effect: EffectShapes[K]) => string } = {
+  'fs.read': (e) => `read ${tree(e)}`,
+  'fs.write': (e) => `write ${tree(e)}`,
+  exec: (e) => `run ${e.command}`,
+  'net.connect': (e) => `connect ${e.scheme}://${e.host}:${e.port}`,
+  git: (e) => `git ${e.operation}${e.ref ? ` ${e.ref}` : ''}`,
+  'proc.list': () => 'list processes',
+};

@@ -1,0 +1,231 @@
+// Owns: the one table of errors, and how a failure is built, recognised and shown to a caller.
+// Refuses: a code outside the ten of the SDK spec, and a reason that is not a row here.
+import type { Json } from './json.ts';
+
+export type ErrorCode =
+  | 'E_FILE_IO'
+  | 'E_AST_PARSE'
+  | 'E_AST_EDIT'
+  | 'E_VALIDATION_FAIL'
+  | 'E_GIT'
+  | 'E_HTTP'
+  | 'E_SHELL'
+  | 'E_POLICY'
+  | 'E_TIMEOUT'
+  | 'E_INTERNAL';
+
+/** What each door says for a failure. `native` is the `ToolResult` number of the native ABI. */
+export interface ErrorRow {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly http: number;
+  readonly rpc: number;
+  readonly exit: number;
+  readonly native: number;
+  readonly meaning: string;
+}
+
+/** The door numbers that a code has unless a reason says otherwise. */
+export const CODE_DEFAULTS: Readonly<Record<ErrorCode, Omit<ErrorRow, 'code' | 'meaning'>>> = {
+  E_VALIDATION_FAIL: { retryable: false, http: 422, rpc: -32602, exit: 2, native: 2 },
+  E_POLICY: { retryable: false, http: 403, rpc: -32001, exit: 3, native: 3 },
+  E_TIMEOUT: { retryable: true, http: 504, rpc: -32002, exit: 4, native: 1 },
+  E_FILE_IO: { retryable: false, http: 409, rpc: -32003, exit: 5, native: 1 },
+  E_SHELL: { retryable: false, http: 502, rpc: -32004, exit: 6, native: 1 },
+  E_HTTP: { retryable: false, http: 502, rpc: -32005, exit: 7, native: 1 },
+  E_GIT: { retryable: false, http: 409, rpc: -32006, exit: 8, native: 1 },
+  E_AST_PARSE: { retryable: false, http: 422, rpc: -32007, exit: 9, native: 2 },
+  E_AST_EDIT: { retryable: false, http: 409, rpc: -32008, exit: 10, native: 1 },
+  E_INTERNAL: { retryable: false, http: 500, rpc: -32603, exit: 70, native: 1 },
+};
+
+const row = (
+  code: ErrorCode,
+  meaning: string,
+  own: Partial<Omit<ErrorRow, 'code' | 'meaning'>> = {},
+): ErrorRow => Object.freeze({ code, ...CODE_DEFAULTS[code], ...own, meaning });
+
+/** Every reason there is. The reference page is generated from this table. */
+export const ERRORS = Object.freeze({
+  // Finding the tool
+  'tool.unknown': row('E_VALIDATION_FAIL', 'No tool of this name is installed.', { http: 404, native: 4 }),
+  'tool.disabled': row('E_POLICY', 'The tool is installed but policy does not grant what it needs.'),
+  'tool.unhealthy': row('E_INTERNAL', 'The tool is installed but its health check fails.', {
+    retryable: true,
+    http: 503,
+  }),
+  'tool.failed': row('E_INTERNAL', 'The tool ran and reported a failure of its own.', { http: 502 }),
+
+  // What the caller sent
+  'input.not_json': row('E_VALIDATION_FAIL', 'The text is not JSON (or is not UTF-8).', {
+    http: 400,
+    rpc: -32700,
+  }),
+  'input.not_canonical': row('E_VALIDATION_FAIL', 'The value has no canonical JSON form.'),
+  'input.schema': row('E_VALIDATION_FAIL', "The arguments do not fit the tool's input schema."),
+  'input.too_large': row('E_VALIDATION_FAIL', 'The request is larger than the limit.', { http: 413 }),
+  'input.envelope': row('E_VALIDATION_FAIL', 'The message is not a ToolRequest.', { http: 400, rpc: -32600 }),
+  'input.glob': row('E_VALIDATION_FAIL', 'The glob cannot be understood.'),
+  'input.pattern': row('E_VALIDATION_FAIL', 'The regular expression cannot be understood.'),
+  'input.encoding': row('E_VALIDATION_FAIL', 'The text cannot be decoded or encoded as asked.'),
+  'input.range': row('E_VALIDATION_FAIL', 'The range lies outside of the content.'),
+  usage: row('E_VALIDATION_FAIL', 'The command line or request is not one that this door takes.', {
+    http: 400,
+  }),
+
+  // Output
+  'output.schema': row('E_INTERNAL', "The tool's answer does not fit its own output schema.", { http: 502 }),
+  'output.too_large': row('E_INTERNAL', "The tool's answer is larger than the limit.", { http: 502 }),
+
+  // Policy
+  'policy.denied': row('E_POLICY', 'A policy rule denies this call.'),
+  'policy.undeclared': row('E_POLICY', 'The tool touched something that it had not declared.'),
+  'policy.invalid': row('E_VALIDATION_FAIL', 'haft.yaml has problems; each is listed with its place.'),
+  'policy.widens': row('E_POLICY', 'A session registry may narrow what the host grants, never widen it.'),
+  'rule.unavailable': row('E_VALIDATION_FAIL', 'A validator set to blocking is not built into this version.'),
+  'rule.lowered': row('E_VALIDATION_FAIL', 'A security rule is always blocking and cannot be lowered.'),
+  'rule.violated': row('E_VALIDATION_FAIL', 'A blocking rule found a violation.'),
+  'approval.pending': row(
+    'E_POLICY',
+    'The call waits for approval; make the same call again once it is granted.',
+    { retryable: true, http: 202, exit: 75 },
+  ),
+  'approval.refused': row('E_POLICY', 'A person refused this call.'),
+  'approval.unknown': row('E_VALIDATION_FAIL', 'No approval has this id, or it is already answered.', {
+    http: 404,
+  }),
+  'budget.exhausted': row('E_POLICY', 'The session has used up its budget.', { http: 429, native: 5 }),
+  'session.unknown': row('E_VALIDATION_FAIL', 'No session has this id.', { http: 404 }),
+  'session.expired': row('E_POLICY', 'The session has ended.', { http: 401 }),
+  'auth.required': row('E_POLICY', 'The request carries no valid token.', { http: 401 }),
+  'auth.origin': row('E_POLICY', 'The Host or Origin header is not one that this server answers to.'),
+
+  // Paths and files
+  'path.invalid': row('E_FILE_IO', 'The path cannot name anything.', { http: 422 }),
+  'path.outside_workspace': row('E_POLICY', 'The path leads outside of the workspace.'),
+  'path.protected': row(
+    'E_POLICY',
+    "The path belongs to Haft or to git's own machinery; tools never touch it.",
+  ),
+  'path.not_found': row('E_FILE_IO', 'Nothing is at this path.', { http: 404, native: 4 }),
+  'path.exists': row('E_FILE_IO', 'Something is already at this path.'),
+  'path.not_regular': row('E_FILE_IO', 'The path is neither a regular file nor a directory.'),
+  'path.is_directory': row('E_FILE_IO', 'The path is a directory where a file was meant.'),
+  'path.not_directory': row('E_FILE_IO', 'The path is not a directory where one was meant.'),
+  'path.not_empty': row('E_FILE_IO', 'The directory is not empty.'),
+  'path.raced': row('E_FILE_IO', 'The path kept changing while it was opened.', { retryable: true }),
+  'path.denied_by_os': row('E_FILE_IO', 'The operating system refuses the access.'),
+  'file.too_large': row('E_FILE_IO', 'The file is larger than the limit.', { http: 413 }),
+  'file.conflict': row('E_FILE_IO', 'The file is not the version that the caller expected.'),
+  'file.no_space': row('E_FILE_IO', 'The disk is full.', { http: 507, retryable: true }),
+  'file.read_only': row('E_FILE_IO', 'The file system is read-only.'),
+  'file.io': row('E_FILE_IO', 'The operating system reported an input or output error.', { http: 500 }),
+
+  // Patches and undo
+  'patch.malformed': row('E_VALIDATION_FAIL', 'The text is not a unified diff.'),
+  'patch.stale': row('E_FILE_IO', "A hunk's context is not in the file."),
+  'patch.ambiguous': row('E_FILE_IO', "A hunk's context is in the file more than once."),
+  'patch.overlap': row('E_FILE_IO', 'Two hunks of the patch overlap.'),
+  'patch.wrong_file': row('E_VALIDATION_FAIL', 'The patch names another file than the one given.'),
+  'undo.unknown': row('E_VALIDATION_FAIL', 'No call of this id can be undone.', { http: 404 }),
+  'undo.too_large': row('E_FILE_IO', 'The call would need more undo space than undo.max_bytes.', {
+    http: 413,
+  }),
+  'undo.conflict': row(
+    'E_FILE_IO',
+    'Something changed since that call; undoing it would destroy other work.',
+  ),
+  'lock.busy': row('E_FILE_IO', 'Another call holds the write lock of this path.', {
+    retryable: true,
+    http: 423,
+  }),
+
+  // Shell, sandbox, network
+  'shell.unparsable': row('E_POLICY', 'The command cannot be parsed, so it cannot be allowed.'),
+  'shell.dynamic': row('E_POLICY', 'What the command would run is not known before it runs.'),
+  'shell.wrapper': row('E_POLICY', 'The command would start another one that cannot be checked.'),
+  'shell.not_allowed': row('E_POLICY', 'A command in the line matches no shell_allow entry.'),
+  'shell.failed': row('E_SHELL', 'The program could not be started.'),
+  'sandbox.unavailable': row('E_SHELL', 'No sandbox can be had on this machine, and policy requires one.', {
+    http: 503,
+  }),
+  'sandbox.limit': row('E_SHELL', 'The program was ended because it reached a limit.'),
+  'http.not_allowed': row('E_POLICY', 'The host is not on the domain allowlist.'),
+  'http.address': row('E_POLICY', 'The address is private, loopback, link-local or otherwise not public.'),
+  'http.redirects': row('E_HTTP', 'There were more than three redirects.'),
+  'http.failed': row('E_HTTP', 'The request did not get an answer.', { retryable: true }),
+  'http.rate': row('E_HTTP', 'The host is asked too often.', { retryable: true, http: 429, native: 5 }),
+
+  // Time, state, the rest
+  'time.deadline': row('E_TIMEOUT', 'The call ran longer than its time limit.'),
+  'time.cancelled': row('E_TIMEOUT', 'The caller cancelled the call.', {
+    http: 499,
+    retryable: false,
+    exit: 130,
+  }),
+  'call.outcome_unknown': row('E_INTERNAL', 'The call left, and nobody can say whether it took effect.', {
+    http: 502,
+  }),
+  'store.corrupt': row('E_INTERNAL', 'The database is damaged or is not a Haft database.'),
+  'store.newer': row('E_INTERNAL', 'The database was written by a newer version of Haft.'),
+  'store.unwritable': row('E_FILE_IO', 'The state folder cannot be written.', { http: 507 }),
+  'store.busy': row('E_INTERNAL', 'Another process kept the database locked for too long.', {
+    retryable: true,
+    http: 503,
+  }),
+  'audit.broken': row('E_INTERNAL', 'The audit chain does not verify.', { exit: 1 }),
+  'policy.differs': row('E_POLICY', 'Under the other policy some calls would be decided otherwise.', {
+    exit: 1,
+  }),
+  'object.missing': row('E_INTERNAL', 'The object store has no object of this digest.', {
+    http: 404,
+    native: 4,
+  }),
+  'object.corrupt': row('E_INTERNAL', 'The bytes of an object no longer match its digest.'),
+  'pack.invalid': row('E_VALIDATION_FAIL', 'A pack has problems; each is listed with its place.', {
+    native: 6,
+  }),
+  'node.too_old': row('E_INTERNAL', 'This Node.js is older than the one Haft needs.', { exit: 69 }),
+  'internal.unexpected': row('E_INTERNAL', 'Something went wrong inside Haft; this is a bug.'),
+} satisfies Record<string, ErrorRow>);
+
+export type Reason = keyof typeof ERRORS;
+
+/** An entry of `errors[]` in a response. */
+export interface ErrorEntry {
+  readonly code: ErrorCode;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details?: { readonly [key: string]: Json };
+}
+
+/** What is thrown inside Haft. Compare `reason` or `code`; never use `instanceof`. */
+export type Failure = Error & ErrorEntry;
+
+/** Builds a failure from its row. `message` says the action first and the fact second. */
+export function fail(reason: Reason, message: string, details?: { readonly [key: string]: Json }): Failure {
+  const { code, retryable } = ERRORS[reason];
+  return Object.assign(new Error(message), { code, reason, retryable }, details ? { details } : {});
+}
+
+export function isFailure(thrown: unknown): thrown is Failure {
+  return (
+    thrown instanceof Error &&
+    'reason' in thrown &&
+    typeof thrown.reason === 'string' &&
+    Object.hasOwn(ERRORS, thrown.reason)
+  );
+}
+
+/** What a caller is shown. Anything that is not a failure is a bug, and its message stays inside. */
+export function toErrorEntry(thrown: unknown): ErrorEntry {
+  if (!isFailure(thrown)) {
+    return toErrorEntry(
+      fail('internal.unexpected', 'Cannot finish the call: an internal error occurred (see the log)'),
+    );
+  }
+  const { reason, message, details } = thrown;
+  const { code, retryable } = ERRORS[reason];
+  return { code, reason, message, retryable, ...(details ? { details } : {}) };
+}

@@ -1,0 +1,51 @@
+// Owns: what a pack is before it is tools: its origin, its tools' contracts, how they are reached, its health.
+// Refuses: transports. `binding.adapter` names one; only that adapter understands `binding.target`.
+import type { Diagnostic } from './diagnostic.ts';
+import type { JsonObject, JsonSchema } from './json.ts';
+import type { ToolContract } from './tool.ts';
+
+/** A source of tools as a loader read it. Independent of any adapter or store. */
+export interface PackManifest {
+  readonly name: string;
+  readonly origin: string;
+  /** `toolpack/v1` digest over everything that can change what the pack does. */
+  readonly digest: string;
+  readonly config?: JsonSchema;
+  readonly credentials?: JsonSchema;
+  readonly tools: readonly BoundTool[];
+}
+
+export interface BoundTool {
+  readonly contract: ToolContract;
+  readonly binding: Binding;
+}
+
+export interface Binding {
+  /** inprocess, process, http, stdio, mcp or native; the name of an installed adapter. */
+  readonly adapter: string;
+  readonly target: JsonObject;
+}
+
+/** A pack as this host knows it. */
+export interface Installation {
+  readonly name: string;
+  readonly origin: string;
+  readonly digest: string;
+  readonly config: JsonObject;
+  readonly enabled: boolean;
+  readonly health: HealthReport;
+}
+
+export type HealthStatus = 'ready' | 'degraded' | 'unhealthy' | 'disabled' | 'unverified';
+
+export interface HealthReport {
+  readonly status: HealthStatus;
+  readonly checkedTs: number | null;
+  readonly message?: string;
+}
+
+/** What every loader answers: all that is good, and all that is wrong. */
+export interface LoadResult<T> {
+  readonly value: T | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}

@@ -1,0 +1,133 @@
+// Owns: the shape of haft.yaml, and what a decision says.
+// Refuses: parsing (loader/haft-yaml) and deciding (runtime/policy).
+import type { Effect } from './effect.ts';
+import type { Reason } from './errors.ts';
+import type { JsonObject } from './json.ts';
+
+export type Verdict = 'allow' | 'ask' | 'deny';
+
+/**
+ * haft.yaml as written: snake_case, every key optional but `version`. Sections of the SDK spec §4 come first.
+ * Of all the rules that match a call the strictest wins: deny before ask before allow.
+ */
+export interface PolicyFile {
+  readonly version: 1;
+  readonly network?: { readonly allowed_domains?: readonly (string | DomainRule)[] };
+  readonly shell_allow?: readonly (string | ShellRule)[];
+  readonly git?: { readonly allow_push?: boolean; readonly require_clean_tree_for_commit?: boolean };
+  readonly ast?: {
+    readonly language?: string;
+    readonly format_on_save?: boolean;
+    readonly validate_on_edit?: boolean;
+  };
+  readonly validators?: readonly ValidatorSetting[];
+
+  /** Which tools may be called at all. */
+  readonly tools?: { readonly default?: Verdict; readonly rules?: readonly ToolRule[] };
+  readonly paths?: {
+    /** Folders beside the workspace, relative to haft.yaml or absolute, that paths may lie below. */
+    readonly extra_roots?: readonly string[];
+    readonly rules?: readonly PathRule[];
+  };
+  /** What a session may use up, unless it is opened with less. */
+  readonly budgets?: { readonly calls?: number; readonly wall_ms?: number; readonly bytes?: number };
+  /** The smaller of these and a tool's own limits holds. */
+  readonly limits?: {
+    readonly max_input_bytes?: number;
+    readonly max_output_bytes?: number;
+    readonly timeout_ms?: number;
+  };
+  readonly approvals?: { readonly expire_ms?: number };
+  readonly undo?: { readonly max_bytes?: number };
+  /** `required` (the default) refuses what needs a sandbox where none can be had; `optional` runs it and says so. */
+  readonly sandbox?: 'required' | 'optional';
+  /** Packs, as paths relative to haft.yaml or as descriptions. */
+  readonly packs?: readonly (string | JsonObject)[];
+}
+
+/** Calls that a rule must let through and must not, checked whenever the policy is loaded. */
+export interface RuleExamples {
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+}
+
+/** `tool` is a glob over tool ids; with `paths`, only calls that touch one of those match. */
+export interface ToolRule {
+  readonly tool: string;
+  readonly decision: Verdict;
+  readonly paths?: readonly string[];
+  readonly examples?: RuleExamples;
+}
+
+/** `path` is a glob over workspace-relative paths. `read` and `write` say what happens to those who match. */
+export interface PathRule {
+  readonly path: string;
+  readonly read?: Verdict;
+  readonly write?: Verdict;
+  readonly examples?: RuleExamples;
+}
+
+/** `pattern` is a linear-time regular expression over the canonical simple command. */
+export interface ShellRule {
+  readonly pattern: string;
+  readonly decision?: Verdict;
+  readonly examples?: RuleExamples;
+}
+
+/** `example.org`, `*.example.org`, or with a port: `localhost:8080`. */
+export interface DomainRule {
+  readonly domain: string;
+  readonly decision?: Verdict;
+  /** Names private or loopback addresses that this host may resolve to. */
+  readonly private?: boolean;
+  readonly examples?: RuleExamples;
+}
+
+export type Enforcement = 'blocking' | 'warning' | 'suggestion';
+
+export interface ValidatorSetting {
+  readonly rule: string;
+  readonly enforcement: Enforcement;
+}
+
+/** A policy as a loader hands it over: checked, with the place of every rule. */
+export interface LoadedPolicy {
+  readonly file: PolicyFile;
+  /** The name to show, relative to the workspace: `haft.yaml`, or `(defaults)` where there is none. */
+  readonly name: string;
+  /** Line of each rule by its path in the file: `paths.rules[2]` → 14. */
+  readonly lines: { readonly [rule: string]: number };
+  /** sha256 of the file's bytes; provenance, not identity. */
+  readonly sha256: string;
+}
+
+/** Why a call may or may not go on. */
+export interface Decision {
+  readonly verdict: Verdict;
+  /** What decided: `paths.rules[2]`, `tools.default`, `protected:.haft`. */
+  readonly rule: string;
+  readonly line?: number;
+  /** Of a denial or an ask: its row in the error table. */
+  readonly reason?: Reason;
+  /** For people: which effect met which rule. */
+  readonly message: string;
+  /** The exact haft.yaml text that would admit the call, or absent where nothing can. */
+  readonly admit?: string;
+  readonly effect?: Effect;
+}
+
+/** A policy ready to decide. Immutable; a reload makes another. */
+export interface PolicyEngine {
+  readonly loaded: LoadedPolicy;
+  /** `policy/v1` digest of the whole file's meaning. */
+  readonly hash: string;
+  /** `policy/v1` digest of what can change this tool's output: its grants and limits; never budgets, asks or other tools. */
+  hashFor(tool: string): string;
+  /** The strictest decision over the tool and all of its effects, and every decision that was looked at. */
+  decide(
+    tool: string,
+    effects: readonly Effect[],
+  ): { readonly decision: Decision; readonly all: readonly Decision[] };
+  /** One effect alone, for the re-check at the access. */
+  decideEffect(tool: string, effect: Effect): Decision;
+}

@@ -1,0 +1,122 @@
+// Owns: the runtime as hosts and SDK users see it, and the parts that it is made of.
+// Refuses: leaves; the preset names them.
+import type { CapabilityFactories } from './capability.ts';
+import type { Effect } from './effect.ts';
+import type { CallRequest, CallResponse } from './envelope.ts';
+import type { EventBus, EventListener } from './event.ts';
+import type { JsonObject, SchemaCompiler } from './json.ts';
+import type { ObjectStore } from './object-store.ts';
+import type { Decision, LoadedPolicy, PolicyEngine } from './policy.ts';
+import type { ReplaySource } from './replay.ts';
+import type { RuleDefinition } from './rule.ts';
+import type { Approval, AuditRow, AuditStore, SessionRecord, Store, Usage } from './store.ts';
+import type { AnyTool, ToolContract } from './tool.ts';
+
+/** Everything a host needs. All hosts are views over `call`. */
+export interface Runtime {
+  /** The one call. Never throws for what a caller, a tool or the machine did: see `ok` and `errors`. */
+  call(request: CallRequest, options?: CallOptions): Promise<CallResponse>;
+  /** Installed tools, sorted by id. */
+  tools(): readonly ToolListing[];
+  readonly policy: RuntimePolicy;
+  readonly sessions: RuntimeSessions;
+  readonly approvals: RuntimeApprovals;
+  readonly audit: AuditStore;
+  readonly objects: ObjectStore;
+  /** The session of calls that name none. */
+  readonly defaultSession: string;
+  /** What was in flight when an earlier process died. */
+  readonly startup: StartupReport;
+  subscribe(listener: EventListener): () => void;
+  /** Waits for calls under way to be recorded, then closes the store. */
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Events of this call only. */
+  readonly onEvent?: EventListener;
+}
+
+export interface ToolListing {
+  readonly contract: ToolContract;
+  readonly origin: string;
+  readonly enabled: boolean;
+  /** For a disabled tool: the haft.yaml line that would grant it. */
+  readonly admit?: string;
+}
+
+export interface RuntimePolicy {
+  readonly current: PolicyEngine;
+  /** Takes a policy over, whole, for calls that start from now on. */
+  replace(policy: LoadedPolicy): void;
+  /** What would happen to this call, decided but not made. Throws when the arguments are not valid. */
+  explain(request: CallRequest): Promise<Explanation>;
+}
+
+export interface Explanation {
+  readonly tool: string;
+  readonly effects: readonly Effect[];
+  readonly decision: Decision;
+  readonly all: readonly Decision[];
+}
+
+export interface RuntimeSessions {
+  /** A session may narrow what the host grants, never widen it (`policy.widens`). */
+  open(options?: SessionOptions): Promise<SessionRecord>;
+  get(id: string): Promise<SessionView | undefined>;
+  list(): Promise<readonly SessionRecord[]>;
+  end(id: string): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly id?: string;
+  readonly attribution?: JsonObject;
+  /** A registry in the shape of haft.yaml whose rules are added to the host's. */
+  readonly registry?: JsonObject;
+  readonly budget?: Partial<Usage>;
+  readonly ttlMs?: number;
+}
+
+export interface SessionView extends SessionRecord {
+  readonly remaining: Partial<Usage>;
+}
+
+export interface RuntimeApprovals {
+  list(status?: Approval['status']): Promise<readonly Approval[]>;
+  decide(id: string, decision: 'granted' | 'refused', by: string): Promise<Approval>;
+}
+
+export interface StartupReport {
+  readonly inFlight: readonly AuditRow[];
+}
+
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Milliseconds that never run backwards, for durations. */
+  monotonic(): number;
+}
+
+/** Answers with `prefix_` and at least 96 random bits, in lower-case letters and digits. */
+export type NewId = (prefix: string) => string;
+
+/** What `createRuntime` puts together. */
+export interface RuntimeParts {
+  readonly root: string;
+  readonly extraRoots: readonly string[];
+  readonly policy: LoadedPolicy;
+  readonly tools: readonly { readonly tool: AnyTool; readonly origin: string }[];
+  readonly rules: readonly RuleDefinition[];
+  readonly store: Store;
+  readonly objects: ObjectStore;
+  readonly capabilities: CapabilityFactories;
+  readonly schemas: SchemaCompiler;
+  /** Without one, deterministic tools simply run. */
+  readonly replay?: ReplaySource;
+  readonly events: EventBus;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** This process, as the audit and the locks know it. */
+  readonly process: string;
+}

@@ -1,0 +1,174 @@
+// Owns: the interface of the state that outlives a process: audit, approvals, sessions, locks.
+// Refuses: SQL, files and retry loops; a store is one folder below `stores/` and runs `testing/store-suite`.
+import type { Change } from './capability.ts';
+import type { Effect } from './effect.ts';
+import type { ErrorEntry } from './errors.ts';
+import type { JsonObject } from './json.ts';
+import type { Verdict } from './policy.ts';
+
+export interface Store {
+  readonly audit: AuditStore;
+  readonly approvals: ApprovalStore;
+  readonly sessions: SessionStore;
+  readonly locks: LockStore;
+  /** Waits for what is queued, then lets go of everything. */
+  close(): Promise<void>;
+}
+
+// ---------------------------------------------------------------------------------------------- audit
+
+/**
+ * A line of the audit. A call that changes nothing leaves one `outcome`; a mutating one leaves an `intent`
+ * before its effect and an `outcome` before its answer. An intent whose process died gets an outcome `lost`.
+ */
+export interface AuditEntry {
+  readonly phase: 'intent' | 'outcome';
+  readonly callId: string;
+  readonly requestId: string;
+  readonly tool: string;
+  readonly contract: string;
+  /** `params/v1` digest of the arguments; the arguments themselves are never kept. */
+  readonly argsHash: string;
+  readonly startTs: number;
+  readonly endTs: number | null;
+  readonly session: string;
+  readonly attribution: JsonObject | null;
+  readonly decision: { readonly verdict: Verdict; readonly rule: string };
+  readonly effects: readonly Effect[];
+  /** `pending` on an intent; `ok`, `denied`, `failed`, `cancelled`, `timeout` or `lost` on an outcome. */
+  readonly outcome: 'pending' | 'ok' | 'denied' | 'failed' | 'cancelled' | 'timeout' | 'lost';
+  readonly errors: readonly Pick<ErrorEntry, 'code' | 'reason'>[];
+  readonly policyHash: string;
+  readonly runId: string | null;
+  readonly changes: readonly Change[];
+  /** Bytes of arguments and answer together; what byte budgets count. */
+  readonly bytes: number;
+  /** Which process wrote it, so that start-up can tell a dead one's intents from a living one's. */
+  readonly process: string;
+}
+
+export interface AuditRow extends AuditEntry {
+  /** Counts from 1 without gaps. */
+  readonly seq: number;
+  readonly prev: string;
+  /** `audit/v1` digest over `prev` and every field of the row. */
+  readonly hash: string;
+}
+
+export interface AuditHead {
+  readonly count: number;
+  readonly hash: string;
+}
+
+export interface AuditQuery {
+  readonly afterSeq?: number;
+  /** The newest rows, in ascending order. */
+  readonly last?: number;
+  readonly limit?: number;
+  readonly tool?: string;
+  readonly session?: string;
+  readonly callId?: string;
+  readonly outcome?: AuditEntry['outcome'];
+}
+
+export type AuditVerdict =
+  | { readonly ok: true; readonly head: AuditHead }
+  | { readonly ok: false; readonly seq: number; readonly problem: string };
+
+export interface AuditStore {
+  /**
+   * Appends to the chain. Resolves once the row is committed (visible to every process, survives `kill -9`) and,
+   * when `durable`, synced to disk. Rows of one process keep their order; many calls share one commit.
+   */
+  append(entry: AuditEntry, durable: boolean): Promise<AppendReceipt>;
+  head(): Promise<AuditHead>;
+  rows(query: AuditQuery): Promise<readonly AuditRow[]>;
+  /** Recomputes the whole chain; with `kept`, also that the chain still passes through that head. */
+  verify(kept?: AuditHead): Promise<AuditVerdict>;
+  /** Intents without an outcome whose process no longer lives. */
+  abandoned(): Promise<readonly AuditRow[]>;
+}
+
+export interface AppendReceipt {
+  readonly seq: number;
+  /** What the session has used, over all processes, with this row counted. Only outcomes count. */
+  readonly usage: Usage;
+}
+
+// ------------------------------------------------------------------------------------------- sessions
+
+export interface Usage {
+  readonly calls: number;
+  readonly wallMs: number;
+  readonly bytes: number;
+}
+
+export interface SessionRecord {
+  readonly id: string;
+  readonly createdTs: number;
+  readonly expiresTs: number | null;
+  readonly attribution: JsonObject | null;
+  /** The narrowing registry as it was given, or null. */
+  readonly registry: JsonObject | null;
+  readonly budget: Partial<Usage> | null;
+  readonly usage: Usage;
+}
+
+export interface SessionStore {
+  create(session: Omit<SessionRecord, 'usage'>): Promise<void>;
+  get(id: string): Promise<SessionRecord | undefined>;
+  list(): Promise<readonly SessionRecord[]>;
+  /** Ends a session: `expiresTs` becomes `now`. */
+  end(id: string, now: number): Promise<void>;
+}
+
+// ------------------------------------------------------------------------------------------ approvals
+
+/** What an approval is bound to: exactly this call, under exactly this policy. */
+export interface ApprovalKey {
+  readonly tool: string;
+  readonly contract: string;
+  readonly policyHash: string;
+  readonly paramsHash: string;
+  readonly session: string;
+}
+
+export interface Approval extends ApprovalKey {
+  readonly id: string;
+  readonly status: 'pending' | 'granted' | 'refused' | 'consumed' | 'expired';
+  readonly createdTs: number;
+  readonly expiresTs: number;
+  readonly decidedTs: number | null;
+  readonly decidedBy: string | null;
+  readonly rule: string;
+  /** For the person who answers: what the call would touch. */
+  readonly effects: readonly Effect[];
+  /** The haft.yaml line that `grant --always` proposes. */
+  readonly admit: string | null;
+}
+
+export interface ApprovalStore {
+  /** Answers the open approval of this key, or makes one: asking twice does not ask twice. */
+  request(approval: Omit<Approval, 'status' | 'decidedTs' | 'decidedBy'>): Promise<Approval>;
+  /** Uses up a granted, unexpired approval of this key; at most one caller gets it. Refused ones are answered, too. */
+  consume(key: ApprovalKey, now: number): Promise<'granted' | 'refused' | undefined>;
+  decide(id: string, decision: 'granted' | 'refused', by: string, now: number): Promise<Approval | undefined>;
+  get(id: string): Promise<Approval | undefined>;
+  list(filter: { readonly status?: Approval['status'] }, now: number): Promise<readonly Approval[]>;
+}
+
+// ---------------------------------------------------------------------------------------------- locks
+
+export interface LockRequest {
+  readonly path: string;
+  /** The path and everything below it. */
+  readonly tree: boolean;
+}
+
+export interface LockStore {
+  /**
+   * Takes all of the locks or none, across processes, in turn: waits until they are free, the signal aborts or
+   * the holder dies. Answers the release.
+   */
+  acquire(paths: readonly LockRequest[], signal: AbortSignal): Promise<() => Promise<void>>;
+}

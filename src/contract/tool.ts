@@ -1,0 +1,75 @@
+// Owns: what a tool is: a contract, its effects, and how it runs.
+// Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
+import type { ToolContext } from './capability.ts';
+import type { Effect } from './effect.ts';
+import type { JsonSchema, MaybePromise } from './json.ts';
+
+/**
+ * The part of a tool that is data: what callers are shown and what the lock file pins.
+ *
+ * Three axes of version are checked on their own: `abi` (of the loader), `version` (SemVer of the tool) and
+ * `contract` (`vN`, what run identity depends on).
+ */
+export interface ToolContract {
+  /** Dotted segments, each `[a-z][a-z0-9_]*`. Builtins have one segment. */
+  readonly id: string;
+  readonly version: string;
+  readonly contract: `v${number}`;
+  readonly title: string;
+  /** For the person or agent who chooses a tool: what it does, and when to take another. */
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly input: JsonSchema;
+  readonly output: JsonSchema;
+  /** May be answered from an earlier, verified result. */
+  readonly deterministic: boolean;
+  /** May be sent again when its answer was lost. */
+  readonly idempotent: boolean;
+  /** Changes the workspace: takes locks, leaves pre-images, can be undone. */
+  readonly mutates: boolean;
+  readonly limits: ToolLimits;
+  /** Calls that must work as documented: `haft tools show` prints them. */
+  readonly examples?: readonly ToolExample[];
+}
+
+export interface ToolLimits {
+  readonly timeoutMs: number;
+  readonly maxInputBytes: number;
+  readonly maxOutputBytes: number;
+}
+
+export interface ToolExample {
+  readonly title: string;
+  readonly args: { readonly [key: string]: unknown };
+}
+
+/**
+ * A tool as the pipeline calls it. `effects` is pure: it says what the call would touch, from the arguments
+ * alone. `run` does it, and every handle on `ctx` re-checks the real access against those effects and policy.
+ */
+export interface Tool<Args = never, Data = unknown> extends ToolContract {
+  effects(args: Args): MaybePromise<readonly Effect[]>;
+  run(args: Args, ctx: ToolContext): MaybePromise<Data>;
+}
+
+/** A tool whose argument type is known only to itself; what registries hold. */
+export type AnyTool = Tool<never, unknown>;
+
+const BUILTIN_DEFAULTS = {
+  version: '1.0.0',
+  contract: 'v1',
+  deterministic: false,
+  idempotent: true,
+  mutates: false,
+  tags: [],
+  limits: { timeoutMs: 10_000, maxInputBytes: 16 * 1024 * 1024, maxOutputBytes: 16 * 1024 * 1024 },
+} as const;
+
+type DefaultedField = keyof typeof BUILTIN_DEFAULTS;
+type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField> &
+  Partial<Pick<Tool<Args, Data>, DefaultedField>>;
+
+/** Writes a builtin down, with the usual answers filled in. The result is frozen. */
+export function defineBuiltin<Args, Data>(source: ToolSource<Args, Data>): Tool<Args, Data> {
+  return Object.freeze({ ...BUILTIN_DEFAULTS, ...source });
+}
