@@ -1,10 +1,10 @@
 // Owns: the runtime as hosts and SDK users see it, and the parts that it is made of.
 // Refuses: leaves; the preset names them.
-import type { CapabilityFactories } from './capability.ts';
+import type { CapabilityFactories, Change } from './capability.ts';
 import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
 import type { EventBus, EventListener } from './event.ts';
-import type { JsonObject, SchemaCompiler } from './json.ts';
+import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Decision, LoadedPolicy, PolicyEngine } from './policy.ts';
 import type { ReplaySource } from './replay.ts';
@@ -49,7 +49,7 @@ export interface ToolListing {
 export interface RuntimePolicy {
   readonly current: PolicyEngine;
   /** Takes a policy over, whole, for calls that start from now on. */
-  replace(policy: LoadedPolicy): void;
+  replace(policy: LoadedPolicy): Promise<void>;
   /** What would happen to this call, decided but not made. Throws when the arguments are not valid. */
   explain(request: CallRequest): Promise<Explanation>;
 }
@@ -91,6 +91,10 @@ export interface StartupReport {
   readonly inFlight: readonly AuditRow[];
 }
 
+export interface ChangeFollower {
+  changed(changes: readonly Change[], signal: AbortSignal): MaybePromise<void>;
+}
+
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -108,6 +112,8 @@ export interface RuntimeParts {
   readonly policy: LoadedPolicy;
   readonly tools: readonly { readonly tool: AnyTool; readonly origin: string }[];
   readonly rules: readonly RuleDefinition[];
+  /** Told of every change before rules look at it: indices, parsed trees. */
+  readonly followers: readonly ChangeFollower[];
   readonly store: Store;
   readonly objects: ObjectStore;
   readonly capabilities: CapabilityFactories;

@@ -85,8 +85,11 @@ export interface AuditStore {
   rows(query: AuditQuery): Promise<readonly AuditRow[]>;
   /** Recomputes the whole chain; with `kept`, also that the chain still passes through that head. */
   verify(kept?: AuditHead): Promise<AuditVerdict>;
-  /** Intents without an outcome whose process no longer lives. */
-  abandoned(): Promise<readonly AuditRow[]>;
+  /**
+   * Intents without an outcome whose process no longer lives. Each gets its `lost` outcome in the same
+   * transaction, so that exactly one process reports it. Writes nothing when there are none.
+   */
+  takeAbandoned(now: number): Promise<readonly AuditRow[]>;
 }
 
 export interface AppendReceipt {
@@ -130,11 +133,12 @@ export interface ApprovalKey {
   readonly contract: string;
   readonly policyHash: string;
   readonly paramsHash: string;
-  readonly session: string;
 }
 
 export interface Approval extends ApprovalKey {
   readonly id: string;
+  /** The session that asked; for people, not part of the key. */
+  readonly session: string;
   readonly status: 'pending' | 'granted' | 'refused' | 'consumed' | 'expired';
   readonly createdTs: number;
   readonly expiresTs: number;
