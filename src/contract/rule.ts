@@ -1,6 +1,6 @@
 // Owns: what a rule (a check over code, a diff or a commit) is.
 // Refuses: rules themselves; each is a file of its own below `rules/`.
-import type { Change } from './capability.ts';
+import type { Change, FsHandle } from './capability.ts';
 import type { MaybePromise } from './json.ts';
 import type { Enforcement } from './policy.ts';
 
@@ -20,7 +20,7 @@ export interface RuleSubject {
   readonly tool: string;
   readonly args: unknown;
   readonly changes: readonly Change[];
-  read(path: string): MaybePromise<Uint8Array>;
+  readonly files: Pick<FsHandle, 'read' | 'stat' | 'list'>;
   readonly signal: AbortSignal;
 }
 

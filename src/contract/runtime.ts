@@ -5,8 +5,9 @@ import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
 import type { EventBus, EventListener } from './event.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
+import type { LoadResult } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { Decision, LoadedPolicy, PolicyEngine } from './policy.ts';
+import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from './policy.ts';
 import type { ReplaySource } from './replay.ts';
 import type { RuleDefinition } from './rule.ts';
 import type { Approval, AuditRow, AuditStore, SessionRecord, Store, Usage } from './store.ts';
@@ -110,6 +111,8 @@ export interface RuntimeParts {
   readonly root: string;
   readonly extraRoots: readonly string[];
   readonly policy: LoadedPolicy;
+  /** Checks a session's registry, given as an object in the shape of haft.yaml. */
+  readonly checkRegistry: (registry: JsonObject) => MaybePromise<LoadResult<PolicyFile>>;
   readonly tools: readonly { readonly tool: AnyTool; readonly origin: string }[];
   readonly rules: readonly RuleDefinition[];
   /** Told of every change before rules look at it: indices, parsed trees. */

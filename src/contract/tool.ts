@@ -1,6 +1,6 @@
 // Owns: what a tool is: a contract, its effects, and how it runs.
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
-import type { ToolContext } from './capability.ts';
+import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
 
@@ -43,12 +43,17 @@ export interface ToolExample {
   readonly args: { readonly [key: string]: unknown };
 }
 
+/** What `effects` may look at beside the arguments: what the audit recorded, which never changes. */
+export interface EffectSite {
+  readonly history: HistoryHandle;
+}
+
 /**
  * A tool as the pipeline calls it. `effects` is pure: it says what the call would touch, from the arguments
- * alone. `run` does it, and every handle on `ctx` re-checks the real access against those effects and policy.
+ * and recorded history alone. `run` does it, and every handle on `ctx` re-checks the real access against those effects and policy.
  */
 export interface Tool<Args = never, Data = unknown> extends ToolContract {
-  effects(args: Args): MaybePromise<readonly Effect[]>;
+  effects(args: Args, site: EffectSite): MaybePromise<readonly Effect[]>;
   run(args: Args, ctx: ToolContext): MaybePromise<Data>;
 }
 

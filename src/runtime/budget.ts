@@ -1,0 +1,66 @@
+// Owns: how much of a session's budget is left, with calls under way counted.
+// Refuses: to forget other processes: every receipt of the store brings the true totals.
+import { fail } from '../contract/errors.ts';
+import type { Usage } from '../contract/store.ts';
+
+export interface Budget {
+  /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
+  reserve(): () => void;
+  /** Adopts the totals that the store counted over all processes. */
+  adopt(usage: Usage): void;
+  readonly used: Usage;
+  readonly remaining: Partial<Usage>;
+}
+
+const NOTHING: Usage = { calls: 0, wallMs: 0, bytes: 0 };
+const NAMES = { calls: 'calls', wallMs: 'wall_ms', bytes: 'bytes' } as const;
+const KEYS = Object.keys(NAMES) as (keyof Usage)[];
+
+export function createBudget(limit: Partial<Usage>, start: Usage = NOTHING): Budget {
+  let used = start;
+  let reserved = 0;
+  return {
+    reserve() {
+      for (const key of KEYS) {
+        const most = limit[key];
+        if (most === undefined) continue;
+        const taken = key === 'calls' ? used.calls + reserved : used[key];
+        if (taken >= most) {
+          const message = `Cannot make the call: the session has used its ${NAMES[key]} budget (${taken} of ${most})`;
+          throw fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most });
+        }
+      }
+      reserved++;
+      let open = true;
+      return () => {
+        if (open) reserved--;
+        open = false;
+      };
+    },
+    adopt(usage) {
+      // Receipts of two groups may arrive out of order; totals only grow.
+      if (usage.calls >= used.calls) used = usage;
+    },
+    get used() {
+      return used;
+    },
+    get remaining() {
+      const left: { -readonly [K in keyof Usage]?: number } = {};
+      for (const key of KEYS) {
+        const most = limit[key];
+        if (most !== undefined) left[key] = Math.max(0, most - used[key]);
+      }
+      return left;
+    },
+  };
+}
+
+/** The smaller of two budgets, key by key. */
+export function smallerBudget(a: Partial<Usage>, b: Partial<Usage>): Partial<Usage> {
+  const result: { -readonly [K in keyof Usage]?: number } = {};
+  for (const key of KEYS) {
+    const bounds = [a[key], b[key]].filter((n) => n !== undefined);
+    if (bounds.length > 0) result[key] = Math.min(...bounds);
+  }
+  return result;
+}

@@ -1,0 +1,93 @@
+// Owns: the `ctx` of a running tool: its handles, made on first use, each bound to this one call.
+// Refuses: an access that the call did not declare or that policy does not allow.
+import type {
+  CallScope,
+  CapabilityFactories,
+  Change,
+  HistoryHandle,
+  ToolContext,
+} from '../contract/capability.ts';
+import { covers, describeEffect, type Effect } from '../contract/effect.ts';
+import type { Warning } from '../contract/envelope.ts';
+import { fail } from '../contract/errors.ts';
+import type { PolicyEngine } from '../contract/policy.ts';
+import type { RuntimeParts } from '../contract/runtime.ts';
+
+/** What a context needs to know of its call. */
+export interface ContextCall {
+  readonly callId: string;
+  readonly requestId: string;
+  readonly sessionId: string;
+  readonly tool: string;
+  readonly effects: readonly Effect[];
+  readonly engine: PolicyEngine;
+  /** An approval was used up for this call, so `ask` is answered. */
+  readonly approved: boolean;
+  readonly signal: AbortSignal;
+  readonly undo: CallScope['undo'];
+  intend(changes: readonly Change[]): Promise<void>;
+  progress: ToolContext['progress'];
+  warn(warning: Warning): void;
+}
+
+export type ContextMaker = (call: ContextCall) => ToolContext;
+
+type Parts = Pick<RuntimeParts, 'root' | 'extraRoots' | 'objects' | 'clock' | 'capabilities'>;
+
+/** Builds the prototype once for a runtime: one lazy getter a capability. */
+export function createContextMaker(parts: Parts, history: HistoryHandle): ContextMaker {
+  const prototype = {};
+  for (const name of Object.keys(parts.capabilities) as (keyof CapabilityFactories)[]) {
+    Object.defineProperty(prototype, name, {
+      get(this: { scope: CallScope }) {
+        const handle = parts.capabilities[name](this.scope);
+        Object.defineProperty(this, name, { value: handle });
+        return handle;
+      },
+    });
+  }
+  return (call) =>
+    Object.assign(Object.create(prototype), {
+      callId: call.callId,
+      requestId: call.requestId,
+      sessionId: call.sessionId,
+      signal: call.signal,
+      now: parts.clock.now,
+      progress: call.progress,
+      warn: call.warn,
+      history,
+      scope: scopeOf(parts, call),
+    });
+}
+
+function scopeOf(parts: Parts, call: ContextCall): CallScope {
+  const { callId, signal, undo, warn, engine, tool } = call;
+  return {
+    callId,
+    signal,
+    undo,
+    warn,
+    root: parts.root,
+    extraRoots: parts.extraRoots,
+    objects: parts.objects,
+    intend: call.intend,
+    admit(effect, actual = effect) {
+      const declared = call.effects.find((one) => covers(one, effect));
+      if (!declared) {
+        const touched = describeEffect(effect);
+        throw fail('policy.undeclared', `Cannot ${touched}: "${tool}" did not declare it before it ran`);
+      }
+      // A declared effect was decided before the call ran; what lies below a tree or behind a link was not.
+      if (actual === declared || (actual === effect && same(declared, effect))) return;
+      const decision = engine.decideEffect(tool, actual);
+      if (decision.verdict === 'allow' || (decision.verdict === 'ask' && call.approved)) return;
+      throw fail(decision.reason ?? 'policy.denied', decision.message, {
+        rule: decision.rule,
+        ...(decision.admit ? { admit: decision.admit } : {}),
+      });
+    },
+    visible: (path) => engine.decideEffect(tool, { kind: 'fs.read', path }).verdict === 'allow',
+  };
+}
+
+const same = (a: Effect, b: Effect) => 'path' in a && 'path' in b && a.path === b.path;

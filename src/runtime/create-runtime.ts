@@ -1,0 +1,68 @@
+// Owns: putting the parts together into one runtime, and taking it down again.
+// Refuses: naming a leaf, and state outside of the value that it returns.
+import type { PolicyEngine } from '../contract/policy.ts';
+import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
+import { createApprovals } from './approval.ts';
+import { createContextMaker } from './context.ts';
+import { createHistory } from './history.ts';
+import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
+import { createPolicyEngine } from './policy/create-policy-engine.ts';
+import { createRegistry } from './registry.ts';
+import { createSessions } from './session.ts';
+
+export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
+  const registry = createRegistry(parts.tools, parts.schemas);
+  let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
+  const sessions = createSessions(parts, () => engine);
+  const history = createHistory(parts.store.audit);
+  const site: PipelineSite = {
+    parts,
+    registry,
+    sessions,
+    history,
+    makeContext: createContextMaker(parts, history),
+  };
+  const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
+  const underWay = new Set<Promise<unknown>>();
+
+  return {
+    call(request, options) {
+      const running = runCall(site, request, options);
+      underWay.add(running);
+      const done = () => underWay.delete(running);
+      running.then(done, done);
+      return running;
+    },
+    tools: () =>
+      registry.all().map(({ tool, origin }) => {
+        const { decision } = engine.decide(tool.id, []);
+        const enabled = decision.verdict !== 'deny';
+        return {
+          contract: tool,
+          origin,
+          enabled,
+          ...(enabled || !decision.admit ? {} : { admit: decision.admit }),
+        };
+      }),
+    policy: {
+      get current() {
+        return engine;
+      },
+      async replace(loaded) {
+        engine = await createPolicyEngine({ loaded });
+      },
+      explain: (request) => explainCall(site, request),
+    },
+    sessions,
+    approvals: createApprovals(parts),
+    audit: parts.store.audit,
+    objects: parts.objects,
+    defaultSession: sessions.defaultId,
+    startup: { inFlight },
+    subscribe: (listener) => parts.events.subscribe(listener),
+    async close() {
+      await Promise.allSettled([...underWay]);
+      await parts.store.close();
+    },
+  };
+}

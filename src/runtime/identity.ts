@@ -1,0 +1,30 @@
+// Owns: what a call is known by: the hash of its arguments and, if deterministic, its run id.
+// Refuses: anything that may differ between two equal calls.
+import { canonicalJson } from '../base/canonical-json.ts';
+import { digest } from '../base/digest.ts';
+import { runId } from '../base/run-id.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { ToolContract } from '../contract/tool.ts';
+
+export interface ArgsIdentity {
+  readonly hash: string;
+  readonly bytes: number;
+}
+
+/** Throws `input.not_canonical` for what has no canonical form. */
+export function identifyArgs(args: unknown): ArgsIdentity {
+  const bytes = canonicalJson(args);
+  return { hash: digest('params/v1', bytes), bytes: bytes.length };
+}
+
+export interface RunIdentity {
+  readonly runId: string;
+  readonly preimage: JsonObject;
+}
+
+/** `args` with defaults filled in, so that leaving a default out is the same run. */
+export function identifyRun(tool: ToolContract, args: unknown, policyHash: string): RunIdentity {
+  const paramsHash = identifyArgs(args).hash;
+  const preimage = { tool: tool.id, contractVersion: tool.contract, policyHash, paramsHash };
+  return { runId: runId(preimage), preimage: { ...preimage, params: args as JsonObject } };
+}

@@ -1,0 +1,279 @@
+// Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, check, sync, validate, record.
+// Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
+import type { HistoryHandle, ToolContext } from '../contract/capability.ts';
+import type { Effect } from '../contract/effect.ts';
+import type { CallRequest, CallResponse, EventMessage } from '../contract/envelope.ts';
+import { type ErrorEntry, fail } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { Decision, PolicyEngine } from '../contract/policy.ts';
+import type { CallOptions, Explanation, RuntimeParts } from '../contract/runtime.ts';
+import type { AnyTool } from '../contract/tool.ts';
+import { requireApproval } from './approval.ts';
+import type { ContextMaker } from './context.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
+import { identifyArgs, identifyRun } from './identity.ts';
+import { locksFor } from './locks.ts';
+import { sizeOf } from './measure.ts';
+import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
+import type { RegisteredTool, Registry } from './registry.ts';
+import type { LiveSession, Sessions } from './session.ts';
+import { syncAndValidate } from './validate.ts';
+
+/** What the steps share beyond the parts. */
+export interface PipelineSite {
+  readonly parts: RuntimeParts;
+  readonly registry: Registry;
+  readonly sessions: Sessions;
+  readonly history: HistoryHandle;
+  readonly makeContext: ContextMaker;
+}
+
+const UNDO_MAX_BYTES = 64 * 1024 * 1024;
+const EVERYTHING: readonly Effect[] = [{ kind: 'fs.read', path: '.', tree: true }];
+
+export async function runCall(
+  site: PipelineSite,
+  request: CallRequest,
+  options: CallOptions = {},
+): Promise<CallResponse> {
+  const { parts } = site;
+  const started = parts.clock.monotonic();
+  const record = beginRecord(site.parts, request, site.sessions.defaultId);
+  const emit = (event: EventMessage) => {
+    parts.events.emit(event);
+    options.onEvent?.(event);
+  };
+  let session: LiveSession | undefined;
+  let giveBack: (() => void) | undefined;
+  let release: (() => Promise<void>) | undefined;
+  let data: unknown = null;
+  let replayed = false;
+  let error: ErrorEntry | undefined;
+
+  try {
+    session = await site.sessions.use(request.sessionId);
+    const engine = await session.engine();
+    record.session = session.id;
+    record.policyHash = engine.hash;
+
+    const registered = site.registry.find(request.tool);
+    const { tool } = registered;
+    record.contract = tool.contract;
+    const limits = effectiveLimits(tool, engine);
+
+    const args = await checkInput(registered, record, request.args ?? {}, limits.maxInputBytes);
+    record.attribution = attributionOf(session, args);
+    record.effects = await tool.effects(args as never, { history: site.history });
+    if (tool.deterministic) record.run = identifyRun(tool, args, engine.hashFor(tool.id));
+
+    const approved = await authorise(site, record, engine);
+    giveBack = session.budget.reserve();
+
+    const hit = record.run && parts.replay ? await parts.replay.find(record.run.runId) : undefined;
+    if (hit) {
+      data = hit.data;
+      replayed = true;
+    } else {
+      const deadline = startDeadline(tool.id, limits.timeoutMs, options.signal);
+      try {
+        const locks = tool.mutates ? locksFor(record.effects) : [];
+        if (locks.length > 0) release = await parts.store.locks.acquire(locks, deadline.signal);
+        const how: Execution = { engine, approved, deadline, emit };
+        data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
+        await checkOutput(site, registered, record, data, limits.maxOutputBytes);
+        await syncAndValidate(parts, {
+          record,
+          args,
+          engine,
+          signal: deadline.signal,
+          files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
+        });
+      } finally {
+        deadline.clear();
+      }
+      if (record.run && parts.replay) {
+        await parts.replay.keep({ ...record.run, callId: record.callId, data, outputs: [] });
+      }
+    }
+  } catch (thrown) {
+    error = shownError(parts, thrown);
+    data = null;
+  }
+
+  error = await writeOutcome(parts, record, { data, error, budget: session?.budget });
+  giveBack?.();
+  await release?.();
+  emit({
+    type: 'EventMessage',
+    event: 'CallFinished',
+    request_id: record.requestId,
+    session_id: record.session,
+    data: { call_id: record.callId, tool: record.tool, ok: !error },
+  });
+  return {
+    ok: !error,
+    tool: record.tool,
+    requestId: record.requestId,
+    callId: record.callId,
+    ...(record.run ? { runId: record.run.runId, replayed } : {}),
+    durationMs: Math.round((parts.clock.monotonic() - started) * 1000) / 1000,
+    data: error ? null : data,
+    errors: error ? [error] : [],
+    ...(record.warnings.length > 0 ? { warnings: record.warnings } : {}),
+  };
+}
+
+/** The first half of the pipeline alone: what would be decided, without doing it. */
+export async function explainCall(site: PipelineSite, request: CallRequest): Promise<Explanation> {
+  const engine = await (await site.sessions.use(request.sessionId)).engine();
+  const registered = site.registry.find(request.tool);
+  const { tool } = registered;
+  const record = beginRecord(site.parts, request, site.sessions.defaultId);
+  const args = await checkInput(
+    registered,
+    record,
+    request.args ?? {},
+    effectiveLimits(tool, engine).maxInputBytes,
+  );
+  const effects = await tool.effects(args as never, { history: site.history });
+  return { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
+}
+
+/** The smaller of the host's limit and the tool's holds. */
+function effectiveLimits(tool: AnyTool, engine: PolicyEngine) {
+  const host = engine.loaded.file.limits ?? {};
+  return {
+    timeoutMs: Math.min(tool.limits.timeoutMs, host.timeout_ms ?? Number.POSITIVE_INFINITY),
+    maxInputBytes: Math.min(tool.limits.maxInputBytes, host.max_input_bytes ?? Number.POSITIVE_INFINITY),
+    maxOutputBytes: Math.min(tool.limits.maxOutputBytes, host.max_output_bytes ?? Number.POSITIVE_INFINITY),
+  };
+}
+
+/** Answers the arguments with defaults filled in; the caller's own object stays as it was. */
+async function checkInput(
+  registered: RegisteredTool,
+  record: CallRecord,
+  sent: JsonObject,
+  maxBytes: number,
+): Promise<JsonObject> {
+  record.args = identifyArgs(sent);
+  if (record.args.bytes > maxBytes) {
+    const message = `Cannot call "${record.tool}": its arguments are ${record.args.bytes} bytes, over the limit of ${maxBytes}`;
+    throw fail('input.too_large', message, { bytes: record.args.bytes, limit: maxBytes });
+  }
+  const args = { ...sent };
+  const problems = (await registered.checkInput())(args);
+  if (problems.length > 0) {
+    const list = problems.map((p) => `${p.path || 'arguments'} ${p.message}`).join('; ');
+    const details = { problems: problems.map(({ path, keyword, message }) => ({ path, keyword, message })) };
+    throw fail('input.schema', `Cannot call "${record.tool}": ${list}`, details);
+  }
+  return args;
+}
+
+function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
+  const given = args.attribution;
+  const own =
+    typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as JsonObject) : null;
+  return own ? { ...session.attribution, ...own } : session.attribution;
+}
+
+/** Policy, guards and approval: always before any look at earlier results. */
+async function authorise(
+  { parts }: PipelineSite,
+  record: CallRecord,
+  engine: PolicyEngine,
+): Promise<boolean> {
+  const { decision } = engine.decide(record.tool, record.effects);
+  record.decision = { verdict: decision.verdict, rule: decision.rule };
+  if (decision.verdict === 'allow') return false;
+  if (decision.verdict === 'deny') throw denial(decision);
+  await requireApproval(parts, {
+    key: {
+      tool: record.tool,
+      contract: record.contract,
+      policyHash: engine.hash,
+      paramsHash: record.args.hash,
+    },
+    session: record.session,
+    decision,
+    effects: record.effects,
+    expireMs: engine.loaded.file.approvals?.expire_ms,
+  });
+  return true;
+}
+
+function denial(decision: Decision) {
+  const admit = decision.admit ? { admit: decision.admit } : {};
+  const line = decision.line === undefined ? {} : { line: decision.line };
+  return fail(decision.reason ?? 'policy.denied', decision.message, {
+    rule: decision.rule,
+    ...line,
+    ...admit,
+  });
+}
+
+interface Execution {
+  readonly engine: PolicyEngine;
+  readonly approved: boolean;
+  readonly deadline: Deadline;
+  /** What this context may touch, where that is not what the call declared. */
+  readonly effects?: readonly Effect[];
+  emit(event: EventMessage): void;
+}
+
+/** The context of this call; its handles re-check every access against the declared effects and policy. */
+function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, how: Execution): ToolContext {
+  const { engine, approved, emit, effects = record.effects } = how;
+  const { signal } = how.deadline;
+  const ids = { request_id: record.requestId, session_id: record.session };
+  return site.makeContext({
+    callId: record.callId,
+    requestId: record.requestId,
+    sessionId: record.session,
+    tool: record.tool,
+    effects,
+    engine,
+    approved,
+    signal,
+    undo: { keep: args.no_undo !== true, maxBytes: engine.loaded.file.undo?.max_bytes ?? UNDO_MAX_BYTES },
+    intend(changes) {
+      signal.throwIfAborted();
+      return writeIntent(site.parts, record, changes);
+    },
+    progress: (progress) => emit({ type: 'EventMessage', event: 'TaskProgress', ...ids, progress }),
+    warn: (warning) => void record.warnings.push(warning),
+  });
+}
+
+async function execute(record: CallRecord, running: unknown, deadline: Deadline): Promise<unknown> {
+  if (!(running instanceof Promise)) return running;
+  try {
+    return await Promise.race([running, deadline.aborted]);
+  } catch (thrown) {
+    // Once the intent is out the change is under way: only its own end says what is true.
+    if (deadline.signal.aborted && record.intended) return await running;
+    running.catch(() => {});
+    throw thrown;
+  }
+}
+
+async function checkOutput(
+  site: PipelineSite,
+  registered: RegisteredTool,
+  record: CallRecord,
+  data: unknown,
+  maxBytes: number,
+): Promise<void> {
+  const problems = (await registered.checkOutput())(data);
+  if (problems.length > 0) {
+    const list = problems.map((p) => `${p.path || 'data'} ${p.message}`).join('; ');
+    throw fail('output.schema', `Cannot return what "${record.tool}" answered: ${list}`);
+  }
+  const bytes = sizeOf(data);
+  if (bytes > maxBytes) {
+    const artifact = await site.parts.objects.put(Buffer.from(JSON.stringify(data)));
+    const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${maxBytes}; the whole answer is kept as ${artifact}`;
+    throw fail('output.too_large', message, { bytes, limit: maxBytes, artifact });
+  }
+}

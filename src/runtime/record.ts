@@ -1,0 +1,138 @@
+// Owns: what is known of one call while it runs, and the audit rows that are written from it.
+// Refuses: to let a call end without a row: one that cannot be recorded did not succeed.
+import type { Change } from '../contract/capability.ts';
+import type { Effect } from '../contract/effect.ts';
+import type { CallRequest, Warning } from '../contract/envelope.ts';
+import { type ErrorEntry, isFailure, toErrorEntry } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { RuntimeParts } from '../contract/runtime.ts';
+import type { AuditEntry } from '../contract/store.ts';
+import type { Budget } from './budget.ts';
+import type { ArgsIdentity, RunIdentity } from './identity.ts';
+import { sizeOf } from './measure.ts';
+
+export interface CallRecord {
+  readonly callId: string;
+  readonly requestId: string;
+  readonly tool: string;
+  readonly startTs: number;
+  session: string;
+  contract: string;
+  args: ArgsIdentity;
+  attribution: JsonObject | null;
+  decision: AuditEntry['decision'];
+  effects: readonly Effect[];
+  policyHash: string;
+  run: RunIdentity | undefined;
+  changes: readonly Change[];
+  /** The intent is durable: from here on the change may be visible. */
+  intended: boolean;
+  warnings: Warning[];
+}
+
+const LONGEST_NAME = 200;
+
+export function beginRecord(parts: RuntimeParts, request: CallRequest, defaultSession: string): CallRecord {
+  return {
+    callId: parts.newId('call'),
+    requestId: request.requestId ?? parts.newId('req'),
+    tool: request.tool.slice(0, LONGEST_NAME),
+    startTs: parts.clock.now(),
+    session: request.sessionId?.slice(0, LONGEST_NAME) ?? defaultSession,
+    contract: '',
+    args: { hash: '', bytes: 0 },
+    attribution: null,
+    decision: { verdict: 'deny', rule: 'input' },
+    effects: [],
+    policyHash: '',
+    run: undefined,
+    changes: [],
+    intended: false,
+    warnings: [],
+  };
+}
+
+/** Before the first visible change: what would change, and how to take it back. */
+export async function writeIntent(
+  parts: RuntimeParts,
+  record: CallRecord,
+  changes: readonly Change[],
+): Promise<void> {
+  record.changes = changes;
+  record.intended = true;
+  await parts.store.audit.append(entryOf(parts, record), true);
+}
+
+/** Before the answer. Answers the error that took the place of the result when the row could not be written. */
+export async function writeOutcome(
+  parts: RuntimeParts,
+  record: CallRecord,
+  result: {
+    readonly data: unknown;
+    readonly error: ErrorEntry | undefined;
+    readonly budget: Budget | undefined;
+  },
+): Promise<ErrorEntry | undefined> {
+  const { data, error, budget } = result;
+  try {
+    const receipt = await parts.store.audit.append(
+      {
+        ...entryOf(parts, record),
+        phase: 'outcome',
+        endTs: parts.clock.now(),
+        outcome: error ? outcomeOf(error) : 'ok',
+        errors: error ? [{ code: error.code, reason: error.reason }] : [],
+        bytes: record.args.bytes + (error ? 0 : sizeOf(data)),
+      },
+      record.intended,
+    );
+    budget?.adopt(receipt.usage);
+    return error;
+  } catch (thrown) {
+    const why = shownError(parts, thrown);
+    if (!record.intended) return why;
+    const taken = `the change of "${record.tool}" may have taken effect, but its outcome could not be recorded`;
+    return { ...why, message: `${why.message} (${taken})` };
+  }
+}
+
+/** The error for the caller. A bug's own words go to the operator, never to the caller. */
+export function shownError(parts: RuntimeParts, thrown: unknown): ErrorEntry {
+  if (!isFailure(thrown)) {
+    const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    parts.events.emit({ type: 'EventMessage', event: 'InternalError', data: { stack } });
+  }
+  return toErrorEntry(thrown);
+}
+
+const OUTCOMES: Partial<Record<ErrorEntry['reason'] | ErrorEntry['code'], AuditEntry['outcome']>> = {
+  'time.cancelled': 'cancelled',
+  E_TIMEOUT: 'timeout',
+  E_POLICY: 'denied',
+};
+const outcomeOf = (error: ErrorEntry) => OUTCOMES[error.reason] ?? OUTCOMES[error.code] ?? 'failed';
+
+/** The row as an intent; an outcome overrides what it knows better. */
+function entryOf(parts: RuntimeParts, record: CallRecord): AuditEntry {
+  return {
+    phase: 'intent',
+    callId: record.callId,
+    requestId: record.requestId,
+    tool: record.tool,
+    contract: record.contract,
+    argsHash: record.args.hash,
+    startTs: record.startTs,
+    endTs: null,
+    session: record.session,
+    attribution: record.attribution,
+    decision: record.decision,
+    effects: record.effects,
+    outcome: 'pending',
+    errors: [],
+    policyHash: record.policyHash,
+    runId: record.run?.runId ?? null,
+    changes: record.changes,
+    bytes: record.args.bytes,
+    process: parts.process,
+  };
+}

@@ -1,0 +1,154 @@
+// Owns: the authenticated contexts that calls belong to: narrowed policy, budget, attribution.
+// Refuses: a session that would be granted more than the host grants.
+import { formatDiagnostic } from '../contract/diagnostic.ts';
+import { fail } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
+import type { RuntimeParts, RuntimeSessions } from '../contract/runtime.ts';
+import type { SessionRecord, Usage } from '../contract/store.ts';
+import { type Budget, createBudget, smallerBudget } from './budget.ts';
+import { checkNarrowing } from './policy/check-narrowing.ts';
+import { createPolicyEngine } from './policy/create-policy-engine.ts';
+
+export interface LiveSession {
+  readonly id: string;
+  readonly attribution: JsonObject | null;
+  readonly expiresTs: number | null;
+  readonly budget: Budget;
+  /** The host's policy as it is now, narrowed by the session's registry. */
+  engine(): Promise<PolicyEngine> | PolicyEngine;
+}
+
+export interface Sessions extends RuntimeSessions {
+  readonly defaultId: string;
+  /** The session of a call; throws `session.unknown` or `session.expired`. */
+  use(id: string | undefined): Promise<LiveSession> | LiveSession;
+}
+
+type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'checkRegistry'>;
+
+export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions {
+  const { store, clock, newId } = parts;
+  const live = new Map<string, LiveSession>();
+
+  const hostBudget = (): Partial<Usage> => {
+    const { calls, wall_ms: wallMs, bytes } = host().loaded.file.budgets ?? {};
+    return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
+  };
+
+  const check = async (registry: JsonObject | null): Promise<PolicyFile | undefined> => {
+    if (!registry) return undefined;
+    const { value, diagnostics } = await parts.checkRegistry(registry);
+    if (!value)
+      throw fail(
+        'policy.invalid',
+        `Cannot open the session: ${diagnostics.map(formatDiagnostic).join('\n')}`,
+      );
+    checkNarrowing(host().loaded.file, value);
+    return value;
+  };
+
+  const wake = async (record: SessionRecord): Promise<LiveSession> => {
+    const narrowing = await check(record.registry);
+    const limit = smallerBudget(hostBudget(), { ...narrowedBudget(narrowing), ...record.budget });
+    let narrowed: { readonly of: PolicyEngine; readonly engine: PolicyEngine } | undefined;
+    const session: LiveSession = {
+      id: record.id,
+      attribution: record.attribution,
+      expiresTs: record.expiresTs,
+      budget: createBudget(limit, record.usage),
+      engine() {
+        const current = host();
+        if (!narrowing) return current;
+        if (narrowed?.of === current) return narrowed.engine;
+        return Promise.resolve(createPolicyEngine({ loaded: current.loaded, narrowing: [narrowing] })).then(
+          (engine) => {
+            narrowed = { of: current, engine };
+            return engine;
+          },
+        );
+      },
+    };
+    live.set(record.id, session);
+    return session;
+  };
+
+  // The default session lives as long as this runtime; the store learns of it with its first call.
+  const fresh = (id: string): SessionRecord => ({
+    id,
+    createdTs: clock.now(),
+    expiresTs: null,
+    attribution: null,
+    registry: null,
+    budget: null,
+    usage: { calls: 0, wallMs: 0, bytes: 0 },
+  });
+  const defaultId = newId('sess');
+  live.set(defaultId, {
+    id: defaultId,
+    attribution: null,
+    expiresTs: null,
+    budget: createBudget(hostBudget()),
+    engine: host,
+  });
+
+  const find = async (id: string): Promise<LiveSession> => {
+    const record = await store.sessions.get(id);
+    if (!record)
+      throw fail('session.unknown', `Cannot use session "${id.slice(0, 80)}": there is none of that id`);
+    return wake(record);
+  };
+
+  const alive = (session: LiveSession): LiveSession => {
+    if (session.expiresTs !== null && session.expiresTs <= clock.now()) {
+      throw fail('session.expired', `Cannot use session "${session.id}": it has ended`);
+    }
+    return session;
+  };
+
+  return {
+    defaultId,
+    use(id = defaultId) {
+      const known = live.get(id);
+      return known ? alive(known) : find(id).then(alive);
+    },
+    async open(options = {}) {
+      const id = options.id ?? newId('sess');
+      const existing = await store.sessions.get(id);
+      if (existing) return existing;
+      const now = clock.now();
+      const record: SessionRecord = {
+        ...fresh(id),
+        expiresTs: options.ttlMs === undefined ? null : now + options.ttlMs,
+        attribution: options.attribution ?? null,
+        registry: options.registry ?? null,
+        budget: options.budget ?? null,
+      };
+      await wake(record);
+      await store.sessions.create(record);
+      return record;
+    },
+    async get(id) {
+      const record = await store.sessions.get(id);
+      if (!record) return undefined;
+      const session = live.get(id) ?? (await wake(record));
+      session.budget.adopt(record.usage);
+      return { ...record, remaining: session.budget.remaining };
+    },
+    list: () => store.sessions.list(),
+    async end(id) {
+      await store.sessions.end(id, clock.now());
+      live.delete(id);
+    },
+  };
+}
+
+const narrowedBudget = (file: PolicyFile | undefined): Partial<Usage> => {
+  const { calls, wall_ms: wallMs, bytes } = file?.budgets ?? {};
+  return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
+};
+
+const defined = <T extends object>(
+  one: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } | Record<never, never> =>
+  Object.values(one)[0] === undefined ? {} : (one as { [K in keyof T]: Exclude<T[K], undefined> });

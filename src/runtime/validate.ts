@@ -1,0 +1,41 @@
+// Owns: what happens after a call did its work: indices follow, and the rules that it triggers look at it.
+// Refuses: to undo; a blocking violation fails the call and says how to take the change back.
+import { matchesName } from '../base/glob.ts';
+import { fail } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { PolicyEngine } from '../contract/policy.ts';
+import type { RuleSubject } from '../contract/rule.ts';
+import type { RuntimeParts } from '../contract/runtime.ts';
+import type { CallRecord } from './record.ts';
+
+export interface ValidatedCall {
+  readonly record: CallRecord;
+  readonly args: JsonObject;
+  readonly engine: PolicyEngine;
+  readonly signal: AbortSignal;
+  /** Guarded reading for rules, made only when a rule is triggered. */
+  files(): RuleSubject['files'];
+}
+
+export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
+  const { record, args, engine, signal } = call;
+  if (record.changes.length > 0)
+    for (const follower of parts.followers) await follower.changed(record.changes, signal);
+  for (const setting of engine.loaded.file.validators ?? []) {
+    const rule = parts.rules.find((one) => one.id === setting.rule);
+    if (!rule?.triggers.some((glob) => matchesName(glob, record.tool))) continue;
+    const { tool, changes } = record;
+    const violations = await rule.check({ tool, args, changes, signal, files: call.files() });
+    if (violations.length === 0) continue;
+    const found = violations.map(
+      (v) => `${[v.path, v.line].filter((part) => part !== undefined).join(':')} ${v.message}`,
+    );
+    if (setting.enforcement !== 'blocking') {
+      for (const message of found) record.warnings.push({ reason: rule.id, message: message.trim() });
+      continue;
+    }
+    const taken = record.intended ? `; what it changed stays until "haft undo ${record.callId}"` : '';
+    const message = `Cannot accept "${tool}": ${rule.id} found ${found.join('; ')}${taken}`;
+    throw fail('rule.violated', message, { rule: rule.id, violations: found });
+  }
+}
