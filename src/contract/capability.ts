@@ -170,6 +170,11 @@ export interface Change {
 export interface HistoryHandle {
   /** The changes of an earlier call, as its outcome (or, after a crash, its intent) recorded them. */
   changes(callId: string): Promise<CallHistory | undefined>;
+  /**
+   * The bytes that a file had before or after an earlier call changed it, while they are kept. Asks `admit` for
+   * `fs.read` of the path.
+   */
+  content(callId: string, path: string, side: 'before' | 'after'): Promise<Uint8Array | undefined>;
 }
 
 export interface CallHistory {

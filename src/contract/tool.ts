@@ -43,14 +43,20 @@ export interface ToolExample {
   readonly args: { readonly [key: string]: unknown };
 }
 
-/** What `effects` may look at beside the arguments: what the audit recorded, which never changes. */
+/** What `effects` may look at beside the arguments: where the workspace is, and what the audit recorded. */
 export interface EffectSite {
-  readonly history: HistoryHandle;
+  readonly history: Pick<HistoryHandle, 'changes'>;
+  /**
+   * A path as effects name it: normalised; relative in the workspace, absolute below an extra root. By its names
+   * alone, links are not followed. Throws `path.invalid` and `path.outside_workspace`.
+   */
+  place(path: string): string;
 }
 
 /**
- * A tool as the pipeline calls it. `effects` is pure: it says what the call would touch, from the arguments
- * and recorded history alone. `run` does it, and every handle on `ctx` re-checks the real access against those effects and policy.
+ * A tool as the pipeline calls it. `effects` is pure: it says what the call would touch, from the arguments and
+ * recorded history alone. `run` does it, and every handle on `ctx` re-checks the real access against those
+ * effects and policy.
  */
 export interface Tool<Args = never, Data = unknown> extends ToolContract {
   effects(args: Args, site: EffectSite): MaybePromise<readonly Effect[]>;
