@@ -1,0 +1,112 @@
+// Owns the words and figures of a refused hunk, so that its author can mend it in one try.
+// Refuses to decide anything: apply-patch.ts has decided.
+import type { Hunk, HunkLine, PatchRefusal } from './file-patch.ts';
+import { MOST_CANDIDATES, matchesAt, nearestPlace, occurrences } from './locate-hunk.ts';
+import { type MatchTarget, oneSide } from './match-target.ts';
+import { terminatorOf, wholeLine } from './text-lines.ts';
+
+export function explainAmbiguous(number: number, places: readonly number[]): PatchRefusal {
+  const candidates = places.map((at) => at + 1);
+  const fact =
+    places.length === 0
+      ? 'it has no line to match and no line number to rely on; add context lines around the added ones'
+      : `its lines match at ${lineList(candidates)}; add context lines or correct its line number`;
+  return refusal('patch.ambiguous', number, fact, { candidates });
+}
+
+export function explainOverlap(number: number, places: readonly number[]): PatchRefusal {
+  const candidates = places.map((at) => at + 1);
+  const fact = `it matches only at ${lineList(candidates)}, where or before the hunk before it changes lines; order hunks by line and merge those that touch`;
+  return refusal('patch.overlap', number, fact, { line: candidates[0]!, candidates });
+}
+
+export function explainStale(
+  target: MatchTarget,
+  hunk: Hunk,
+  number: number,
+  hint: number | undefined,
+): PatchRefusal {
+  const wanted = target.side(hunk, '-');
+  const old = oneSide(hunk, '-');
+  const applied = appliedPlace(target, hunk, hint);
+  if (applied !== undefined) {
+    const fact = `its change is in the file already, at line ${applied + 1}`;
+    return refusal('patch.stale', number, fact, { line: applied + 1, alreadyApplied: true });
+  }
+  const place =
+    wanted.length === 0 ? Math.min(hint ?? 0, target.lines.count) : nearestPlace(target.ids, wanted, hint);
+  if (place === undefined) {
+    return refusal('patch.stale', number, 'none of its lines is in the file', { expected: old[0]!.text });
+  }
+  const offset = old.findIndex((_, i) => target.ids[place + i] !== wanted[i]);
+  const at = offset < 0 ? place + old.length : place + offset;
+  const [line, expected] = [at + 1, offset < 0 ? undefined : old[offset]!];
+  const whole = at < target.lines.count ? wholeLine(target.lines, at) : undefined;
+  const found = whole?.slice(0, whole.length - terminatorOf(whole).length);
+  return refusal('patch.stale', number, difference(target, line, expected, whole), {
+    line,
+    ...(expected ? { expected: target.exactTerminators ? expected.text : withoutCr(expected.text) } : {}),
+    ...(found === undefined ? {} : { found: target.exactTerminators ? whole!.replace(/\n$/, '') : found }),
+  });
+}
+
+function difference(
+  target: MatchTarget,
+  line: number,
+  expected: HunkLine | undefined,
+  whole: string | undefined,
+): string {
+  if (!expected) {
+    if (whole === undefined) return unended(target);
+    return `it ends the file at line ${line}, where the file goes on with ${show(whole)}`;
+  }
+  if (whole === undefined)
+    return `the file ends at line ${line - 1}, where the patch has ${show(expected.text)}`;
+  if (withoutCr(expected.text) !== withoutCr(whole.replace(/\n$/, ''))) {
+    const blank = expected.text.trim() === whole.trim() ? ' (only white space differs)' : '';
+    return `line ${line} of the file is ${show(whole)} where the patch has ${show(expected.text)}${blank}`;
+  }
+  const ends: Record<string, string> = { '': 'no newline', '\n': 'LF', '\r\n': 'CRLF' };
+  const theirs = expected.terminated ? (expected.text.endsWith('\r') ? 'CRLF' : 'LF') : 'no newline';
+  return `line ${line} of the file ends in ${ends[terminatorOf(whole)]} where the patch has ${theirs}; "\\ No newline at end of file" belongs below a last line without one`;
+}
+
+/** A hunk of added lines only, at a place that does not exist or cannot take a line. */
+function unended(target: MatchTarget): string {
+  if (target.lines.terminated) return `the file has only ${target.lines.count} lines`;
+  return 'the last line of the file has no newline; remove and add it again, with "\\ No newline at end of file" below the old one';
+}
+
+/** Where the new lines stand: at the place expected or, when they are enough to be known, at one other. */
+function appliedPlace(target: MatchTarget, hunk: Hunk, hint: number | undefined): number | undefined {
+  const fresh = target.side(hunk, '+');
+  // One kept line that still stands says nothing about the lines removed beside it.
+  if (fresh.length < (hunk.lines.some((line) => line.op === '+') ? 1 : 2)) return undefined;
+  if (hint !== undefined && matchesAt(target.ids, fresh, hint)) return hint;
+  const places = fresh.length >= 3 ? occurrences(target.ids, fresh) : [];
+  return places.length === 1 ? places[0] : undefined;
+}
+
+function refusal(
+  reason: PatchRefusal['reason'],
+  hunk: number,
+  fact: string,
+  facts: Partial<PatchRefusal>,
+): PatchRefusal {
+  return { ok: false, reason, hunk, message: `Cannot apply hunk ${hunk}: ${fact}`, ...facts };
+}
+
+function lineList(lines: readonly number[]): string {
+  if (lines.length === 1) return `line ${lines[0]}`;
+  const more = lines.length === MOST_CANDIDATES ? ' and more' : '';
+  return `lines ${lines.join(', ')}${more}`;
+}
+
+function withoutCr(text: string): string {
+  return text.endsWith('\r') ? text.slice(0, -1) : text;
+}
+
+function show(line: string): string {
+  const text = line.replace(/\r?\n$/, '');
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
+}
