@@ -223,6 +223,8 @@ const refused: [title: string, patch: string, reason: PatchSyntaxReason, line: n
     'patch.binary',
     3,
   ],
+  ['a context diff', '*** a/x\n--- b/x\n***************\n*** 1 ****\n! a\n', 'patch.malformed', 3],
+  ['another patch format', '*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n', 'patch.malformed', 1],
   [
     'binary files',
     'diff --git a/x b/x\nindex 1..2 100644\nBinary files a/x and b/x differ\n',

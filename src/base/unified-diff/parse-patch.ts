@@ -70,6 +70,10 @@ function refuseOtherFormats(line: string, number: number): void {
     const fact = `line ${number} begins a combined diff of a merge; send a diff against one parent`;
     throw patchSyntaxError('patch.combined', number, fact);
   }
+  if (/^\*{15}|^\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )/.test(line)) {
+    const fact = `line ${number} is of another format; send a unified diff ("--- a/x", "+++ b/x", "@@")`;
+    throw patchSyntaxError('patch.malformed', number, fact);
+  }
   if (/^GIT binary patch|^(?:Binary files|Files) .+ and .+ differ\r?$/.test(line)) {
     throw patchSyntaxError(
       'patch.binary',
