@@ -123,6 +123,13 @@ export const ERRORS = Object.freeze({
 
   // Patches and undo
   'patch.malformed': row('E_VALIDATION_FAIL', 'The text is not a unified diff.'),
+  'patch.empty': row('E_VALIDATION_FAIL', 'The patch changes nothing.'),
+  'patch.combined': row(
+    'E_VALIDATION_FAIL',
+    'The patch is a combined diff of a merge; those cannot be applied.',
+  ),
+  'patch.binary': row('E_VALIDATION_FAIL', 'The patch is binary; those cannot be applied.'),
+  'patch.exists': row('E_FILE_IO', 'The patch creates a file that is already there.'),
   'patch.stale': row('E_FILE_IO', "A hunk's context is not in the file."),
   'patch.ambiguous': row('E_FILE_IO', "A hunk's context is in the file more than once."),
   'patch.overlap': row('E_FILE_IO', 'Two hunks of the patch overlap.'),

@@ -99,6 +99,13 @@ export interface LoadedPolicy {
   readonly lines: { readonly [rule: string]: number };
   /** sha256 of the file's bytes; provenance, not identity. */
   readonly sha256: string;
+  /** Where its paths lead on this machine: absolute, links followed. Absent where no file was read. */
+  readonly resolved?: {
+    readonly workspace: string;
+    readonly extraRoots: readonly string[];
+    /** Of the packs that are named by their path. */
+    readonly packs: readonly string[];
+  };
 }
 
 /** Why a call may or may not go on. */
@@ -123,6 +130,11 @@ export interface PolicyEngine {
   readonly hash: string;
   /** `policy/v1` digest of what can change this tool's output: its grants and limits; never budgets, asks or other tools. */
   hashFor(tool: string): string;
+  /**
+   * Loads what deciding these effects needs (patterns for commands), which no other call should wait for. To be
+   * awaited before `decide`; answers undefined where everything is at hand. Until then such effects are denied.
+   */
+  ready?(effects: readonly Effect[]): Promise<void> | undefined;
   /** The strictest decision over the tool and all of its effects, and every decision that was looked at. */
   decide(
     tool: string,

@@ -1,17 +1,12 @@
 // Owns: the `ctx` of a running tool: its handles, made on first use, each bound to this one call.
 // Refuses: an access that the call did not declare or that policy does not allow.
-import type {
-  CallScope,
-  CapabilityFactories,
-  Change,
-  HistoryHandle,
-  ToolContext,
-} from '../contract/capability.ts';
+import type { CallScope, CapabilityFactories, Change, ToolContext } from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
 import type { Warning } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
+import { type CallHistories, historyFor } from './history.ts';
 
 /** What a context needs to know of its call. */
 export interface ContextCall {
@@ -35,7 +30,7 @@ export type ContextMaker = (call: ContextCall) => ToolContext;
 type Parts = Pick<RuntimeParts, 'root' | 'extraRoots' | 'objects' | 'clock' | 'capabilities'>;
 
 /** Builds the prototype once for a runtime: one lazy getter a capability. */
-export function createContextMaker(parts: Parts, history: HistoryHandle): ContextMaker {
+export function createContextMaker(parts: Parts, histories: CallHistories): ContextMaker {
   const prototype = {};
   for (const name of Object.keys(parts.capabilities) as (keyof CapabilityFactories)[]) {
     Object.defineProperty(prototype, name, {
@@ -46,8 +41,9 @@ export function createContextMaker(parts: Parts, history: HistoryHandle): Contex
       },
     });
   }
-  return (call) =>
-    Object.assign(Object.create(prototype), {
+  return (call) => {
+    const scope = scopeOf(parts, call);
+    return Object.assign(Object.create(prototype), {
       callId: call.callId,
       requestId: call.requestId,
       sessionId: call.sessionId,
@@ -55,9 +51,10 @@ export function createContextMaker(parts: Parts, history: HistoryHandle): Contex
       now: parts.clock.now,
       progress: call.progress,
       warn: call.warn,
-      history,
-      scope: scopeOf(parts, call),
+      history: historyFor(histories, scope),
+      scope,
     });
+  };
 }
 
 function scopeOf(parts: Parts, call: ContextCall): CallScope {

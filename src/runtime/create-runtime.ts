@@ -4,8 +4,9 @@ import type { PolicyEngine } from '../contract/policy.ts';
 import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
 import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
-import { createHistory } from './history.ts';
+import { createHistories } from './history.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
+import { createPlace } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
 import { createRegistry } from './registry.ts';
 import { createSessions } from './session.ts';
@@ -14,12 +15,12 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas);
   let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
   const sessions = createSessions(parts, () => engine);
-  const history = createHistory(parts.store.audit);
+  const history = createHistories(parts.store.audit);
   const site: PipelineSite = {
     parts,
     registry,
     sessions,
-    history,
+    effectSite: { history, place: createPlace(parts.root, parts.extraRoots) },
     makeContext: createContextMaker(parts, history),
   };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());

@@ -1,22 +1,37 @@
-// Owns: what earlier calls changed, read back from the audit.
-// Refuses: guesses; a call that recorded no change has none.
-import type { HistoryHandle } from '../contract/capability.ts';
+// Owns: what earlier calls changed, read back from the audit and the object store.
+// Refuses: guesses; a call that recorded no change has none, and bytes that were not kept are not there.
+import type { CallHistory, CallScope, HistoryHandle } from '../contract/capability.ts';
 import type { AuditStore } from '../contract/store.ts';
 
-export function createHistory(audit: AuditStore): HistoryHandle {
+/** What `effects` may ask. */
+export type CallHistories = Pick<HistoryHandle, 'changes'>;
+
+export function createHistories(audit: AuditStore): CallHistories {
   return {
-    async changes(callId) {
+    async changes(callId): Promise<CallHistory | undefined> {
       const rows = await audit.rows({ callId });
       const intent = rows.find((row) => row.phase === 'intent');
       if (!intent) return undefined;
-      const outcome = rows.find((row) => row.phase === 'outcome');
-      return {
-        callId,
-        tool: intent.tool,
-        changes: outcome?.outcome === 'ok' ? outcome.changes : intent.changes,
-        finished: outcome?.outcome === 'ok',
-        ...(intent.attribution ? { attribution: intent.attribution } : {}),
-      };
+      const finished = rows.some((row) => row.phase === 'outcome' && row.outcome === 'ok');
+      const { tool, changes, attribution } = intent;
+      return { callId, tool, changes, finished, ...(attribution ? { attribution } : {}) };
+    },
+  };
+}
+
+/** The handle of one call: bytes of the past are guarded like those of the present. */
+export function historyFor(
+  histories: CallHistories,
+  scope: Pick<CallScope, 'admit' | 'objects'>,
+): HistoryHandle {
+  return {
+    changes: histories.changes,
+    async content(callId, path, side) {
+      scope.admit({ kind: 'fs.read', path });
+      const change = (await histories.changes(callId))?.changes.find((one) => one.path === path);
+      const state = change?.[side];
+      if (state?.type !== 'file' || (await scope.objects.size(state.object)) === undefined) return undefined;
+      return scope.objects.get(state.object);
     },
   };
 }

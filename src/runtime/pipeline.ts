@@ -1,13 +1,13 @@
 // Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, check, sync, validate, record.
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
-import type { HistoryHandle, ToolContext } from '../contract/capability.ts';
+import type { ToolContext } from '../contract/capability.ts';
 import type { Effect } from '../contract/effect.ts';
 import type { CallRequest, CallResponse, EventMessage } from '../contract/envelope.ts';
 import { type ErrorEntry, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Decision, PolicyEngine } from '../contract/policy.ts';
 import type { CallOptions, Explanation, RuntimeParts } from '../contract/runtime.ts';
-import type { AnyTool } from '../contract/tool.ts';
+import type { AnyTool, EffectSite } from '../contract/tool.ts';
 import { requireApproval } from './approval.ts';
 import type { ContextMaker } from './context.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
@@ -24,7 +24,8 @@ export interface PipelineSite {
   readonly parts: RuntimeParts;
   readonly registry: Registry;
   readonly sessions: Sessions;
-  readonly history: HistoryHandle;
+  /** What `effects` may look at. */
+  readonly effectSite: EffectSite;
   readonly makeContext: ContextMaker;
 }
 
@@ -63,7 +64,7 @@ export async function runCall(
 
     const args = await checkInput(registered, record, request.args ?? {}, limits.maxInputBytes);
     record.attribution = attributionOf(session, args);
-    record.effects = await tool.effects(args as never, { history: site.history });
+    record.effects = await tool.effects(args as never, site.effectSite);
     if (tool.deterministic) record.run = identifyRun(tool, args, engine.hashFor(tool.id));
 
     const approved = await authorise(site, record, engine);
@@ -135,7 +136,7 @@ export async function explainCall(site: PipelineSite, request: CallRequest): Pro
     request.args ?? {},
     effectiveLimits(tool, engine).maxInputBytes,
   );
-  const effects = await tool.effects(args as never, { history: site.history });
+  const effects = await tool.effects(args as never, site.effectSite);
   return { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
 }
 

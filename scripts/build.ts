@@ -1,0 +1,120 @@
+// Owns: dist/: the library with its types, and the command as small bundles that load only what a command needs.
+// Refuses: to be needed for development; every script and test runs from the sources.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+import { precompileChecks } from './precompile-checks.ts';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, 'dist');
+const CHECKS = join(root, 'src/preset/precompiled-checks.ts');
+
+await main();
+
+async function main(): Promise<void> {
+  rmSync(dist, { recursive: true, force: true });
+  const checks = await precompileChecks();
+  run('tsc', ['-p', 'tsconfig.build.json']);
+  await bundleChecks(checks);
+  await bundleCommand(checks);
+}
+
+function run(command: string, args: string[]): void {
+  const { status } = spawnSync(join(root, 'node_modules/.bin', command), args, {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** The library's copy of the compiled checks, in place of the empty module. */
+async function bundleChecks(checks: string): Promise<void> {
+  await build({
+    stdin: { contents: checks, resolveDir: root, loader: 'js' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile: join(dist, 'preset/precompiled-checks.js'),
+    logLevel: 'warning',
+  });
+}
+
+/**
+ * One CommonJS file for what every command needs, and one for each `import()` in the sources: loading a
+ * module graph as ESM costs more than the hot path itself.
+ */
+async function bundleCommand(checks: string): Promise<void> {
+  const entries = new Map([[join(root, 'src/bin/haft.ts'), 'haft']]);
+  const done = new Set<string>();
+  const outdir = join(dist, 'bin');
+  rmSync(outdir, { recursive: true, force: true });
+  for (let [next] = pending(entries, done); next; [next] = pending(entries, done)) {
+    done.add(next[0]);
+    await build({
+      entryPoints: [{ in: next[0], out: next[1] }],
+      outdir,
+      outExtension: { '.js': '.cjs' },
+      bundle: true,
+      platform: 'node',
+      target: 'node22',
+      format: 'cjs',
+      minify: true,
+      keepNames: false,
+      legalComments: 'none',
+      supported: { 'dynamic-import': false },
+      plugins: [lazyImports(entries), compiledChecks(checks)],
+      logLevel: 'warning',
+      define: { 'import.meta.url': '__haft_module_url' },
+      banner: { js: 'const __haft_module_url=require("node:url").pathToFileURL(__filename).href;' },
+    });
+  }
+  // The package is ESM; the command's folder is not.
+  writeFileSync(join(outdir, 'package.json'), '{"type":"commonjs"}\n');
+  chmodSync(join(outdir, 'haft.cjs'), 0o755);
+}
+
+const pending = (entries: Map<string, string>, done: Set<string>) =>
+  [...entries].filter(([file]) => !done.has(file));
+
+/** Gives every `import()` its own bundle beside the first one. */
+function lazyImports(entries: Map<string, string>): Plugin {
+  return {
+    name: 'lazy-imports',
+    setup(plugin) {
+      plugin.onResolve({ filter: /.*/ }, async (args) => {
+        if (args.kind !== 'dynamic-import' || args.path.startsWith('node:') || args.pluginData === 'resolved')
+          return undefined;
+        const found = await plugin.resolve(args.path, {
+          kind: args.kind,
+          resolveDir: args.resolveDir,
+          importer: args.importer,
+          pluginData: 'resolved',
+        });
+        if (found.errors.length > 0 || found.external) return found;
+        const name = entries.get(found.path) ?? chunkName(found.path);
+        entries.set(found.path, name);
+        return { path: `./${name}.cjs`, external: true };
+      });
+    },
+  };
+}
+
+const chunkName = (file: string) =>
+  relative(root, file)
+    .replace(/^src\//, '')
+    .replace(/^node_modules\//, 'dep-')
+    .replace(/\.[cm]?[jt]s$/, '')
+    .replaceAll(/[^a-zA-Z0-9]+/g, '-');
+
+function compiledChecks(checks: string): Plugin {
+  return {
+    name: 'compiled-checks',
+    setup(plugin) {
+      plugin.onLoad({ filter: new RegExp(`${basename(CHECKS)}$`) }, (args) =>
+        resolve(args.path) === CHECKS ? { contents: checks, loader: 'js', resolveDir: root } : undefined,
+      );
+    },
+  };
+}

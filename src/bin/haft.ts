@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+// Owns: the very first step of the command: is this Node new enough?
+// Refuses: syntax or imports that an old Node could not read; everything else is behind the import.
+
+const NEEDED = [22, 19];
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+if (major < NEEDED[0]! || (major === NEEDED[0] && minor < NEEDED[1]!)) {
+  process.stderr.write(`haft needs Node.js ${NEEDED.join('.')} or newer; this is ${process.versions.node}\n`);
+  process.exitCode = 69;
+} else {
+  import('./main.ts').then((program) => program.main());
+}

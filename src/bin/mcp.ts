@@ -1,0 +1,25 @@
+// Owns: `haft mcp`: the MCP host on this process's standard input and output.
+// Refuses: to print anything but MCP on standard output.
+import { VERSION } from '../contract/version.ts';
+import type { Command } from '../hosts/cli/command.ts';
+import { serveStdio } from '../hosts/mcp/serve-stdio.ts';
+
+export const command: Command = {
+  summary: 'Serve the tools over MCP on standard input and output',
+  usage: '',
+  description:
+    'For the configuration of an MCP client: command "haft", arguments ["mcp", "--workspace", DIR].',
+  examples: ['haft mcp', 'haft mcp --workspace ~/project'],
+  positionals: [0, 0],
+  async run({ runtime }) {
+    // Opening starts at once, but the handshake does not wait for it.
+    const opened = runtime();
+    opened.catch(() => {});
+    const server = serveStdio(() => opened, VERSION, { input: process.stdin, output: process.stdout });
+    const stop = () => process.stdin.destroy();
+    process.once('SIGINT', stop);
+    process.once('SIGTERM', stop);
+    await server.ended;
+    return 0;
+  },
+};

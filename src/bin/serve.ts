@@ -1,0 +1,54 @@
+// Owns: `haft serve`: the daemon host, until it is told to stop.
+// Refuses: an address beyond this machine unless it is asked for by name.
+import { fail } from '../contract/errors.ts';
+import { VERSION } from '../contract/version.ts';
+import type { Command } from '../hosts/cli/command.ts';
+import { createDaemon } from '../hosts/daemon/create-daemon.ts';
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
+
+export const command: Command = {
+  summary: 'Serve the tools over HTTP',
+  usage: '[--port N] [--host H]',
+  description: 'Prints the address and the token that requests must carry. HAFT_TOKEN sets the token.',
+  options: {
+    port: { type: 'string', value: 'N', help: 'the port, or 0 for any (default: 4280)' },
+    host: { type: 'string', value: 'H', help: 'the address to listen on (default: 127.0.0.1)' },
+  },
+  examples: ['haft serve', 'haft serve --port 0 --json'],
+  positionals: [0, 0],
+  async run({ runtime, flags, io, json, workspace }) {
+    const port = Number(flags.port ?? 4280);
+    if (!Number.isInteger(port) || port < 0 || port > 65_535)
+      throw fail('usage', `Cannot serve: --port takes 0 to 65535, not "${flags.port}"`);
+    const host = (flags.host as string | undefined) ?? '127.0.0.1';
+    const token = process.env.HAFT_TOKEN;
+    const daemon = await createDaemon({
+      runtime: await runtime(),
+      version: VERSION,
+      host,
+      port,
+      ...(token ? { token } : {}),
+    });
+    const mcp = { mcpServers: { haft: { command: 'haft', args: ['mcp', '--workspace', workspace] } } };
+    if (json) io.out(`${JSON.stringify({ address: daemon.address, token: daemon.token, mcp })}\n`);
+    else {
+      io.out(`Haft serves ${workspace}\n${daemon.address} token=${daemon.token}\n\n`);
+      io.out(`  curl -H "Authorization: Bearer ${daemon.token}" ${daemon.address}/v1/tools\n\n`);
+      io.out(`For an MCP client:\n${JSON.stringify(mcp, null, 2)}\n`);
+      if (!LOOPBACK.test(host))
+        io.err(
+          `haft: ${host} can be reached from other machines; whoever has the token can call every tool\n`,
+        );
+    }
+    await aborted(io.signal);
+    await daemon.close();
+    return 0;
+  },
+};
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,210 @@
+// Owns: when a rule of haft.yaml matches: path globs, tool names, domains, command patterns, and which verdict is stricter.
+// Refuses: deciding a call (runtime/policy) and reading files; the loader checks examples with the same functions.
+import { compileGlob, matchesName } from '../base/glob.ts';
+import { type GlobToken, parseGlob } from '../base/glob-parse.ts';
+import type { Verdict } from './policy.ts';
+
+const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };
+
+export const isStricter = (one: Verdict, other: Verdict): boolean => STRICTNESS[one] > STRICTNESS[other];
+
+/** The strictest of these, or undefined where there is none. */
+export function strictestOf(verdicts: Iterable<Verdict>): Verdict | undefined {
+  let strictest: Verdict | undefined;
+  for (const one of verdicts) if (!strictest || isStricter(one, strictest)) strictest = one;
+  return strictest;
+}
+
+/** What makes two entries of a list the same rule: everything but its decision. A text is its own identity. */
+export function ruleIdentity(entry: unknown): string {
+  if (typeof entry !== 'object' || entry === null) return JSON.stringify(entry);
+  const { tool, paths, path, pattern, domain } = entry as { readonly [key: string]: unknown };
+  return JSON.stringify(pattern ?? domain ?? (path === undefined ? [tool, paths ?? null] : ['path', path]));
+}
+
+// ---------------------------------------------------------------------------------------------- paths
+
+export interface PathMatcher {
+  /** Normalised paths: relative to the workspace, or absolute below an extra root. */
+  matches(path: string): boolean;
+  /** Whether it could match this folder or something below it. Errs on the side of yes. */
+  reaches(folder: string): boolean;
+}
+
+/**
+ * The glob of a path rule. Where its last part has no wildcard it holds for everything below, too. One that begins
+ * with a slash is about absolute paths; one that begins with `**` is about all; any other about the workspace.
+ * Throws a `Rejection` when it cannot be understood.
+ */
+export function compilePathGlob(glob: string): PathMatcher {
+  const absolute = glob.startsWith('/');
+  const pattern = absolute ? glob.slice(1) : glob;
+  const everywhere = pattern.startsWith('**');
+  const alternatives = parseGlob(pattern).map(splitNames);
+  const whole = compileGlob(pattern, { dot: true });
+  // Where braces hold both a plain and a wild last part, all of them hold below: the stricter reading.
+  const below = alternatives.some(endsPlain) ? compileGlob(`${pattern}/**`, { dot: true }) : undefined;
+  const needles = alternatives.map(longestLiteral);
+  const sieve = needles.every((needle) => needle.length > 0) ? needles : undefined;
+
+  const inScope = (path: string): string | undefined => {
+    if (path.startsWith('/')) return absolute || everywhere ? path.slice(1) : undefined;
+    return absolute ? undefined : path;
+  };
+  return {
+    matches(path) {
+      const subject = inScope(path);
+      if (subject === undefined) return false;
+      // Most paths hold no literal part of the pattern, and a native search says so at once.
+      if (sieve && !sieve.some((needle) => subject.includes(needle))) return false;
+      return whole(subject) || (below?.(subject) ?? false);
+    },
+    reaches(folder) {
+      const subject = inScope(folder);
+      if (subject === undefined) return absolute && folder === '/';
+      const names = subject === '.' || subject === '' ? [] : subject.split('/');
+      return alternatives.some((alternative) => mayMeet(alternative, names, below !== undefined));
+    },
+  };
+}
+
+type Name = readonly GlobToken[];
+
+function mayMeet(alternative: readonly Name[], folder: readonly string[], holdsBelow: boolean): boolean {
+  for (const [at, name] of folder.entries()) {
+    const sought = alternative[at];
+    if (!sought) return holdsBelow;
+    if (isSpan(sought)) return true;
+    const literal = literalOf(sought);
+    if (literal !== undefined && literal !== name) return false;
+  }
+  return true;
+}
+
+function splitNames(tokens: readonly GlobToken[]): Name[] {
+  const names: GlobToken[][] = [[]];
+  for (const token of tokens) {
+    if (token.kind === 'slash') names.push([]);
+    else names.at(-1)?.push(token);
+  }
+  return names;
+}
+
+const isSpan = (name: Name): boolean => name.length === 2 && name.every(({ kind }) => kind === 'star');
+const endsPlain = (names: readonly Name[]): boolean => literalOf(names.at(-1) ?? []) !== undefined;
+
+function literalOf(name: Name): string | undefined {
+  let text = '';
+  for (const token of name) {
+    if (token.kind !== 'char') return undefined;
+    text += String.fromCodePoint(token.code);
+  }
+  return text;
+}
+
+function longestLiteral(names: readonly Name[]): string {
+  let longest = '';
+  for (const name of names) {
+    let run = '';
+    for (const token of name) {
+      run = token.kind === 'char' ? run + String.fromCodePoint(token.code) : '';
+      if (run.length > longest.length) longest = run;
+    }
+  }
+  return longest;
+}
+
+// ---------------------------------------------------------------------------------------------- tools
+
+/** `*` stands for any characters, dots too. */
+export const matchesTool = (pattern: string, id: string): boolean => matchesName(pattern, id);
+
+// -------------------------------------------------------------------------------------------- domains
+
+/** Where a connection goes. */
+export interface Target {
+  readonly scheme: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Domain {
+  /** As in a parsed URL (lower case, ASCII), without a dot at the end. */
+  readonly host: string;
+  /** `*.host`: every host below it, not the host itself. */
+  readonly below: boolean;
+  readonly port: number | undefined;
+}
+
+const DEFAULT_PORTS: { readonly [scheme: string]: number } = { http: 80, https: 443 };
+const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
+
+/** Throws an `Error` whose message says what is wrong with it. */
+export function parseDomain(text: string): Domain {
+  const below = text.startsWith('*.');
+  const found = /^(\[[0-9a-fA-F:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/.exec(below ? text.slice(2) : text);
+  if (!found) throw new Error(domainProblem(text));
+  const port = found[2] === undefined ? undefined : Number(found[2]);
+  if (port !== undefined && (port < 1 || port > 65_535)) throw new Error(`${port} is not a port`);
+  const host = normalHost(found[1] as string);
+  const named = host.length <= 253 && host.split('.').every((label) => LABEL.test(label));
+  if (!named && !host.startsWith('[')) throw new Error(domainProblem(text));
+  return { host, below, port };
+}
+
+export function matchesDomain(domain: Domain, target: Target): boolean {
+  const host = normalHost(target.host);
+  if (domain.below ? !host.endsWith(`.${domain.host}`) : host !== domain.host) return false;
+  return target.port === (domain.port ?? DEFAULT_PORTS[target.scheme]);
+}
+
+/** Whether every connection that `narrow` matches is one that `wide` matches. */
+export function coversDomain(wide: Domain, narrow: Domain): boolean {
+  if (wide.port !== narrow.port) return false;
+  if (!wide.below) return !narrow.below && wide.host === narrow.host;
+  return narrow.host.endsWith(`.${wide.host}`) || (narrow.below && narrow.host === wide.host);
+}
+
+/** Where a host (`example.org`, `localhost:8080`) or a URL leads; undefined when it is neither. */
+export function parseTarget(text: string): Target | undefined {
+  const url = URL.parse(text.includes('://') ? text : `https://${text}`);
+  if (!url?.hostname) return undefined;
+  const scheme = url.protocol.slice(0, -1);
+  return { scheme, host: normalHost(url.hostname), port: Number(url.port) || (DEFAULT_PORTS[scheme] ?? 0) };
+}
+
+/** Empty where it can be no host. Names beyond ASCII and odd spellings of addresses become what is looked up. */
+function normalHost(host: string): string {
+  const written = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return (URL.parse(`http://${written}`)?.hostname ?? '').replace(/\.$/, '');
+}
+
+function domainProblem(text: string): string {
+  if (text.includes('://')) return 'it is a URL; name the host alone';
+  if (text.includes('/')) return 'it holds a path; name the host alone';
+  if (text.includes('*')) return 'a wildcard can only be its first part, as in *.example.org';
+  return 'it is not the name of a host';
+}
+
+// ------------------------------------------------------------------------------------------- commands
+
+export type CommandPattern = (command: string) => boolean;
+
+/** Compiles a pattern; throws an `Error` whose message says what is wrong with it. */
+export type PatternCompiler = (pattern: string) => CommandPattern;
+
+const MAX_PATTERN = 1000;
+
+/** Loads the linear-time engine: 20 ms of a cold start, so only where there are patterns to try. */
+export async function loadPatternCompiler(): Promise<PatternCompiler> {
+  const { RE2JS } = await import('re2js');
+  return (pattern) => {
+    if (pattern.length > MAX_PATTERN) throw new Error(`it is longer than ${MAX_PATTERN} characters`);
+    try {
+      const compiled = RE2JS.compile(pattern);
+      return (command) => compiled.test(command);
+    } catch (error) {
+      throw new Error((error as Error).message.replace(/^error parsing regexp: /, ''));
+    }
+  };
+}

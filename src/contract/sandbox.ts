@@ -1,0 +1,211 @@
+// Owns: what it means to run a program contained: what it may see, what it may use up, how it ended.
+// Refuses: to decide whether a program may run. Policy has done that; a sandbox only keeps what it promises.
+import type { Readable, Writable } from 'node:stream';
+import type { Reason } from './errors.ts';
+
+/**
+ * Runs programs of one workspace. Each gets its own user, pid, mount, network, ipc, uts and cgroup namespace,
+ * no capability, no way to get one, and only the paths that are named. When `run` answers, nothing of the
+ * program's tree is left; when the process that holds this handle dies, however it dies, the trees die too.
+ */
+export interface SandboxHandle {
+  /** Whether programs can be contained here. Looks once, for real, and warms the handle up. */
+  available(): Promise<SandboxAvailability>;
+  /** Runs a program to its end. Never rejects for what the program or the machine did: see `refused`. */
+  run(spec: SandboxSpec): Promise<SandboxResult>;
+  /** Starts a program to talk to. Rejects with a failure of the table where `run` would answer `refused`. */
+  start(spec: SandboxStartSpec): Promise<SandboxProcess>;
+  /**
+   * What a program usually needs in its environment here: PATH, HOME, TMPDIR, LANG, and what the toolchains ask
+   * for. Nothing of it is added by itself; callers spread it into `env`.
+   */
+  readonly baseEnv: Readonly<Record<string, string>>;
+  /** Ends every program and removes everything that was set up. Closing twice is fine. */
+  close(): Promise<void>;
+}
+
+export type SandboxAvailability =
+  | { readonly ok: true; readonly observed: SandboxObservation }
+  | { readonly ok: false; readonly reason: string; readonly hint: string };
+
+/** What holds for all programs of a handle. */
+export interface SandboxOptions {
+  /** The absolute, resolved workspace root. It appears inside at the same path. */
+  readonly workspace: string;
+  /**
+   * Workspace-relative paths that programs may read and never change, beside those that always are
+   * (`haft.yaml`, `haft.lock`, `.git`): pack folders.
+   */
+  readonly readOnly?: readonly string[];
+  /** Programs that policy grants and that may live outside of /usr; their toolchains become visible, read-only. */
+  readonly toolchains?: readonly string[];
+  /** Where `toolchains` are looked up, as a PATH. By default that of this process. */
+  readonly path?: string;
+  /** How many programs of `run` are under way at once; the others wait. Those of `start` do not count. */
+  readonly concurrency?: number;
+}
+
+/** One program, and everything that it gets. What is not said here it does not have. */
+export interface SandboxSpec {
+  /** The program and its arguments. No shell reads them. A name without a slash is looked up on `env.PATH`. */
+  readonly argv: readonly [string, ...string[]];
+  /** Workspace-relative; by default the root. */
+  readonly cwd?: string;
+  /** The whole environment; only PWD (and with a proxy the `*_proxy` variables) is added. */
+  readonly env: Readonly<Record<string, string>>;
+  /** By default empty. A stream is read as fast as the program takes it. */
+  readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** From when the program starts; waiting for a free place does not count. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** How long the program has between SIGTERM and SIGKILL when it is timed out or aborted. By default 200 ms. */
+  readonly graceMs?: number;
+  /** Workspace-relative paths that may be written; by default the whole workspace. `[]` makes it read-only. */
+  readonly writable?: readonly string[];
+  /** Workspace-relative paths that may not be changed, beside those of the handle. */
+  readonly readOnly?: readonly string[];
+  /** Workspace-relative paths that cannot even be read: what policy denies to every tool. */
+  readonly hidden?: readonly string[];
+  /** Folders and files beside the workspace, absolute; they appear at the same path. */
+  readonly binds?: readonly SandboxBind[];
+  readonly network?: SandboxNetwork;
+  readonly limits?: SandboxLimits;
+  /** How many bytes of each stream the result keeps; the program may write more. By default 1 MiB. */
+  readonly captureBytes?: number;
+  /** Every byte, in order, also beyond `captureBytes`. The program waits while a returned promise is pending. */
+  readonly onOutput?: (stream: SandboxStream, chunk: Uint8Array) => void | Promise<void>;
+}
+
+/** A program to talk to brings its own reader for stdout; stderr is captured as in `run`. */
+export type SandboxStartSpec = Omit<SandboxSpec, 'stdin'>;
+
+export type SandboxStream = 'stdout' | 'stderr';
+
+export interface SandboxBind {
+  readonly path: string;
+  /** By default read-only. */
+  readonly writable?: boolean;
+}
+
+/**
+ * `none`: a loopback interface and nothing else, no names resolved. A proxy is the only way out: it appears inside as
+ * `http://127.0.0.1:3128`, set in the `http_proxy`, `https_proxy` and `all_proxy` variables that `env` leaves open.
+ */
+export type SandboxNetwork = 'none' | { readonly proxy: SandboxProxy };
+
+/** Where the proxy listens outside: a unix socket, or an address of this machine. */
+export type SandboxProxy = { readonly socket: string } | { readonly host: string; readonly port: number };
+
+/** What a program and all of its children may use up together. Reaching one ends the whole tree. Zero or less is refused. */
+export interface SandboxLimits {
+  /** Processor time of the tree. By default unlimited. */
+  readonly cpuSeconds?: number;
+  /** By default 4 GiB. Private temporary files count where cgroups do the counting. */
+  readonly memoryBytes?: number;
+  /** Processes and threads at one time. By default 1024. */
+  readonly processes?: number;
+  /** The size of one file. By default 4 GiB. */
+  readonly fileSizeBytes?: number;
+  /** Descriptors of one process. By default 4096. A program that reaches it is not ended; its next open fails. */
+  readonly openFiles?: number;
+  /** Bytes that reach a disk. Looked at several times a second, so that it may be passed by what fits into that time. By default 16 GiB. */
+  readonly bytesWritten?: number;
+  /** Size of the private /tmp, and of the private home. By default 1 GiB each. A program that reaches it is not ended; its next write fails. */
+  readonly tmpBytes?: number;
+  /** Bytes on stdout and stderr together. By default unlimited; see also `captureBytes`. */
+  readonly outputBytes?: number;
+}
+
+export type SandboxLimitName = 'memory' | 'processes' | 'cpu' | 'file_size' | 'bytes_written' | 'output';
+
+export interface SandboxResult {
+  /** Null when the program did not start, or did not get to choose one because it was ended. */
+  readonly code: number | null;
+  /** The signal that ended the program. A code of 128 + n is read as signal n, as shells do. */
+  readonly signal: string | null;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+  /** Whether a stream had more than `captureBytes`. */
+  readonly truncated: { readonly stdout: boolean; readonly stderr: boolean };
+  readonly timedOut: boolean;
+  readonly aborted: boolean;
+  /** The limit that ended the program. */
+  readonly limitHit?: SandboxLimitName;
+  /** Why the program did not run at all. Nothing has happened then. */
+  readonly refused?: SandboxRefusal;
+  /**
+   * Set when the program started and nobody can say how it ended, because its keeper was killed from outside. Its
+   * tree is gone.
+   */
+  readonly lost?: true;
+  /**
+   * Protected workspace paths that appeared, vanished or were replaced meanwhile. A program cannot change what is
+   * there; whoever did, the caller should look before it trusts them.
+   */
+  readonly disturbed: readonly string[];
+  readonly usage: SandboxUsage;
+  /** What was seen from inside. Absent when refused before anything could be looked at. */
+  readonly observed?: SandboxObservation;
+}
+
+export interface SandboxUsage {
+  readonly wallMs: number;
+  /** Processor time of the tree, where cgroups count it. */
+  readonly cpuMs?: number;
+  /** The highest memory use of the tree, where cgroups count it. */
+  readonly memoryPeakBytes?: number;
+}
+
+export interface SandboxRefusal {
+  readonly reason: Reason;
+  readonly message: string;
+  /** What would help. */
+  readonly hint?: string;
+}
+
+/** A program under way. */
+export interface SandboxProcess {
+  readonly stdin: Writable;
+  /** Must be read; the program waits when nobody does. */
+  readonly stdout: Readable;
+  /** Settles when the whole tree is gone. Its `stdout` is empty. Never rejects. */
+  readonly result: Promise<SandboxResult>;
+  /** SIGTERM, and SIGKILL after `graceMs` (by default that of the spec). Settles with `result`. */
+  stop(graceMs?: number): Promise<SandboxResult>;
+}
+
+/**
+ * What was read from /proc inside a sandbox of this handle, before the first program ran. A handle whose observation
+ * does not show what it promises is not available.
+ */
+export interface SandboxObservation {
+  /**
+   * As whom programs run, seen from outside: `self` as the user of this process; `owner` as the workspace's owner;
+   * `mapped` as a user of their own, to whom the workspace's files appear as theirs; `bare_root` as root without
+   * any capability, where the machine offers no better.
+   */
+  readonly identity: 'self' | 'owner' | 'mapped' | 'bare_root';
+  /** The user id outside. */
+  readonly uid: number;
+  /** What counts and bounds memory and processes. */
+  readonly limitsBy: 'cgroup_v1' | 'cgroup_v2' | 'rlimit';
+  /** Effective, permitted, inheritable, bounding and ambient capabilities, in hex; all zero. */
+  readonly capabilities: { readonly [set: string]: string };
+  readonly noNewPrivileges: boolean;
+  /** 2 is a filter. */
+  readonly seccomp: number;
+  /** Network interfaces; only `lo`. */
+  readonly interfaces: readonly string[];
+  /** Mount points that can be written, without the workspace. */
+  readonly writableMounts: readonly string[];
+}
+
+/** One guarantee, tried for real on this machine. */
+export interface SandboxProbeReport {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What was seen. */
+  readonly evidence: string;
+  /** What to do when it does not hold. */
+  readonly fix: string;
+}

@@ -1,0 +1,61 @@
+// Owns: what a command of the command line is, and what it is given to work with.
+// Refuses: parsing and printing policy; see run-cli.ts and output.ts.
+import type { Runtime } from '../../contract/runtime.ts';
+
+export interface CommandOption {
+  readonly type: 'string' | 'boolean';
+  readonly short?: string;
+  readonly multiple?: boolean;
+  /** What stands for the value in help: `--last N`. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+/** A command such as `call`, or one word of a group such as `audit verify`. */
+export interface Command {
+  readonly summary: string;
+  /** What follows the name: `TOOL [JSON | @file | -]`. */
+  readonly usage: string;
+  readonly description?: string;
+  readonly options?: Readonly<Record<string, CommandOption>>;
+  readonly examples: readonly string[];
+  /** How many positionals it takes; more or fewer is a usage error. */
+  readonly positionals: readonly [least: number, most: number];
+  /** Answers with the exit code. Failures of the table may be thrown. */
+  run(invocation: Invocation): Promise<number>;
+}
+
+export interface Invocation {
+  readonly positionals: readonly string[];
+  readonly flags: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  readonly json: boolean;
+  /** The absolute workspace folder. */
+  readonly workspace: string;
+  /** Opens the runtime on first use; closed when the command ends. */
+  runtime(): Promise<Runtime>;
+  readonly io: Io;
+}
+
+export interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  /** A person is looking: colour, tables and progress are welcome. */
+  readonly tty: boolean;
+  readonly columns: number;
+  /** Standard input, whole, up to a limit in bytes. */
+  readStdin(limit: number): Promise<Uint8Array>;
+  /** Aborts on the first Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/** Flags that every command takes. */
+export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
+  json: { type: 'boolean', help: 'print one JSON document and nothing else' },
+  workspace: {
+    type: 'string',
+    value: 'DIR',
+    help: 'the workspace (default: the nearest folder upwards with haft.yaml or .haft)',
+  },
+  frozen: { type: 'boolean', help: 'refuse tools that differ from haft.lock' },
+  help: { type: 'boolean', short: 'h', help: 'show this help' },
+};

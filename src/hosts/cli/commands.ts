@@ -1,0 +1,113 @@
+// Owns: the list of commands, each loaded only when it is asked for.
+// Refuses: what a command does; each is a file of its own in commands/.
+import type { Command } from './command.ts';
+import { command as call } from './commands/call.ts';
+
+export interface CommandEntry {
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+export interface CommandGroup {
+  readonly summary: string;
+  readonly commands: Readonly<Record<string, CommandEntry>>;
+}
+
+export type Commands = Readonly<Record<string, CommandEntry | CommandGroup>>;
+
+/** `call` is on the hot path, so it is already there; the rest come with the first use. */
+export const CLI_COMMANDS: Commands = {
+  init: {
+    summary: 'Write a haft.yaml for this folder',
+    load: async () => (await import('./commands/init.ts')).command,
+  },
+  call: { summary: call.summary, load: async () => call },
+  tools: {
+    summary: 'List and show tools',
+    commands: {
+      list: {
+        summary: 'List the installed tools',
+        load: async () => (await import('./commands/tools-list.ts')).command,
+      },
+      show: {
+        summary: 'Show one tool',
+        load: async () => (await import('./commands/tools-show.ts')).command,
+      },
+    },
+  },
+  policy: {
+    summary: 'Check, explain and improve haft.yaml',
+    commands: {
+      check: {
+        summary: 'Check haft.yaml',
+        load: async () => (await import('./commands/policy-check.ts')).command,
+      },
+      explain: {
+        summary: 'Say what decides a call',
+        load: async () => (await import('./commands/policy-explain.ts')).command,
+      },
+      suggest: {
+        summary: 'Propose lines from denied calls',
+        load: async () => (await import('./commands/policy-suggest.ts')).command,
+      },
+      hash: {
+        summary: "Print the policy's hash",
+        load: async () => (await import('./commands/policy-hash.ts')).command,
+      },
+      replay: {
+        summary: 'Decide past calls under another policy',
+        load: async () => (await import('./commands/policy-replay.ts')).command,
+      },
+    },
+  },
+  approvals: {
+    summary: 'Answer calls that wait for a person',
+    commands: {
+      list: {
+        summary: 'List them',
+        load: async () => (await import('./commands/approvals-list.ts')).command,
+      },
+      grant: {
+        summary: 'Let one through, once',
+        load: async () => (await import('./commands/approvals-decide.ts')).grant,
+      },
+      refuse: {
+        summary: 'Refuse one',
+        load: async () => (await import('./commands/approvals-decide.ts')).refuse,
+      },
+    },
+  },
+  audit: {
+    summary: 'Read and verify what was called',
+    commands: {
+      list: {
+        summary: 'List the newest rows',
+        load: async () => (await import('./commands/audit-list.ts')).list,
+      },
+      tail: {
+        summary: 'Print rows as they are written',
+        load: async () => (await import('./commands/audit-list.ts')).tail,
+      },
+      head: {
+        summary: 'Print count and hash',
+        load: async () => (await import('./commands/audit-head.ts')).command,
+      },
+      verify: {
+        summary: 'Recompute the hash chain',
+        load: async () => (await import('./commands/audit-verify.ts')).command,
+      },
+      export: {
+        summary: 'Write every row as JSON',
+        load: async () => (await import('./commands/audit-export.ts')).command,
+      },
+    },
+  },
+  undo: {
+    summary: 'Take back what a call changed',
+    load: async () => (await import('./commands/undo.ts')).command,
+  },
+  doctor: {
+    summary: 'Check this machine and workspace',
+    load: async () => (await import('./commands/doctor.ts')).command,
+  },
+};

@@ -1,0 +1,48 @@
+// Owns: `haft approvals grant` and `haft approvals refuse`.
+// Refuses: to change haft.yaml: `--always` prints the line, and a person puts it there.
+import type { Command } from '../command.ts';
+
+export const grant: Command = {
+  summary: 'Let the call through, once',
+  usage: 'APPROVAL',
+  options: {
+    always: { type: 'boolean', help: 'also print the haft.yaml line that admits such calls from now on' },
+  },
+  examples: [
+    'haft approvals grant appr_0123456789abcdefghij',
+    'haft approvals grant appr_0123456789abcdefghij --always',
+  ],
+  positionals: [1, 1],
+  run: (invocation) => decide(invocation, 'granted'),
+};
+
+export const refuse: Command = {
+  summary: 'Refuse the call',
+  usage: 'APPROVAL',
+  examples: ['haft approvals refuse appr_0123456789abcdefghij'],
+  positionals: [1, 1],
+  run: (invocation) => decide(invocation, 'refused'),
+};
+
+async function decide(
+  { runtime, positionals, flags, io, json }: Parameters<Command['run']>[0],
+  decision: 'granted' | 'refused',
+) {
+  const by = process.env.USER ?? process.env.LOGNAME ?? 'cli';
+  const approval = await (await runtime()).approvals.decide(positionals[0]!, decision, by);
+  if (json) {
+    io.out(`${JSON.stringify({ approval })}\n`);
+    return 0;
+  }
+  io.out(
+    `${decision} ${approval.tool} (${approval.id})${decision === 'granted' ? '; the same call, made again, goes through once' : ''}\n`,
+  );
+  if (flags.always) {
+    io.out(
+      approval.admit
+        ? `to admit it always, put this into haft.yaml:\n${approval.admit}\n`
+        : 'no line of haft.yaml can admit it always\n',
+    );
+  }
+  return 0;
+}

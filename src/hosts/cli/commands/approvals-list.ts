@@ -1,0 +1,44 @@
+// Owns: `haft approvals list`.
+// Refuses: to answer them.
+import { describeEffect } from '../../../contract/effect.ts';
+import { fail } from '../../../contract/errors.ts';
+import type { Approval } from '../../../contract/store.ts';
+import type { Command } from '../command.ts';
+import { table } from '../output.ts';
+
+const STATUSES: readonly Approval['status'][] = ['pending', 'granted', 'refused', 'consumed', 'expired'];
+
+export const command: Command = {
+  summary: 'List calls that wait for approval',
+  usage: '',
+  options: {
+    status: { type: 'string', value: 'STATUS', help: `${STATUSES.join(', ')} or all (default: pending)` },
+  },
+  examples: ['haft approvals list', 'haft approvals list --status all --json'],
+  positionals: [0, 0],
+  async run({ runtime, io, json, flags }) {
+    const status = (flags.status as string | undefined) ?? 'pending';
+    if (status !== 'all' && !STATUSES.includes(status as Approval['status'])) {
+      throw fail(
+        'usage',
+        `Cannot list approvals: there is no status "${status}"; take one of ${STATUSES.join(', ')} or all`,
+      );
+    }
+    const approvals = await (await runtime()).approvals.list(
+      status === 'all' ? undefined : (status as Approval['status']),
+    );
+    if (json) io.out(`${JSON.stringify({ approvals })}\n`);
+    else if (approvals.length === 0) io.out('Nothing waits for approval.\n');
+    else {
+      const rows = approvals.map(({ id, status: state, tool, effects, expiresTs }) => [
+        id,
+        state,
+        tool,
+        effects.map(describeEffect).join('; '),
+        new Date(expiresTs).toISOString(),
+      ]);
+      io.out(table(rows, ['APPROVAL', 'STATUS', 'TOOL', 'WOULD', 'EXPIRES']));
+    }
+    return 0;
+  },
+};

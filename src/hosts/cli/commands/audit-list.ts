@@ -1,0 +1,91 @@
+// Owns: `haft audit list` and `haft audit tail`: rows as people read them.
+// Refuses: arguments of calls: the audit never had them.
+import { fail } from '../../../contract/errors.ts';
+import type { AuditQuery, AuditRow } from '../../../contract/store.ts';
+import type { Command, Invocation } from '../command.ts';
+import { table } from '../output.ts';
+
+const FILTERS = {
+  tool: { type: 'string', value: 'TOOL', help: 'only calls of this tool' },
+  session: { type: 'string', value: 'ID', help: 'only calls of this session' },
+  call: { type: 'string', value: 'ID', help: 'only this call' },
+  outcome: { type: 'string', value: 'WORD', help: 'only rows with this outcome: ok, denied, failed, …' },
+  last: { type: 'string', value: 'N', help: 'how many rows, newest last (default: 20)' },
+} as const;
+
+export const list: Command = {
+  summary: 'List the newest audit rows',
+  usage: '',
+  options: FILTERS,
+  examples: ['haft audit list', 'haft audit list --outcome denied --last 100 --json'],
+  positionals: [0, 0],
+  async run(invocation) {
+    const rows = await (await invocation.runtime()).audit.rows(queryOf(invocation));
+    if (invocation.json) invocation.io.out(`${JSON.stringify({ rows })}\n`);
+    else invocation.io.out(rows.length === 0 ? 'No calls yet.\n' : table(rows.map(cells), HEADER));
+    return 0;
+  },
+};
+
+export const tail: Command = {
+  summary: 'Print audit rows as they are written, until Ctrl-C',
+  usage: '',
+  options: FILTERS,
+  examples: ['haft audit tail', 'haft audit tail --tool file_write --json'],
+  positionals: [0, 0],
+  async run(invocation) {
+    const { io, json } = invocation;
+    const { audit } = await invocation.runtime();
+    const { last, ...filter } = queryOf(invocation);
+    let rows = await audit.rows({ ...filter, ...(last === undefined ? {} : { last }) });
+    let seq = (await audit.head()).count;
+    while (!io.signal.aborted) {
+      for (const row of rows) {
+        io.out(json ? `${JSON.stringify(row)}\n` : table([cells(row)]));
+        seq = Math.max(seq, row.seq);
+      }
+      await pause(250, io.signal);
+      rows = await audit.rows({ ...filter, afterSeq: seq });
+    }
+    return 0;
+  },
+};
+
+const HEADER = ['SEQ', 'WHEN', 'TOOL', 'PHASE', 'OUTCOME', 'RULE', 'CALL'];
+
+const cells = (row: AuditRow): string[] => [
+  String(row.seq),
+  new Date(row.startTs).toISOString(),
+  row.tool,
+  row.phase,
+  row.errors[0] ? `${row.outcome} (${row.errors[0].reason})` : row.outcome,
+  row.decision.rule,
+  row.callId,
+];
+
+function queryOf({ flags }: Invocation): AuditQuery {
+  const last = Number(flags.last ?? 20);
+  if (!Number.isInteger(last) || last < 1)
+    throw fail('usage', `Cannot list the audit: --last takes a whole number from 1 on, not "${flags.last}"`);
+  const { tool, session, call, outcome } = flags as Readonly<Record<string, string | undefined>>;
+  return {
+    last,
+    ...(tool === undefined ? {} : { tool }),
+    ...(session === undefined ? {} : { session }),
+    ...(call === undefined ? {} : { callId: call }),
+    ...(outcome === undefined ? {} : { outcome: outcome as AuditRow['outcome'] }),
+  };
+}
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });

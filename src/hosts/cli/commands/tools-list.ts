@@ -1,0 +1,37 @@
+// Owns: `haft tools list`.
+// Refuses: to hide a disabled tool: it is listed with the line that would grant it.
+import type { Command } from '../command.ts';
+import { table } from '../output.ts';
+
+export const command: Command = {
+  summary: 'List the installed tools',
+  usage: '',
+  examples: ['haft tools list', 'haft tools list --json'],
+  positionals: [0, 0],
+  async run({ runtime, io, json }) {
+    const tools = (await runtime()).tools();
+    if (json) {
+      const rows = tools.map(({ contract: { id, version, title, mutates }, origin, enabled, admit }) => ({
+        id,
+        version,
+        title,
+        mutates,
+        origin,
+        enabled,
+        ...(admit ? { admit } : {}),
+      }));
+      io.out(`${JSON.stringify({ tools: rows })}\n`);
+      return 0;
+    }
+    const rows = tools.map(({ contract, enabled }) => [
+      contract.id,
+      enabled ? (contract.mutates ? 'writes' : 'reads') : 'disabled',
+      contract.title,
+    ]);
+    io.out(table(rows, ['TOOL', 'STATE', 'WHAT IT DOES']));
+    for (const { contract, enabled, admit } of tools) {
+      if (!enabled && admit) io.err(`${contract.id} is disabled; haft.yaml would grant it with:\n${admit}\n`);
+    }
+    return 0;
+  },
+};

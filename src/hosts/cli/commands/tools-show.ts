@@ -1,0 +1,74 @@
+// Owns: `haft tools show`: everything that a caller can know of one tool.
+// Refuses: a description of its own; it prints the tool's contract.
+import { closest } from '../../../base/closest.ts';
+import { fail } from '../../../contract/errors.ts';
+import type { Command } from '../command.ts';
+import { table } from '../output.ts';
+
+export const command: Command = {
+  summary: 'Show one tool: arguments, answer, limits, examples',
+  usage: 'TOOL',
+  examples: ['haft tools show file_read', 'haft tools show file_patch --json'],
+  positionals: [1, 1],
+  async run({ positionals, runtime, io, json }) {
+    const id = positionals[0]!;
+    const tools = (await runtime()).tools();
+    const found = tools.find(({ contract }) => contract.id === id);
+    if (!found) {
+      const near = closest(
+        id,
+        tools.map(({ contract }) => contract.id),
+      );
+      throw fail(
+        'tool.unknown',
+        `Cannot show "${id.slice(0, 80)}": no such tool${near ? `; did you mean "${near}"?` : ''}`,
+      );
+    }
+    const { contract, origin, enabled } = found;
+    if (json) {
+      io.out(`${JSON.stringify({ ...contract, origin, enabled })}\n`);
+      return 0;
+    }
+    const facts = [
+      contract.mutates ? 'writes' : 'reads only',
+      contract.idempotent ? 'idempotent' : 'not idempotent',
+    ];
+    if (contract.deterministic) facts.push('deterministic');
+    io.out(
+      `${contract.id} ${contract.version} (${origin}${enabled ? '' : ', disabled'}): ${contract.title}\n\n${contract.description}\n\n`,
+    );
+    io.out(
+      `${facts.join(', ')}; at most ${contract.limits.timeoutMs} ms\n\narguments:\n${fields(contract.input)}\nanswer:\n${fields(contract.output)}`,
+    );
+    for (const { title, args } of contract.examples ?? [])
+      io.out(`\n${title}:\n  haft call ${id} '${JSON.stringify(args)}'\n`);
+    return 0;
+  },
+};
+
+interface ObjectSchema {
+  readonly properties?: Readonly<
+    Record<string, { type?: unknown; description?: string; default?: unknown; enum?: unknown[] }>
+  >;
+  readonly required?: readonly string[];
+}
+
+function fields(schema: unknown): string {
+  const { properties = {}, required = [] } = schema as ObjectSchema;
+  const rows = Object.entries(properties).map(
+    ([name, { type, description = '', default: usual, enum: among }]) => {
+      const kind = among
+        ? among.map((one) => JSON.stringify(one)).join(' | ')
+        : Array.isArray(type)
+          ? type.join(' | ')
+          : String(type ?? 'any');
+      const note = required.includes(name)
+        ? 'required'
+        : usual === undefined
+          ? ''
+          : `default ${JSON.stringify(usual)}`;
+      return [`  ${name}`, kind, note, description];
+    },
+  );
+  return table(rows);
+}

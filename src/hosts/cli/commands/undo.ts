@@ -1,0 +1,32 @@
+// Owns: `haft undo`: the tool `undo`, from the command line.
+// Refuses: to be more than that call; policy and audit see it like any other.
+import { toToolResponse } from '../../../contract/envelope.ts';
+import { ERRORS } from '../../../contract/errors.ts';
+import type { Command } from '../command.ts';
+import { describeError } from '../output.ts';
+
+export const command: Command = {
+  summary: 'Take back what a call changed',
+  usage: 'CALL',
+  description:
+    'Restores exactly what that call changed, and refuses, with the difference, when something changed since.',
+  options: { 'dry-run': { type: 'boolean', help: 'show the difference and change nothing' } },
+  examples: ['haft undo call_0123456789abcdefghij', 'haft undo call_0123456789abcdefghij --dry-run'],
+  positionals: [1, 1],
+  async run({ runtime, positionals, flags, io, json }) {
+    const args = { call_id: positionals[0]!, ...(flags['dry-run'] ? { dry_run: true } : {}) };
+    const response = await (await runtime()).call({ tool: 'undo', args }, { signal: io.signal });
+    const [error] = response.errors;
+    if (json) io.out(`${JSON.stringify(toToolResponse(response))}\n`);
+    else if (error) {
+      io.err(describeError(error));
+      if (typeof error.details?.diff === 'string') io.err(`${error.details.diff}\n`);
+    } else {
+      const { restored = [], diff } = response.data as { restored?: readonly string[]; diff?: string };
+      if (diff) io.out(diff.endsWith('\n') ? diff : `${diff}\n`);
+      for (const path of restored) io.out(`${args.dry_run ? 'would restore' : 'restored'} ${path}\n`);
+      if (!args.dry_run) io.out(`undone; "haft undo ${response.callId}" takes this back\n`);
+    }
+    return error ? ERRORS[error.reason].exit : 0;
+  },
+};

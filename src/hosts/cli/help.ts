@@ -1,0 +1,41 @@
+// Owns: the help texts, made from the commands themselves.
+// Refuses: a second description of a command.
+import { COMMON_OPTIONS, type Command, type CommandOption } from './command.ts';
+import type { CommandGroup, Commands } from './commands.ts';
+import { table } from './output.ts';
+
+/** `haft help`, or the commands of one group. */
+export function renderHelp(commands: Commands, group: CommandGroup | undefined): string {
+  if (group)
+    return `${group.summary}\n\n${commandTable(group.commands)}\nhaft ${nameOf(commands, group)} COMMAND --help says more.\n`;
+  return `haft: the governed handle for every tool an agent holds\n\nusage: haft COMMAND [arguments] [--json] [--workspace DIR] [--help]\n\n${commandTable(commands)}\nhaft COMMAND --help shows a command's flags and examples.\n`;
+}
+
+export function renderCommandHelp(name: string, command: Command): string {
+  const parts = [
+    `usage: haft ${name} ${command.usage}`.trimEnd(),
+    '',
+    `${command.summary}.${command.description ? ` ${command.description}` : ''}`,
+    '',
+    'options:',
+    optionTable({ ...command.options, ...COMMON_OPTIONS }).trimEnd(),
+    '',
+    'examples:',
+    ...command.examples.map((line) => `  ${line}`),
+  ];
+  return `${parts.join('\n')}\n`;
+}
+
+const commandTable = (entries: Readonly<Record<string, { readonly summary: string }>>) =>
+  table(Object.entries(entries).map(([name, { summary }]) => [`  ${name}`, summary]));
+
+const optionTable = (options: Readonly<Record<string, CommandOption>>) =>
+  table(
+    Object.entries(options).map(([name, { short, value, help }]) => [
+      `  ${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`,
+      help,
+    ]),
+  );
+
+const nameOf = (commands: Commands, group: CommandGroup) =>
+  Object.entries(commands).find(([, entry]) => entry === group)?.[0] ?? '';

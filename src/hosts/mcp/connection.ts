@@ -1,0 +1,209 @@
+// Owns: one MCP client's conversation: which request gets which answer, over any transport.
+// Refuses: bytes and pipes (serve-stdio.ts), and any method that is not about tools.
+import type { EventMessage } from '../../contract/envelope.ts';
+import { isFailure } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { Runtime } from '../../contract/runtime.ts';
+import { callResultJson, toMcpTool } from './mapping.ts';
+import {
+  ENVELOPE_VERSIONS,
+  HANDSHAKE_VERSIONS,
+  META,
+  type RequestId,
+  type RequestParams,
+  RPC,
+  RpcError,
+  type RpcMessage,
+} from './protocol.ts';
+
+export interface Connection {
+  /** Takes one message of the client, as JSON text. Answers go to `send`, as JSON text. */
+  receive(text: string): void;
+  /** Tells the client that it sent something that is not text. */
+  unreadable(): void;
+  /** Tells the client that the list of tools changed. */
+  toolsChanged(): void;
+  /** Resolves when every request that was received has its answer. */
+  settled(): Promise<void>;
+}
+
+interface Request {
+  readonly id: RequestId;
+  readonly params: RequestParams;
+  /** Fields that results of the envelope revisions carry, as the tail of a JSON object: `,"resultType":…`. */
+  readonly extra: string;
+  /** Aborts when the client cancels the request; it then gets no answer. */
+  readonly signal: AbortSignal;
+}
+
+/** What results of the envelope revisions carry beside their content, as the tail of a JSON object. */
+const MODERN = ',"resultType":"complete"';
+const CAPABILITIES = { tools: { listChanged: true } };
+const INSTRUCTIONS =
+  'Every call is checked against the policy in haft.yaml and recorded. A refusal names the rule that decided and the line that would admit the call; mutating calls can be taken back with the tool "undo" and the haft/call_id of their result.';
+
+export function createConnection(
+  runtime: () => Promise<Runtime>,
+  version: string,
+  send: (json: string) => void,
+): Connection {
+  const serverInfo = { name: 'haft', title: 'Haft', version };
+  const underWay = new Map<RequestId, AbortController>();
+  const working = new Set<Promise<void>>();
+
+  const reply = (id: RequestId, resultJson: string) =>
+    send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultJson}}`);
+  const refuse = (id: RequestId | null, error: RpcError) => {
+    const { code, message, data } = error;
+    send(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id,
+        error: { code, message, ...(data === undefined ? {} : { data }) },
+      }),
+    );
+  };
+  const listed = { ttlMs: 0, cacheScope: 'private' };
+  const modernMeta = { _meta: { [META.serverInfo]: serverInfo } };
+  const listTail = (request: Request) =>
+    request.extra ? { resultType: 'complete', ...listed, ...modernMeta } : {};
+
+  const METHODS: Readonly<Record<string, (request: Request) => Promise<string> | string>> = {
+    initialize: ({ params }) => {
+      const asked = params.protocolVersion as (typeof HANDSHAKE_VERSIONS)[number];
+      const protocolVersion = HANDSHAKE_VERSIONS.includes(asked) ? asked : HANDSHAKE_VERSIONS[0];
+      return JSON.stringify({
+        protocolVersion,
+        capabilities: CAPABILITIES,
+        serverInfo,
+        instructions: INSTRUCTIONS,
+      });
+    },
+    'server/discover': () =>
+      JSON.stringify({
+        supportedVersions: ENVELOPE_VERSIONS,
+        capabilities: CAPABILITIES,
+        instructions: INSTRUCTIONS,
+        resultType: 'complete',
+        ...listed,
+        ...modernMeta,
+      }),
+    ping: () => '{}',
+    'tools/list': async (request) => {
+      const tools = (await runtime()).tools().filter((tool) => tool.enabled);
+      return JSON.stringify({ tools: tools.map(toMcpTool), ...listTail(request) });
+    },
+    'tools/call': (request) => callTool(request),
+  };
+
+  async function callTool({ params, extra, signal }: Request): Promise<string> {
+    const { name, arguments: args = {}, _meta: meta } = params;
+    if (typeof name !== 'string') throw new RpcError(RPC.params, 'tools/call needs params.name');
+    if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+      throw new RpcError(RPC.params, 'params.arguments must be an object');
+    }
+    const token = meta?.progressToken;
+    const onEvent = token === undefined ? undefined : progressSender(token, send);
+    const call = { tool: name, args: args as JsonObject };
+    const response = await (await runtime()).call(call, { signal, ...(onEvent ? { onEvent } : {}) });
+    const [error] = response.errors;
+    if (error?.reason === 'tool.unknown')
+      throw new RpcError(RPC.params, error.message, { reason: error.reason });
+    return callResultJson(response, extra);
+  }
+
+  const answer = async (method: string, request: Request): Promise<void> => {
+    try {
+      const handler = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+      if (!handler) throw new RpcError(RPC.method, `Method not found: ${method.slice(0, 80)}`);
+      const result = await handler(request);
+      if (!request.signal.aborted) reply(request.id, result);
+    } catch (thrown) {
+      refuse(request.id, thrown instanceof RpcError ? thrown : startFailure(thrown));
+    } finally {
+      underWay.delete(request.id);
+    }
+  };
+
+  const begin = (method: string, id: RequestId, params: RequestParams): void => {
+    const asked = params._meta?.[META.protocolVersion];
+    if (asked !== undefined && !ENVELOPE_VERSIONS.includes(asked as (typeof ENVELOPE_VERSIONS)[number])) {
+      const data = { supported: ENVELOPE_VERSIONS, requested: asked };
+      return refuse(id, new RpcError(RPC.version, 'Unsupported protocol version', data));
+    }
+    const controller = new AbortController();
+    underWay.set(id, controller);
+    const work = answer(method, {
+      id,
+      params,
+      extra: asked === undefined ? '' : MODERN,
+      signal: controller.signal,
+    });
+    working.add(work);
+    work.then(() => working.delete(work));
+  };
+
+  return {
+    receive(text) {
+      const message = parse(text);
+      if (message === undefined) return refuse(null, new RpcError(RPC.parse, 'The line is not JSON'));
+      if (typeof message !== 'object' || message === null || Array.isArray(message)) {
+        return refuse(null, new RpcError(RPC.request, 'A message is one JSON-RPC object'));
+      }
+      const { method, id, params = {} } = message as RpcMessage;
+      if (typeof params !== 'object' || params === null) {
+        return refuse(null, new RpcError(RPC.request, 'params must be an object'));
+      }
+      if (typeof method !== 'string') {
+        // An answer to a request of ours would be fine; we make none.
+        if ('result' in message || 'error' in message) return;
+        return refuse(null, new RpcError(RPC.request, 'A message needs a method'));
+      }
+      if (id === undefined) {
+        if (method === 'notifications/cancelled')
+          underWay.get((params as RequestParams).requestId as RequestId)?.abort();
+        return;
+      }
+      if (typeof id !== 'string' && typeof id !== 'number') {
+        return refuse(null, new RpcError(RPC.request, 'id must be a string or a number'));
+      }
+      begin(method, id, params as RequestParams);
+    },
+    unreadable: () => refuse(null, new RpcError(RPC.parse, 'The line is not UTF-8 text')),
+    toolsChanged: () => send('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'),
+    async settled() {
+      await Promise.all([...working]);
+    },
+  };
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The runtime could not be opened: a bad policy, a damaged store. Every request says so, rather than none. */
+function startFailure(thrown: unknown): RpcError {
+  if (!isFailure(thrown)) return new RpcError(RPC.internal, 'Internal error');
+  return new RpcError(RPC.internal, thrown.message, { code: thrown.code, reason: thrown.reason });
+}
+
+/** MCP's progress must grow with every notification; a tool's percentage need not. */
+function progressSender(token: unknown, send: (json: string) => void): (event: EventMessage) => void {
+  let last = 0;
+  return ({ progress }) => {
+    if (!progress) return;
+    last = Math.max(last + 0.001, progress.pct ?? 0);
+    const { message } = progress;
+    const params = {
+      progressToken: token,
+      progress: last,
+      total: 100,
+      ...(message === undefined ? {} : { message }),
+    };
+    send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params }));
+  };
+}

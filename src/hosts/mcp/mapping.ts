@@ -1,0 +1,55 @@
+// Owns: how tools and responses look in MCP; docs/reference/mcp.md holds the same as a table.
+// Refuses: to lose anything: what MCP has no field for travels in `_meta` under `haft/`.
+import type { CallResponse } from '../../contract/envelope.ts';
+import type { ErrorEntry } from '../../contract/errors.ts';
+import type { ToolListing } from '../../contract/runtime.ts';
+
+/** A tool in `tools/list`. */
+export function toMcpTool({ contract }: ToolListing) {
+  return {
+    name: contract.id,
+    title: contract.title,
+    description: contract.description,
+    inputSchema: contract.input,
+    outputSchema: contract.output,
+    annotations: {
+      title: contract.title,
+      readOnlyHint: !contract.mutates,
+      destructiveHint: contract.mutates,
+      idempotentHint: contract.idempotent,
+      openWorldHint: contract.tags.includes('network'),
+    },
+  };
+}
+
+/**
+ * The result of `tools/call`, as JSON text: data can be large, so it is written once and quoted once.
+ * A failure carries no `structuredContent`, so that no client holds it against the output schema.
+ */
+export function callResultJson(response: CallResponse, extra: string): string {
+  const meta = metaOf(response);
+  if (response.ok) {
+    const data = JSON.stringify(response.data);
+    return `{"content":[{"type":"text","text":${JSON.stringify(data)}}],"structuredContent":${data},"isError":false${extra},"_meta":${meta}}`;
+  }
+  const text = JSON.stringify(response.errors.map(errorText).join('\n'));
+  return `{"content":[{"type":"text","text":${text}}],"isError":true${extra},"_meta":${meta}}`;
+}
+
+function metaOf(response: CallResponse): string {
+  const { callId, runId, replayed, durationMs, errors, warnings } = response;
+  return JSON.stringify({
+    'haft/call_id': callId,
+    'haft/duration_ms': durationMs,
+    ...(runId === undefined ? {} : { 'haft/run_id': runId, 'haft/replayed': replayed }),
+    ...(errors.length > 0 ? { 'haft/errors': errors } : {}),
+    ...(warnings ? { 'haft/warnings': warnings } : {}),
+  });
+}
+
+/** What the model reads: the code, the fact, and what would admit the call. */
+function errorText(error: ErrorEntry): string {
+  const admit = error.details?.admit;
+  const hint = typeof admit === 'string' ? `\nhaft.yaml would admit it with:\n${admit}` : '';
+  return `${error.code} ${error.reason}: ${error.message}${hint}`;
+}

@@ -1,0 +1,73 @@
+// Owns: MCP over standard input and output: lines in, lines out, until the client hangs up.
+// Refuses: to print anything else on standard output.
+import { isUtf8 } from 'node:buffer';
+import type { Readable, Writable } from 'node:stream';
+import type { Runtime } from '../../contract/runtime.ts';
+import { createConnection } from './connection.ts';
+
+export interface StdioServer {
+  /** Resolves when the client hung up and every request was answered. */
+  readonly ended: Promise<void>;
+  toolsChanged(): void;
+}
+
+/** The longest line that is read. A longer one ends the connection: it cannot be answered, and it must not fill memory. */
+const LONGEST_LINE = 128 * 1024 * 1024;
+
+export function serveStdio(
+  runtime: () => Promise<Runtime>,
+  version: string,
+  streams: { readonly input: Readable; readonly output: Writable },
+): StdioServer {
+  const { input, output } = streams;
+  let outbox: string[] = [];
+  const flush = () => {
+    const text = outbox.join('');
+    outbox = [];
+    output.write(text);
+  };
+  const connection = createConnection(runtime, version, (json) => {
+    // Answers of one turn of the event loop leave in one write.
+    if (outbox.push(`${json}\n`) === 1) setImmediate(flush);
+  });
+
+  const lines = createLineSplitter(LONGEST_LINE, (line) => {
+    if (!isUtf8(line)) return connection.unreadable();
+    const text = line.toString('utf8').trim();
+    if (text !== '') connection.receive(text);
+  });
+
+  const ended = new Promise<void>((resolve) => {
+    const end = () => connection.settled().then(() => setImmediate(() => resolve()));
+    input.on('data', (chunk: Buffer) => {
+      if (!lines(chunk)) input.destroy();
+    });
+    input.once('end', end);
+    input.once('close', end);
+    input.once('error', end);
+    output.on('error', () => input.destroy());
+  });
+  return { ended, toolsChanged: connection.toolsChanged };
+}
+
+/** Calls `onLine` for each line; answers false once a line is too long. */
+function createLineSplitter(longest: number, onLine: (line: Buffer) => void): (chunk: Buffer) => boolean {
+  let parts: Buffer[] = [];
+  let held = 0;
+  return (chunk) => {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      const last = chunk.subarray(start, end);
+      const line = held === 0 ? last : Buffer.concat([...parts, last]);
+      parts = [];
+      held = 0;
+      start = end + 1;
+      onLine(line);
+    }
+    if (start < chunk.length) {
+      parts.push(chunk.subarray(start));
+      held += chunk.length - start;
+    }
+    return held <= longest;
+  };
+}
