@@ -1,0 +1,91 @@
+// Owns: the arguments and answer fields that several file tools share, each described once.
+// Refuses: fields of one tool only; those stay in the tool's file.
+import type { JsonSchema } from '../../contract/json.ts';
+
+type Properties = { readonly [name: string]: JsonSchema };
+
+/** An object of exactly these properties. */
+export function record(properties: Properties, required: readonly string[]): JsonSchema {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+export const path = (description: string): JsonSchema => ({
+  type: 'string',
+  minLength: 1,
+  maxLength: 4096,
+  description: `${description} Relative to the workspace root, or absolute below it.`,
+});
+
+export const flag = (fallback: boolean, description: string): JsonSchema => ({
+  type: 'boolean',
+  default: fallback,
+  description,
+});
+
+export const count = (minimum: number, maximum: number, description: string): JsonSchema => ({
+  type: 'integer',
+  minimum,
+  maximum,
+  description,
+});
+
+const SHA256: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+
+export const sha256 = (description: string): JsonSchema => ({ ...(SHA256 as object), description });
+
+/** Of every tool that changes something. */
+export interface MutationArgs {
+  readonly expected_sha256?: string;
+  readonly dry_run: boolean;
+  readonly no_undo: boolean;
+}
+
+export const MUTATION_PROPERTIES: Properties = {
+  expected_sha256: sha256(
+    'Refuse with file.conflict, naming the current hash, unless the file still has this SHA-256. Take it from file_read.',
+  ),
+  dry_run: flag(
+    false,
+    'Change nothing; answer with what would change. Policy is asked as for the real call.',
+  ),
+  no_undo: flag(
+    false,
+    'Keep no copy of what is replaced. The call then cannot be undone; for content too large to keep.',
+  ),
+};
+
+/** One entry of a dry run's answer. */
+export interface PlannedChange {
+  readonly path: string;
+  readonly change: 'create' | 'modify' | 'delete' | 'move' | 'copy';
+  readonly from?: string;
+  readonly bytes?: number;
+}
+
+export interface Preview {
+  readonly dry_run: true;
+  readonly changes: readonly PlannedChange[];
+  /** Absent where content is binary, too large, or a whole tree. */
+  readonly diff?: string;
+}
+
+/** Answer fields of a dry run. */
+export const PREVIEW_PROPERTIES: Properties = {
+  dry_run: { const: true },
+  changes: {
+    type: 'array',
+    items: record(
+      {
+        path: { type: 'string' },
+        change: { enum: ['create', 'modify', 'delete', 'move', 'copy'] },
+        from: { type: 'string' },
+        bytes: { type: 'integer' },
+      },
+      ['path', 'change'],
+    ),
+  },
+  diff: {
+    type: 'string',
+    description: 'A unified diff; absent for binary or very large content and for trees.',
+  },
+};

@@ -1,0 +1,104 @@
+// Owns: `file_write`: a file's whole content, put there at once or not at all.
+// Refuses: to write over a version that the caller did not expect, and to follow a link out of the workspace.
+import { sha256Hex } from '../../base/digest.ts';
+import type { Edit } from '../../contract/capability.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import {
+  flag,
+  MUTATION_PROPERTIES,
+  type MutationArgs,
+  PREVIEW_PROPERTIES,
+  type Preview,
+  path,
+  record,
+  sha256,
+} from './arguments.ts';
+import { reads, writes } from './file-effects.ts';
+import { previewWrite } from './preview.ts';
+import { fromContent } from './text-content.ts';
+
+export interface FileWriteArgs extends MutationArgs {
+  readonly path: string;
+  readonly content: string;
+  readonly encoding: 'utf8' | 'base64';
+  readonly create_dirs: boolean;
+  readonly must_create: boolean;
+  readonly mode_octal?: string;
+  readonly attribution?: JsonObject;
+}
+
+export interface FileWriteData extends Partial<Preview> {
+  readonly written: boolean;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly created: boolean;
+}
+
+export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
+  id: 'file_write',
+  title: 'Write a file',
+  description:
+    'Puts content into a file, whole: the file is replaced, or created with the folders above it. ' +
+    'To change a part of a file use file_patch, which refuses when the file is not what you think. ' +
+    'Pass expected_sha256 (from file_read) to never overwrite work that you have not seen, or must_create for a new file. ' +
+    'Content is written exactly as sent: keep the CRLF or byte order mark of the original. ' +
+    'Permission bits stay unless mode_octal is given. A link is written through to its target inside the workspace. ' +
+    'Can be taken back with undo.',
+  tags: ['filesystem', 'write'],
+  mutates: true,
+  input: record(
+    {
+      path: path('The file.'),
+      content: { type: 'string', description: 'All that the file shall hold, as text or as base64.' },
+      encoding: { enum: ['utf8', 'base64'], default: 'utf8', description: 'What content is.' },
+      create_dirs: flag(true, 'Create missing folders above the file.'),
+      must_create: flag(false, 'Refuse with path.exists when something is there.'),
+      mode_octal: {
+        type: 'string',
+        pattern: '^0?[0-7]{3}$',
+        description:
+          'Permission bits, such as 0644 or 0755. By default those of the replaced file, else 0644.',
+      },
+      attribution: { type: 'object', description: 'Whose work this is, for the audit: {"task_id": 42}.' },
+      ...MUTATION_PROPERTIES,
+    },
+    ['path', 'content'],
+  ),
+  output: record(
+    {
+      written: { type: 'boolean', description: 'False only in a dry run.' },
+      bytes: { type: 'integer' },
+      sha256: sha256('Of the content; what expected_sha256 takes next time.'),
+      created: { type: 'boolean', description: 'Nothing was there before.' },
+      ...PREVIEW_PROPERTIES,
+    },
+    ['written', 'bytes', 'sha256', 'created'],
+  ),
+  examples: [
+    { title: 'A new file', args: { path: 'src/auth.rs', content: 'pub fn login() {}\n', must_create: true } },
+    { title: 'An executable', args: { path: 'bin/run.sh', content: '#!/bin/sh\n', mode_octal: '0755' } },
+  ],
+  effects: (args, site) =>
+    args.dry_run ? [reads(site, args.path), writes(site, args.path)] : [writes(site, args.path)],
+  async run(args, ctx) {
+    const bytes = fromContent(args.content, args.encoding, args.path);
+    const edit: Extract<Edit, { op: 'write' }> = {
+      op: 'write',
+      path: args.path,
+      bytes,
+      createDirs: args.create_dirs,
+      mustCreate: args.must_create,
+      ...(args.mode_octal === undefined ? {} : { mode: Number.parseInt(args.mode_octal, 8) }),
+      ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
+    };
+    const answer = { bytes: bytes.length, sha256: sha256Hex(bytes) };
+    if (args.dry_run) {
+      const preview = await previewWrite(ctx, edit);
+      return { written: false, ...answer, created: preview.changes[0]?.change === 'create', ...preview };
+    }
+    const changes = await ctx.fs.mutate([edit]);
+    const created = changes.some((change) => change.after?.type === 'file' && change.before === null);
+    return { written: true, ...answer, created };
+  },
+});

@@ -1,0 +1,77 @@
+// Owns: `fs_copy`: a second file or folder like the first.
+// Refuses: to replace what is at the new path unless told to.
+import type { Edit } from '../../contract/capability.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import {
+  flag,
+  MUTATION_PROPERTIES,
+  type MutationArgs,
+  PREVIEW_PROPERTIES,
+  type Preview,
+  path,
+  record,
+} from './arguments.ts';
+import { readsTree, writesTree } from './file-effects.ts';
+import { previewMove } from './preview.ts';
+
+export interface FsCopyArgs extends MutationArgs {
+  readonly src: string;
+  readonly dst: string;
+  readonly overwrite: boolean;
+  readonly preserve_mode: boolean;
+  readonly create_dirs: boolean;
+}
+
+export interface FsCopyData extends Partial<Preview> {
+  readonly copied: boolean;
+}
+
+export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
+  id: 'fs_copy',
+  title: 'Copy',
+  description:
+    'Copies a file or a folder with everything in it. dst is the new path itself, never a folder to copy into. ' +
+    'When something is at dst the call is refused with path.exists, unless overwrite is set. ' +
+    'Links inside a folder are copied as links. Can be taken back with undo.',
+  tags: ['filesystem', 'write'],
+  idempotent: false,
+  mutates: true,
+  input: record(
+    {
+      src: path('What to copy.'),
+      dst: path('The path of the copy.'),
+      overwrite: flag(false, 'Replace what is at dst.'),
+      preserve_mode: flag(
+        true,
+        'Give the copy the permission bits of the original, else 0644 (folders 0755).',
+      ),
+      create_dirs: flag(true, 'Create missing folders above dst.'),
+      ...MUTATION_PROPERTIES,
+    },
+    ['src', 'dst'],
+  ),
+  output: record(
+    { copied: { type: 'boolean', description: 'False only in a dry run.' }, ...PREVIEW_PROPERTIES },
+    ['copied'],
+  ),
+  examples: [{ title: 'Copy a file', args: { src: 'config.example.json', dst: 'config.json' } }],
+  effects: (args, site) => [
+    readsTree(site, args.src),
+    writesTree(site, args.dst),
+    ...(args.dry_run ? [readsTree(site, args.dst)] : []),
+  ],
+  async run(args, ctx) {
+    const edit: Extract<Edit, { op: 'move' | 'copy' }> = {
+      op: 'copy',
+      from: args.src,
+      to: args.dst,
+      overwrite: args.overwrite,
+      preserveMode: args.preserve_mode,
+      createDirs: args.create_dirs,
+      ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
+    };
+    if (args.dry_run) return { copied: false, ...(await previewMove(ctx, edit)) };
+    await ctx.fs.mutate([edit]);
+    return { copied: true };
+  },
+});

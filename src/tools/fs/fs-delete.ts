@@ -1,0 +1,77 @@
+// Owns: `fs_delete`: taking a file, a link or a folder away.
+// Refuses: the workspace root, and a folder that is not empty unless told to.
+
+import type { Edit } from '../../contract/capability.ts';
+import { fail } from '../../contract/errors.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import {
+  flag,
+  MUTATION_PROPERTIES,
+  type MutationArgs,
+  PREVIEW_PROPERTIES,
+  type Preview,
+  path,
+  record,
+} from './arguments.ts';
+import { reads, readsTree, writes, writesTree } from './file-effects.ts';
+import { previewDelete } from './preview.ts';
+
+export interface FsDeleteArgs extends MutationArgs {
+  readonly path: string;
+  readonly recursive: boolean;
+  readonly force: boolean;
+}
+
+export interface FsDeleteData extends Partial<Preview> {
+  readonly deleted: boolean;
+}
+
+export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
+  id: 'fs_delete',
+  title: 'Delete',
+  description:
+    'Deletes a file, a link (never what it leads to) or a folder. A folder that is not empty is refused with path.not_empty unless recursive is set. ' +
+    'Nothing at path is refused with path.not_found unless force is set; the answer then says deleted: false. ' +
+    'The workspace root is never deleted. What is deleted is kept, so that undo can bring it back; no_undo gives that up.',
+  tags: ['filesystem', 'write'],
+  idempotent: false,
+  mutates: true,
+  input: record(
+    {
+      path: path('What to delete.'),
+      recursive: flag(false, 'Delete a folder with everything in it.'),
+      force: flag(false, 'Nothing at path is no failure.'),
+      ...MUTATION_PROPERTIES,
+    },
+    ['path'],
+  ),
+  output: record(
+    {
+      deleted: {
+        type: 'boolean',
+        description: 'False in a dry run, and with force where nothing was there.',
+      },
+      ...PREVIEW_PROPERTIES,
+    },
+    ['deleted'],
+  ),
+  examples: [{ title: 'Delete a folder', args: { path: 'build', recursive: true } }],
+  effects(args, site) {
+    const place = site.place(args.path);
+    if (place === '.') throw fail('path.protected', 'Cannot delete ".": it is the workspace root');
+    const looks = args.dry_run ? [args.recursive ? readsTree(site, args.path) : reads(site, args.path)] : [];
+    return [...looks, args.recursive ? writesTree(site, args.path) : writes(site, args.path)];
+  },
+  async run(args, ctx) {
+    const edit: Extract<Edit, { op: 'delete' }> = {
+      op: 'delete',
+      path: args.path,
+      recursive: args.recursive,
+      force: args.force,
+      ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
+    };
+    if (args.dry_run) return { deleted: false, ...(await previewDelete(ctx, edit)) };
+    const changes = await ctx.fs.mutate([edit]);
+    return { deleted: changes.length > 0 };
+  },
+});

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parsePatch } from '../../base/unified-diff/parse-patch.ts';
+import { patchBytes } from './patch-bytes.ts';
+
+const apply = (bytes: Uint8Array, diff: string) =>
+  Buffer.from(patchBytes('x', bytes, parsePatch(diff)[0]!).bytes);
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
+
+describe('patchBytes', () => {
+  it('takes characters for bytes in a Latin-1 file, and keeps the rest of it', () => {
+    const patched = apply(latin1('café\nthé\n'), '@@\n café\n-thé\n+crème\n');
+    assert.deepEqual(patched, latin1('café\ncrème\n'));
+  });
+
+  it('takes characters for their UTF-8 bytes in a UTF-8 file with a broken byte', () => {
+    const file = Buffer.concat([Buffer.from('日本\nthé\n'), Buffer.from([0xff, 10])]);
+    const patched = apply(file, '@@\n 日本\n-thé\n+crème\n');
+    assert.deepEqual(patched, Buffer.concat([Buffer.from('日本\ncrème\n'), Buffer.from([0xff, 10])]));
+  });
+
+  it('keeps CRLF, the byte order mark and a missing last newline', () => {
+    const patched = apply(Buffer.from('\uFEFFa\r\nb\r\nc'), '@@\n a\n-b\n+B\n');
+    assert.deepEqual(patched, Buffer.from('\uFEFFa\r\nB\r\nc'));
+  });
+
+  const REFUSED: [string, string, string, string][] = [
+    ['context that is not there', 'x\ny\n', '@@\n z\n+q\n', 'patch.stale'],
+    ['context that is there twice', 'a\na\n', '@@\n a\n+q\n', 'patch.ambiguous'],
+    ['a new file over content', 'a\n', '--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+q\n', 'path.exists'],
+    [
+      'overlapping hunks',
+      'a\nb\n',
+      '@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -1,2 +1,2 @@\n-a\n+x\n b\n',
+      'patch.overlap',
+    ],
+  ];
+  for (const [what, file, diff, reason] of REFUSED) {
+    it(`refuses ${what}, and says where`, () => {
+      assert.throws(
+        () => apply(Buffer.from(file), diff),
+        (thrown: { reason?: string; message: string; details?: { path?: string } }) =>
+          thrown.reason === reason &&
+          thrown.details?.path === 'x' &&
+          thrown.message.startsWith('Cannot patch "x"'),
+      );
+    });
+  }
+});

@@ -1,0 +1,109 @@
+// Owns: `undo`: taking back what one earlier call changed.
+// Refuses: to destroy work that came after it, and calls whose replaced content was not kept.
+import type { CallHistory, Change, Edit, ToolContext } from '../../contract/capability.ts';
+import type { Effect } from '../../contract/effect.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import { flag, type PlannedChange, PREVIEW_PROPERTIES, type Preview, record } from './arguments.ts';
+import { preview } from './preview.ts';
+import { conflictsWith, restoringDiff, undoConflict } from './undo-conflict.ts';
+
+export interface UndoArgs {
+  readonly call_id: string;
+  readonly dry_run: boolean;
+  readonly no_undo: boolean;
+}
+
+export interface UndoData extends Partial<Preview> {
+  readonly undone: boolean;
+  readonly restored: readonly string[];
+}
+
+export const undo = defineBuiltin<UndoArgs, UndoData>({
+  id: 'undo',
+  title: 'Undo a call',
+  description:
+    'Takes back everything that one earlier call changed: files and folders get the content, names and permission bits that they had before it. ' +
+    'Every answer carries its call_id. Nothing else is touched: when one of the files was changed since, the call is refused with undo.conflict and a diff of what changed, and nothing is undone. ' +
+    'Undo the later calls first, or mend the file with file_patch. An undo can itself be undone.',
+  tags: ['filesystem', 'write'],
+  idempotent: false,
+  mutates: true,
+  input: record(
+    {
+      call_id: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 128,
+        description: 'The call_id of the answer to the call that shall be taken back.',
+      },
+      dry_run: flag(false, 'Change nothing; answer with what would be restored.'),
+      no_undo: flag(false, 'Keep no copy of what is taken back; the undo then cannot be undone.'),
+    },
+    ['call_id'],
+  ),
+  output: record(
+    {
+      undone: { type: 'boolean', description: 'False only in a dry run.' },
+      restored: { type: 'array', items: { type: 'string' }, description: 'Every path that was put back.' },
+      ...PREVIEW_PROPERTIES,
+    },
+    ['undone', 'restored'],
+  ),
+  examples: [{ title: 'Take a call back', args: { call_id: 'call_4x7q0n5h2k9d3m8c1v6b' } }],
+  async effects(args, site) {
+    const history = await site.history.changes(args.call_id);
+    return history ? history.changes.flatMap(effectsOf) : [];
+  },
+  async run(args, ctx) {
+    const { changes } = await undoable(args.call_id, ctx);
+    const conflicts = await conflictsWith(ctx, args.call_id, changes);
+    if (conflicts.length > 0) throw undoConflict(args.call_id, conflicts);
+    const restored = [...new Set(changes.flatMap(touched))].sort();
+    if (args.dry_run) {
+      const diff = await restoringDiff(ctx, args.call_id, changes);
+      return { undone: false, restored, ...preview(changes.map(planned), diff) };
+    }
+    // The last change first: a file goes before the folder that was made for it.
+    const edits = changes.toReversed().map((change): Edit => ({ op: 'revert', change }));
+    try {
+      await ctx.fs.mutate(edits);
+    } catch (thrown) {
+      if (!isFailure(thrown) || thrown.reason !== 'file.conflict') throw thrown;
+      throw fail('undo.conflict', thrown.message, { ...thrown.details, call_id: args.call_id });
+    }
+    return { undone: true, restored };
+  },
+});
+
+async function undoable(callId: string, ctx: ToolContext): Promise<CallHistory> {
+  const history = await ctx.history.changes(callId);
+  if (!history) throw fail('undo.unknown', `Cannot undo "${callId}": no call of this id changed anything`);
+  if (history.changes.length === 0) {
+    throw fail('undo.unknown', `Cannot undo "${callId}": "${history.tool}" changed nothing`);
+  }
+  const gone = history.changes.find((change) => change.before?.type === 'file' && !change.stored);
+  if (!gone) return history;
+  const fact = `what "${gone.path}" held was not kept (no_undo)`;
+  throw fail('undo.unknown', `Cannot undo "${callId}": ${fact}`, { path: gone.path });
+}
+
+/** Reading too: a refusal and a dry run show content. */
+function effectsOf(change: Change): Effect[] {
+  const tree =
+    change.movedFrom !== undefined || change.fingerprint !== undefined ? { tree: true as const } : {};
+  return touched(change).flatMap((path): Effect[] => [
+    { kind: 'fs.read', path, ...tree },
+    { kind: 'fs.write', path, ...tree },
+  ]);
+}
+
+function touched({ path, movedFrom }: Change): string[] {
+  return movedFrom === undefined ? [path] : [path, movedFrom];
+}
+
+function planned({ path, before, after, movedFrom }: Change): PlannedChange {
+  if (movedFrom !== undefined) return { path: movedFrom, change: 'move', from: path };
+  const change = before === null ? 'delete' : after === null ? 'create' : 'modify';
+  return { path, change, ...(before?.type === 'file' ? { bytes: before.size } : {}) };
+}

@@ -1,0 +1,22 @@
+// Owns: the list of builtin tools; a new tool is one line here.
+// Refuses: tools of packs; loaders bring those.
+import type { AnyTool } from '../contract/tool.ts';
+import { filePatch } from './fs/file-patch.ts';
+import { fileRead } from './fs/file-read.ts';
+import { fileWrite } from './fs/file-write.ts';
+import { fsCopy } from './fs/fs-copy.ts';
+import { fsDelete } from './fs/fs-delete.ts';
+import { fsList } from './fs/fs-list.ts';
+import { fsMove } from './fs/fs-move.ts';
+import { undo } from './fs/undo.ts';
+
+export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
+  filePatch,
+  fileRead,
+  fileWrite,
+  fsCopy,
+  fsDelete,
+  fsList,
+  fsMove,
+  undo,
+]);
