@@ -61,7 +61,7 @@ function decode(bytes: Uint8Array, source: string): string {
   }
 }
 
-function parseArgs(text: string): JsonObject {
+export function parseArgs(text: string): JsonObject {
   let value: unknown;
   try {
     value = parseStrict(text);

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createSchemaCompiler, schemaDigest } from './schema-compiler.ts';
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    path: { type: 'string' },
+    max_bytes: { type: 'integer', minimum: 1, default: 10 },
+    mode: { enum: ['a', 'b'] },
+  },
+  required: ['path'],
+  additionalProperties: false,
+} as const;
+
+const check = async (schema: object, value: unknown) =>
+  (await createSchemaCompiler().compile(schema as never))(value);
+
+describe('createSchemaCompiler', () => {
+  it('fills in defaults', async () => {
+    const value = { path: 'x' };
+    assert.deepEqual(await check(SCHEMA, value), []);
+    assert.deepEqual(value, { path: 'x', max_bytes: 10 });
+  });
+
+  for (const [title, value, message] of [
+    ['what is missing', {}, 'lacks "path"'],
+    [
+      'what is too much, with the nearest name',
+      { path: 'x', max_byte: 1 },
+      'has no property "max_byte"; did you mean "max_bytes"?',
+    ],
+    ['what is of another type', { path: 1 }, 'must be string'],
+    ['what is not one of the choices', { path: 'x', mode: 'c' }, 'must be one of "a", "b"'],
+    ['a bound', { path: 'x', max_bytes: 0 }, 'must be >= 1'],
+  ] as const) {
+    it(`says ${title}`, async () => {
+      assert.deepEqual(
+        (await check(SCHEMA, value)).map((problem) => problem.message),
+        [message],
+      );
+    });
+  }
+
+  it('tells two patterns apart although both are objects to the schema library', async () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } },
+    };
+    assert.deepEqual(await check(schema, { a: 'aa', b: 'bb' }), []);
+    assert.deepEqual(
+      (await check(schema, { a: 'bb', b: 'aa' })).map((problem) => problem.path),
+      ['/a', '/b'],
+    );
+  });
+
+  it('matches a pattern that would backtrack for ever in linear time', async () => {
+    const schema = { type: 'string', pattern: '^(a+)+$' };
+    assert.equal((await check(schema, `${'a'.repeat(50_000)}!`)).length, 1);
+  });
+
+  it('reports at most twenty problems', async () => {
+    const value = Array.from({ length: 1000 }, () => 1);
+    assert.equal((await check({ type: 'array', items: { type: 'string' } }, value)).length, 20);
+  });
+
+  it('refuses a schema that is none', async () => {
+    await assert.rejects(async () => createSchemaCompiler().compile({ type: 'strin' }), {
+      reason: 'pack.invalid',
+    });
+  });
+
+  it('uses the check that was compiled for exactly this schema, and for no other', async () => {
+    const precompiled = Object.assign(() => false, {
+      errors: [{ instancePath: '', keyword: 'mine', message: 'is mine', params: {} }],
+    });
+    const compiler = createSchemaCompiler({ [schemaDigest(SCHEMA)]: precompiled });
+    assert.equal((await compiler.compile(SCHEMA))({})[0]?.message, 'is mine');
+    assert.deepEqual((await compiler.compile({ type: 'object' }))({}), []);
+  });
+});

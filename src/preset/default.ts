@@ -1,0 +1,97 @@
+// Owns: the runtime that everybody uses: SQLite in .haft/, the builtin tools, haft.yaml of the workspace.
+// Refuses: to start with a policy that has an error.
+import { newId } from '../base/new-id.ts';
+import { createFsCapability } from '../capabilities/fs/handle.ts';
+import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
+import { fail } from '../contract/errors.ts';
+import type { Clock, Runtime } from '../contract/runtime.ts';
+import type { AnyTool } from '../contract/tool.ts';
+import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
+import { findFolder } from '../loader/workspace.ts';
+import { RULES } from '../rules/index.ts';
+import { createRuntime } from '../runtime/create-runtime.ts';
+import { createEventBus } from '../runtime/events.ts';
+import { openObjectStore } from '../stores/objects/open-object-store.ts';
+import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
+import { processIdentity } from '../stores/sqlite/process-identity.ts';
+import { BUILTIN_TOOLS } from '../tools/index.ts';
+import { loadPolicy } from './load-policy.ts';
+import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
+
+export interface DefaultRuntimeOptions {
+  /** The workspace folder; the current one by default. */
+  readonly workspace?: string;
+  /** Tools of the embedding program, beside the builtin ones. */
+  readonly tools?: readonly AnyTool[];
+  readonly clock?: Clock;
+  /** Told what was not as it should be and did not stop the start. */
+  readonly onWarning?: (message: string) => void;
+}
+
+export interface DefaultRuntime extends Runtime {
+  /** The absolute workspace folder. */
+  readonly workspace: string;
+  /** Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned. */
+  reloadPolicy(): Promise<readonly Diagnostic[]>;
+}
+
+export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {
+  const { tools = [], clock = SYSTEM_CLOCK, onWarning } = options;
+  const root = findFolder(options.workspace ?? '.');
+  const policy = await startPolicy(root, onWarning);
+  const identity = processIdentity();
+  const folder = `${root}/.haft`;
+  const store = await openSqliteStore({
+    folder,
+    process: identity,
+    clock,
+    ...(onWarning ? { onWarning } : {}),
+  });
+  try {
+    const objects = await openObjectStore({ folder: `${folder}/objects`, small: store.smallObjects });
+    const runtime = await createRuntime({
+      root,
+      extraRoots: policy.resolved?.extraRoots ?? [],
+      policy,
+      checkRegistry: async (registry) => {
+        const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy-object.ts');
+        return checkPolicyObject(registry);
+      },
+      tools: [
+        ...BUILTIN_TOOLS.map((tool) => ({ tool, origin: 'builtin' })),
+        ...tools.map((tool) => ({ tool, origin: 'embedded' })),
+      ],
+      rules: RULES,
+      followers: [],
+      store,
+      objects,
+      capabilities: { fs: createFsCapability() },
+      schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
+      events: createEventBus(),
+      clock,
+      newId,
+      process: identity,
+    });
+    return Object.assign(runtime, {
+      workspace: root,
+      async reloadPolicy() {
+        const { value, diagnostics } = await loadPolicy(root);
+        if (value) await runtime.policy.replace(value);
+        return diagnostics;
+      },
+    });
+  } catch (thrown) {
+    await store.close();
+    throw thrown;
+  }
+}
+
+async function startPolicy(root: string, onWarning: DefaultRuntimeOptions['onWarning']) {
+  const { value, diagnostics } = await loadPolicy(root);
+  const lines = diagnostics.map(formatDiagnostic);
+  if (!value) throw fail('policy.invalid', `Cannot start: haft.yaml has problems\n${lines.join('\n')}`);
+  for (const line of lines) onWarning?.(line);
+  return value;
+}
+
+const SYSTEM_CLOCK: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
