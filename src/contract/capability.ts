@@ -74,6 +74,11 @@ export interface FsHandle {
    * what was there. Answers with what changed, which is also what the audit keeps and `undo` reverses.
    */
   mutate(edits: readonly Edit[]): Promise<readonly Change[]>;
+  /**
+   * The changes that `mutate` would make, or the refusal that it would throw, for dry runs: admits the same effects,
+   * but stores, stages, announces and changes nothing. Nothing is kept, so `stored` is false.
+   */
+  preview(edits: readonly Edit[]): Promise<readonly Change[]>;
 }
 
 export interface ReadOptions {
