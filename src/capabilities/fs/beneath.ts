@@ -1,0 +1,98 @@
+// Owns: finding and opening a place beneath a root so that the thing opened is the thing checked.
+// Refuses: to hand out anything outside of the root, whatever links are swapped in meanwhile.
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+} from 'node:fs';
+import { locateByName, verifyByName } from './beneath-by-name.ts';
+import { followNames } from './follow-names.ts';
+import { type LastLink, type Located, release, sameThing } from './located.ts';
+import { O_NOFOLLOW, O_NONBLOCK, O_PATH } from './open-flags.ts';
+import { type Attempt, notAFile, osFailure, outside, raced } from './path-failures.ts';
+import { absolute, isOnOurMount, placeOf, type Root } from './root.ts';
+
+const ATTEMPTS = 8;
+const BIG = { bigint: true } as const;
+
+/**
+ * Pins what is at `rel`, a normalised relative path. Opens nothing that could notice and reads nothing: the
+ * descriptor only marks the place, and the kernel says where that is once no name can change it any more.
+ */
+export function locate(root: Root, rel: string, verb: string, last: LastLink = 'follow'): Located {
+  const attempt = { root, rel, verb };
+  if (!root.exact) return locateByName(attempt, last);
+  const named = absolute(root, rel);
+  const flags = last === 'follow' ? O_PATH : O_PATH | O_NOFOLLOW;
+  for (let turn = 0; turn < ATTEMPTS; turn++) {
+    let fd: number;
+    try {
+      fd = openSync(named, flags);
+    } catch (thrown) {
+      throw whyNotOpened(attempt, thrown);
+    }
+    let found: Located | undefined;
+    try {
+      found = pinned(attempt, named, fd);
+    } finally {
+      if (!found) closeSync(fd);
+    }
+    if (found) return found;
+  }
+  throw raced(attempt);
+}
+
+/** A real descriptor of what was located. Regular files only, so that no device or FIFO is ever opened. */
+export function openLocated(found: Located, flags: number, verb: string): number {
+  const attempt = { root: found.root, rel: found.rel, verb };
+  if (!found.stat.isFile()) throw notAFile(attempt, found.stat.isDirectory());
+  let fd: number;
+  try {
+    fd = openSync(found.path, found.fd < 0 ? flags | O_NOFOLLOW | O_NONBLOCK : flags | O_NONBLOCK);
+  } catch (thrown) {
+    throw osFailure(thrown, attempt);
+  }
+  if (found.fd < 0) verifyByName(found, fd, verb);
+  return fd;
+}
+
+/** Locates and opens a regular file in one go. */
+export function openBeneath(
+  root: Root,
+  rel: string,
+  flags: number = constants.O_RDONLY,
+  verb = 'open',
+): { readonly fd: number; readonly rel: string; readonly stat: BigIntStats } {
+  const found = locate(root, rel, verb);
+  try {
+    return { fd: openLocated(found, flags, verb), rel: found.rel, stat: found.stat };
+  } finally {
+    release(found);
+  }
+}
+
+/** Undefined when the place changed between opening and asking where it is: worth another try. */
+function pinned(attempt: Attempt, named: string, fd: number): Located | undefined {
+  const path = `/proc/self/fd/${fd}`;
+  const real = readlinkSync(path);
+  const place = real === named ? attempt : placeOf(attempt.root, real);
+  if (place === undefined) throw outside(attempt);
+  const stat = fstatSync(fd, BIG);
+  // The kernel marks a removed file by this suffix, which a name may also have.
+  if (real.endsWith(' (deleted)')) {
+    if (!sameThing(stat, lstatSync(real, { bigint: true, throwIfNoEntry: false }))) return undefined;
+  }
+  if (!isOnOurMount(place.root, fd)) throw outside(attempt);
+  return { root: place.root, rel: place.rel, stat, path, fd };
+}
+
+/** A link that leaves says so whether or not something is there: nobody learns what exists outside. */
+function whyNotOpened(attempt: Attempt, thrown: unknown) {
+  const led = followNames(attempt.root, attempt.rel);
+  if (led !== undefined && !placeOf(attempt.root, led)) return outside(attempt);
+  return osFailure(thrown, attempt);
+}

@@ -1,0 +1,121 @@
+// Owns: `ctx.fs`: files below the roots of a call, every access admitted by name and by where it really leads.
+// Refuses: to open anything that was not admitted, and to change anything but through `mutate`.
+import type { CallScope, EntryStat, FileContent, FsHandle, ReadOptions } from '../../contract/capability.ts';
+import { isFailure } from '../../contract/errors.ts';
+import type { MaybePromise } from '../../contract/json.ts';
+import { locate } from './beneath.ts';
+import { createDirectorySync, type SyncFolder } from './directory-sync.ts';
+import { list } from './list.ts';
+import { type LastLink, type Located, modeOf, release, typeOf } from './located.ts';
+import { mutate } from './mutate/mutate.ts';
+import { preview } from './mutate/plan.ts';
+import { type FileBytes, readLocated } from './read-file.ts';
+import { makeRoots, nameOf, type Root } from './root.ts';
+import { createTempNames } from './temp-name.ts';
+import { refuseTemp, toPlace } from './to-place.ts';
+
+/** What the handles of one runtime share. */
+interface Shared {
+  readonly rootOf: (scope: CallScope) => Root;
+  readonly tempName: () => string;
+  readonly syncFolder: SyncFolder;
+}
+
+/** For the preset: the factory that a runtime keeps for as long as it lives. */
+export function createFsCapability(): (scope: CallScope) => FsHandle {
+  const roots = new Map<string, Root>();
+  const shared: Shared = {
+    rootOf({ root, extraRoots }) {
+      const key = extraRoots.length === 0 ? root : [root, ...extraRoots].join('\0');
+      const known = roots.get(key);
+      if (known) return known;
+      const made = makeRoots(root, extraRoots);
+      roots.set(key, made);
+      return made;
+    },
+    tempName: createTempNames(),
+    syncFolder: createDirectorySync(),
+  };
+  return (scope) => handleFor(scope, shared);
+}
+
+/** One handle on its own, sharing nothing. */
+export function createFsHandle(scope: CallScope): FsHandle {
+  return createFsCapability()(scope);
+}
+
+function handleFor(scope: CallScope, shared: Shared): FsHandle {
+  const root = shared.rootOf(scope);
+  if (!root.exact) {
+    const message =
+      'Paths are checked by name on this system: a link swapped during the call is noticed, not prevented';
+    scope.warn({ reason: 'path.by_name', message });
+  }
+  return {
+    read: (path, options) => read(scope, root, path, options),
+    stat: (path) => stat(scope, root, path),
+    list: (query) => list(scope, root, query),
+    mutate: (edits) =>
+      mutate(edits, { scope, root, tempName: shared.tempName, syncFolder: shared.syncFolder }),
+    preview: (edits) => preview(edits, { scope, root }),
+  };
+}
+
+function read(
+  scope: CallScope,
+  root: Root,
+  path: string,
+  options: ReadOptions = {},
+): MaybePromise<FileContent> {
+  const found = admitted(scope, root, path, 'read', 'follow');
+  const content = ({ bytes, stat }: FileBytes): FileContent => ({
+    bytes,
+    size: Number(stat.size),
+    mode: modeOf(stat),
+    path: nameOf(found.root, found.rel),
+  });
+  try {
+    const result = readLocated(found, { ...options, signal: scope.signal });
+    return result instanceof Promise ? result.then(content) : content(result);
+  } finally {
+    // The content has a descriptor of its own by now.
+    release(found);
+  }
+}
+
+function stat(scope: CallScope, root: Root, path: string): EntryStat | undefined {
+  let found: Located;
+  try {
+    found = admitted(scope, root, path, 'stat', 'keep');
+  } catch (thrown) {
+    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory')) {
+      return undefined;
+    }
+    throw thrown;
+  }
+  release(found);
+  const { stat } = found;
+  return {
+    type: typeOf(stat),
+    size: Number(stat.size),
+    mode: modeOf(stat),
+    mtimeMs: Number(stat.mtimeNs) / 1e6,
+  };
+}
+
+/** By name before the disk is looked at, so that nobody learns what exists where they may not read. */
+function admitted(scope: CallScope, root: Root, path: string, verb: string, last: LastLink): Located {
+  const named = toPlace(root, path, verb);
+  const effect = { kind: 'fs.read', path: nameOf(named.root, named.rel) } as const;
+  scope.admit(effect);
+  const found = locate(named.root, named.rel, verb, last);
+  if (found.rel === named.rel && found.root === named.root) return found;
+  try {
+    refuseTemp(found, verb);
+    scope.admit(effect, { kind: 'fs.read', path: nameOf(found.root, found.rel) });
+  } catch (thrown) {
+    release(found);
+    throw thrown;
+  }
+  return found;
+}

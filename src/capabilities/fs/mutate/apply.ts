@@ -1,0 +1,200 @@
+// Owns: taking the steps of a plan, and taking back those that were taken when one fails.
+// Refuses: to replace or remove anything but what the plan saw.
+import { lstatSync } from 'node:fs';
+import { constants, copyFile, link, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { enterFolder, leaveFolder } from '../child-folder.ts';
+import type { SyncFolder } from '../directory-sync.ts';
+import { errnoOf, osFailure } from '../path-failures.ts';
+import { purge } from '../purge.ts';
+import { nameOf, type Place } from '../root.ts';
+import { nameIn } from '../to-place.ts';
+import { fingerprint, treeEntries } from '../tree-entries.ts';
+import type { Folders } from './folders.ts';
+import { alreadyThere, parent } from './planning.ts';
+import { changed, isSameVersion } from './preimage.ts';
+import type { Staged } from './stage.ts';
+import type { Expected, MakeFolder, Put, Remove, RemoveFolder, Rename, Step } from './step.ts';
+
+export interface Application {
+  readonly verb: string;
+  readonly folders: Folders;
+  readonly staged: ReadonlyMap<Put, Staged>;
+  readonly signal: AbortSignal;
+  readonly tempName: () => string;
+  readonly syncFolder: SyncFolder;
+  /** Told when something could not be put back or cleared away. */
+  readonly onTrouble: (message: string) => void;
+}
+
+/** All steps in order and on disk, or none. */
+export async function applySteps(steps: readonly Step[], application: Application): Promise<void> {
+  const work: Work = { ...application, alone: steps.length === 1, undo: [], clear: [], touched: new Map() };
+  try {
+    for (const step of steps) {
+      work.signal.throwIfAborted();
+      await takeStep(step, work);
+    }
+    await syncAll(work);
+  } catch (thrown) {
+    await takeBack(work);
+    throw thrown;
+  }
+  for (const clear of work.clear)
+    await clear().catch(() => work.onTrouble('A leftover could not be removed'));
+}
+
+interface Work extends Application {
+  /** The only step: when it fails there is nothing to take back. */
+  readonly alone: boolean;
+  readonly undo: (() => Promise<void>)[];
+  readonly clear: (() => Promise<void>)[];
+  readonly touched: Map<string, Place>;
+}
+
+async function takeStep(step: Step, work: Work): Promise<void> {
+  touch(work, parent(step.place));
+  try {
+    await (TAKE[step.do] as (step: Step, work: Work) => Promise<void>)(step, work);
+  } catch (thrown) {
+    throw osFailure(thrown, { ...step.place, verb: work.verb });
+  }
+}
+
+const TAKE: { readonly [K in Step['do']]: (step: Extract<Step, { do: K }>, work: Work) => Promise<void> } = {
+  makeFolder,
+  removeFolder,
+  put,
+  remove,
+  rename: renameStep,
+};
+
+async function makeFolder({ place, mode }: MakeFolder, work: Work): Promise<void> {
+  await mkdir(at(work, place), mode);
+  touch(work, place);
+  work.undo.push(async () => {
+    work.folders.forget(place);
+    await rmdir(at(work, place));
+  });
+}
+
+async function removeFolder({ place, mode }: RemoveFolder, work: Work): Promise<void> {
+  work.folders.forget(place);
+  await rmdir(at(work, place));
+  work.undo.push(() => mkdir(at(work, place), mode).then(() => undefined));
+}
+
+async function put(step: Put, work: Work): Promise<void> {
+  const { place, expected, mustCreate } = step;
+  const staged = work.staged.get(step)!;
+  touch(work, staged.folder);
+  const temp = () => `${work.folders.open(staged.folder).path}/${staged.name}`;
+  check(work, place, expected);
+  if (mustCreate) {
+    await createOnly(temp(), work, place);
+  } else {
+    const backup = expected === 'nothing' || work.alone ? undefined : await backUp(work, place);
+    await rename(temp(), at(work, place));
+    if (backup) {
+      work.undo.push(() => rename(beside(work, place, backup), at(work, place)));
+      work.clear.push(() => unlink(beside(work, place, backup)));
+      return;
+    }
+    if (expected !== 'nothing') return;
+  }
+  work.undo.push(() => unlink(at(work, place)));
+}
+
+/** Fails, where a rename would replace, when somebody else was faster. */
+async function createOnly(temp: string, work: Work, place: Place): Promise<void> {
+  const errno = await link(temp, at(work, place)).then(() => undefined, errnoOf);
+  if (errno === undefined) await unlink(temp);
+  else if (errno === 'EEXIST') throw alreadyThere(place, work.verb);
+  // A file system without hard links.
+  else await rename(temp, at(work, place));
+}
+
+async function remove({ place, expected, fingerprint: seen }: Remove, work: Work): Promise<void> {
+  check(work, place, expected);
+  const aside = work.tempName();
+  await rename(at(work, place), beside(work, place, aside));
+  work.folders.forget(place);
+  work.undo.push(() => rename(beside(work, place, aside), at(work, place)));
+  work.clear.push(() => purge(work.folders.open(parent(place)), aside));
+  if (seen === undefined) return;
+  if (fingerprint(await treeBeside(work, place, aside)) !== seen) throw changed(place, work.verb);
+}
+
+async function renameStep(step: Rename, work: Work): Promise<void> {
+  const { place, from, expected, expectedFrom, replacesFolder } = step;
+  touch(work, parent(from));
+  check(work, from, expectedFrom);
+  check(work, place, expected);
+  const isFile = expected !== 'nothing' && replacesFolder === undefined;
+  const backup = isFile ? await backUp(work, place) : undefined;
+  await rename(at(work, from), at(work, place));
+  work.folders.forget(from);
+  work.folders.forget(place);
+  work.undo.push(async () => {
+    work.folders.forget(place);
+    await rename(at(work, place), at(work, from));
+    if (backup) await rename(beside(work, place, backup), at(work, place));
+    if (replacesFolder !== undefined) await mkdir(at(work, place), replacesFolder);
+  });
+  if (backup) work.clear.push(() => unlink(beside(work, place, backup)));
+}
+
+async function treeBeside(work: Work, place: Place, name: string) {
+  const folder = enterFolder(work.folders.open(parent(place)), name);
+  if (!folder) throw changed(place, work.verb);
+  try {
+    return await treeEntries(folder, work.signal);
+  } finally {
+    leaveFolder(folder);
+  }
+}
+
+/** A second name for what is about to be replaced, so that the very same file can come back. */
+async function backUp(work: Work, place: Place): Promise<string> {
+  const name = work.tempName();
+  const [from, to] = [at(work, place), beside(work, place, name)];
+  await link(from, to).catch(() => copyFile(from, to, constants.COPYFILE_EXCL));
+  return name;
+}
+
+function check(work: Work, place: Place, expected: Expected): void {
+  if (expected === 'planned') return;
+  const stat = lstatSync(at(work, place), { bigint: true, throwIfNoEntry: false });
+  if (expected === 'nothing' ? stat !== undefined : !stat || !isSameVersion(expected, stat)) {
+    throw changed(place, work.verb);
+  }
+}
+
+function at(work: Work, place: Place): string {
+  return beside(work, place, nameIn(place.rel));
+}
+
+function beside(work: Work, place: Place, name: string): string {
+  return `${work.folders.open(parent(place)).path}/${name}`;
+}
+
+function touch(work: Work, folder: Place): void {
+  work.touched.set(nameOf(folder.root, folder.rel), folder);
+}
+
+async function syncAll(work: Work): Promise<void> {
+  await Promise.all(
+    [...work.touched.values()].map(async (place) => {
+      const folder = work.folders.find(place);
+      if (folder?.stat.isDirectory()) await work.syncFolder(folder);
+    }),
+  ).catch((thrown) => {
+    throw osFailure(thrown, { ...[...work.touched.values()][0]!, verb: work.verb });
+  });
+}
+
+async function takeBack(work: Work): Promise<void> {
+  let failed = 0;
+  for (const undo of work.undo.reverse()) await undo().catch(() => failed++);
+  await syncAll(work).catch(() => undefined);
+  if (failed > 0) work.onTrouble(`${failed} of ${work.undo.length} changes could not be taken back`);
+}

@@ -1,0 +1,91 @@
+// Owns: the folders that a mutation works in, pinned while it does.
+// Refuses: a folder that is not exactly where it was when the plan was made.
+import { readlinkSync } from 'node:fs';
+import { isFailure } from '../../../contract/errors.ts';
+import { locate } from '../beneath.ts';
+import { type Located, release } from '../located.ts';
+import { raced } from '../path-failures.ts';
+import { absolute, nameOf, type Place } from '../root.ts';
+
+export interface Folders {
+  /** Undefined when nothing is there. Throws `path.raced` when a link is on the way: places are real by now. */
+  find(place: Place): Located | undefined;
+  /** The same, for a folder that must be there. */
+  open(place: Place): Located;
+  /** After a folder was moved or removed: what was known of it and of all below is void. */
+  forget(place: Place): void;
+  close(): void;
+}
+
+/** Descriptors kept at most; the one longest unused goes first. */
+const KEPT = 64;
+
+export function createFolders(verb: string): Folders {
+  const kept = new Map<string, Located>();
+
+  const drop = (key: string, folder: Located) => {
+    kept.delete(key);
+    release(folder);
+  };
+
+  const find = (place: Place): Located | undefined => {
+    const key = nameOf(place.root, place.rel);
+    const known = kept.get(key);
+    if (known) {
+      kept.delete(key);
+      kept.set(key, known);
+      if (isStillThere(known)) return known;
+      drop(key, known);
+    }
+    const found = locateExactly(place, verb);
+    if (!found) return undefined;
+    for (const [oldest, folder] of kept) {
+      if (kept.size < KEPT) break;
+      drop(oldest, folder);
+    }
+    kept.set(key, found);
+    return found;
+  };
+
+  return {
+    find,
+    open(place) {
+      const found = find(place);
+      if (!found) throw raced({ ...place, verb });
+      return found;
+    },
+    forget(place) {
+      const key = nameOf(place.root, place.rel);
+      for (const [name, folder] of kept) if (name === key || name.startsWith(`${key}/`)) drop(name, folder);
+    },
+    close() {
+      for (const folder of kept.values()) release(folder);
+      kept.clear();
+    },
+  };
+}
+
+/** Pins what is really at this very place, without following a link. */
+export function locateExactly(place: Place, verb: string): Located | undefined {
+  let found: Located;
+  try {
+    found = locate(place.root, place.rel, verb, 'keep');
+  } catch (thrown) {
+    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory')) {
+      return undefined;
+    }
+    throw thrown;
+  }
+  if (found.rel === place.rel && found.root === place.root) return found;
+  release(found);
+  throw raced({ ...place, verb });
+}
+
+function isStillThere(folder: Located): boolean {
+  if (folder.fd < 0) return false;
+  try {
+    return readlinkSync(folder.path) === absolute(folder.root, folder.rel);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,66 @@
+// Owns: changing files, all or nothing: plan, keep what was, stage what will be, make the intent durable, act.
+// Refuses: to let anything be seen before `scope.intend` has answered.
+import { unlink } from 'node:fs/promises';
+import type { CallScope, Change, Edit } from '../../../contract/capability.ts';
+import type { SyncFolder } from '../directory-sync.ts';
+import type { Root } from '../root.ts';
+import { applySteps } from './apply.ts';
+import { type Plan, settle, withPlan } from './plan.ts';
+import { type Staged, stage } from './stage.ts';
+import type { Put } from './step.ts';
+
+export interface MutateParts {
+  readonly scope: CallScope;
+  readonly root: Root;
+  readonly tempName: () => string;
+  readonly syncFolder: SyncFolder;
+}
+
+export function mutate(edits: readonly Edit[], parts: MutateParts): Promise<readonly Change[]> {
+  const { scope } = parts;
+  return withPlan(edits, parts, true, async (plan) => {
+    const staged = new Map<Put, Staged>();
+    try {
+      await stageAll(plan, parts.tempName, staged);
+      const changes = await settle(plan.changes);
+      scope.signal.throwIfAborted();
+      if (changes.length === 0) return changes;
+      await scope.intend(changes);
+      const onTrouble = (message: string) => scope.warn({ reason: 'file.io', message });
+      await applySteps(plan.steps, { ...plan, ...parts, staged, signal: scope.signal, onTrouble });
+      staged.clear();
+      return changes;
+    } finally {
+      for (const left of staged.values()) await discard(plan, left);
+    }
+  });
+}
+
+/** Settles every one before it throws: what is staged must be known to be cleared away. */
+async function stageAll(plan: Plan, tempName: () => string, staged: Map<Put, Staged>): Promise<void> {
+  const { signal, objects } = plan.scope;
+  const puts = plan.steps.filter((step) => step.do === 'put');
+  const results = await Promise.allSettled(
+    puts.map((put) =>
+      plan.limit(async () => {
+        signal.throwIfAborted();
+        const name = tempName();
+        const state = await stage(put, name, { objects, signal, verb: plan.verb });
+        staged.set(put, { folder: put.stageIn, name });
+        if (state) plan.staged.set(put, state);
+      }),
+    ),
+  );
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+/** After a failure; what went into place before it and came back is gone already. */
+async function discard({ folders }: Plan, { folder, name }: Staged): Promise<void> {
+  try {
+    const found = folders.find(folder);
+    if (found) await unlink(`${found.path}/${name}`);
+  } catch {
+    // Swept later.
+  }
+}

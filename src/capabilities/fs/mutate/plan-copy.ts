@@ -1,0 +1,109 @@
+// Owns: what `copy` means: what a link leads to at the top, links as links below; onto a folder it merges.
+// Refuses: a folder into itself, special files, and entries that policy does not let the call read or write.
+import { isUnder } from '../../../base/rel-path.ts';
+import type { Edit } from '../../../contract/capability.ts';
+import { fail } from '../../../contract/errors.ts';
+import { modeOf } from '../located.ts';
+import { cannot, notAFile } from '../path-failures.ts';
+import { nameOf, type Place } from '../root.ts';
+import { expectHash } from './expect-hash.ts';
+import { entriesOf } from './plan-tree.ts';
+import { keptMode, ownerOf } from './plan-write.ts';
+import {
+  admitBelow,
+  alreadyThere,
+  below,
+  notFound,
+  type Planning,
+  planFolder,
+  planFolders,
+  planPut,
+  type Target,
+  target,
+} from './planning.ts';
+import type { Content } from './step.ts';
+import type { Look } from './view.ts';
+
+type CopyEdit = Extract<Edit, { op: 'move' | 'copy' }>;
+
+export async function planCopy(edit: CopyEdit, planning: Planning): Promise<void> {
+  const from = target(planning, edit.from, 'copy', 'fs.read', 'follow');
+  const to = target(planning, edit.to, 'copy', 'fs.write', 'keep');
+  const seen = planning.view.look(from.place);
+  if (seen.is === 'nothing') throw notFound(from.place, 'copy');
+  refuseIntoItself(from.place, to.place, 'copy');
+  await expectHash(planning, from.place, seen, edit.expectedSha256, 'copy');
+  if (planning.view.look(to.place).is !== 'nothing' && !edit.overwrite)
+    throw alreadyThere(to.place, 'copy to');
+  planFolders(planning, to.place, 'copy to', edit.createDirs ?? false);
+  const preserve = edit.preserveMode ?? false;
+  if (seen.type === 'dir') await planCopyTree(planning, from, to, preserve, seen);
+  else planCopyEntry(planning, from.place, to.place, preserve, seen);
+}
+
+export function refuseIntoItself(from: Place, to: Place, verb: string): void {
+  const [source, destination] = [nameOf(from.root, from.rel), nameOf(to.root, to.rel)];
+  if (!isUnder(destination, source)) return;
+  const fact =
+    source === destination ? 'source and destination are the same' : 'the destination lies inside of it';
+  throw fail('path.invalid', `${cannot({ ...from, verb })}: ${fact}`);
+}
+
+/** Also what moves a tree to another file system, where it cannot be renamed. */
+export async function planCopyTree(
+  planning: Planning,
+  from: Target,
+  to: Target,
+  preserve: boolean,
+  seen: Look,
+): Promise<void> {
+  const { entries } = await entriesOf(planning, from.place, 'copy');
+  planCopyEntry(planning, from.place, to.place, preserve, seen);
+  for (const { rel, type, stat, target } of entries) {
+    admitBelow(planning, 'fs.read', from, rel);
+    admitBelow(planning, 'fs.write', to, rel);
+    const content = target === undefined ? undefined : { target };
+    const [source, destination] = [below(from.place, rel), below(to.place, rel)];
+    planCopyEntry(planning, source, destination, preserve, { is: 'disk', type, stat }, content);
+  }
+}
+
+function planCopyEntry(
+  planning: Planning,
+  from: Place,
+  to: Place,
+  preserve: boolean,
+  seen: Look,
+  content = contentOf(seen, from),
+): void {
+  const there = planning.view.look(to);
+  if (seen.type === 'dir') {
+    if (there.type === 'dir') return;
+    if (there.is !== 'nothing') {
+      throw fail(
+        'path.not_directory',
+        `${cannot({ root: to.root, rel: to.rel, verb: 'copy to' })}: it is not a directory`,
+      );
+    }
+    planFolder(planning, to, preserve ? modeFrom(seen) : 0o755);
+    return;
+  }
+  if (!content) throw notAFile({ ...from, verb: 'copy' }, false);
+  if (there.is !== 'nothing' && there.type !== 'file' && there.type !== 'link') {
+    throw notAFile({ ...to, verb: 'copy to' }, there.type === 'dir');
+  }
+  const mode = preserve ? modeFrom(seen) & 0o777 : (keptMode(there) ?? 0o644);
+  const owner = there.type === 'file' ? ownerOf(there) : undefined;
+  planPut(planning, there, { place: to, content, mode, ...(owner ? { owner } : {}) });
+}
+
+function contentOf(seen: Look, from: Place): Content | undefined {
+  if (seen.is === 'planned') return seen.content;
+  return seen.is === 'disk' && seen.type === 'file' ? { copyOf: from, stat: seen.stat } : undefined;
+}
+
+function modeFrom(seen: Look): number {
+  if (seen.is === 'disk') return modeOf(seen.stat);
+  const state = seen.is === 'planned' ? seen.state() : undefined;
+  return state && 'mode' in state ? state.mode : 0o644;
+}

@@ -1,0 +1,174 @@
+// Owns: what every planner of an edit needs: the target, its folders, what was there, and the list of steps.
+// Refuses: to change anything; a plan that fails leaves no trace but objects in the store.
+import { sha256Hex } from '../../../base/digest.ts';
+import { parentOf } from '../../../base/rel-path.ts';
+import type { CallScope, EntryState } from '../../../contract/capability.ts';
+import { fail } from '../../../contract/errors.ts';
+import type { LastLink } from '../located.ts';
+import { cannot } from '../path-failures.ts';
+import { nameOf, type Place, type Root } from '../root.ts';
+import { realPlace, refuseTemp, toPlace } from '../to-place.ts';
+import type { Folders } from './folders.ts';
+import type { PreImages } from './preimage.ts';
+import type { Content, PlannedChange, Put, Step } from './step.ts';
+import type { Look, View } from './view.ts';
+
+export type PathEffect = 'fs.read' | 'fs.write';
+
+/** A path of an edit: how the caller named it, and the place it really is. */
+export interface Target {
+  readonly named: Place;
+  readonly place: Place;
+}
+
+/** What became of copies when they were staged. */
+export type StagedStates = Map<Put, EntryState>;
+
+export interface Planning {
+  readonly root: Root;
+  readonly scope: CallScope;
+  readonly folders: Folders;
+  readonly view: View;
+  readonly preImages: PreImages;
+  readonly steps: Step[];
+  readonly changes: PlannedChange[];
+  readonly staged: StagedStates;
+}
+
+/** Admits the path by its name and, where links lead on, by where it really is. */
+export function target(
+  planning: Planning,
+  path: string,
+  verb: string,
+  kind: PathEffect,
+  last: LastLink,
+): Target {
+  const named = toPlace(planning.root, path, verb);
+  admit(planning, kind, named, named);
+  const place = realPlace(named, verb, last);
+  refuseTemp(place, verb);
+  if (place.root !== named.root || place.rel !== named.rel) admit(planning, kind, named, place);
+  return { named, place };
+}
+
+/** Admits an entry below a target, for edits of whole trees. */
+export function admitBelow(
+  planning: Planning,
+  kind: PathEffect,
+  { named, place }: Target,
+  rel: string,
+): void {
+  admit(planning, kind, below(named, rel), below(place, rel));
+}
+
+export function below(place: Place, rel: string): Place {
+  return { root: place.root, rel: place.rel === '.' ? rel : `${place.rel}/${rel}` };
+}
+
+export function parent(place: Place): Place {
+  return { root: place.root, rel: parentOf(place.rel) };
+}
+
+/** Every change is recorded with the step that makes it, so that both lists stay in order. */
+export function record(
+  planning: Planning,
+  change: Pick<PlannedChange, 'before' | 'after' | 'fingerprint'> & { place: Place; movedFrom?: Place },
+): void {
+  const { place, before, after, movedFrom, fingerprint } = change;
+  // Awaited when all is planned; until then a failure must not count as unhandled.
+  before.catch(() => undefined);
+  planning.changes.push({
+    path: nameOf(place.root, place.rel),
+    before,
+    after,
+    ...(movedFrom ? { movedFrom: nameOf(movedFrom.root, movedFrom.rel) } : {}),
+    ...(fingerprint ? { fingerprint } : {}),
+  });
+}
+
+/** Makes sure that the folder of `place` will be there; plans the missing ones when asked to. */
+export function planFolders(planning: Planning, place: Place, verb: string, create: boolean): void {
+  const missing: Place[] = [];
+  let at = parent(place);
+  for (; planning.view.look(at).is === 'nothing'; at = parent(at)) {
+    // The root itself is gone: nothing to build on.
+    if (at.rel === '.') throw notFound(place, verb, 'its root is gone');
+    missing.unshift(at);
+  }
+  if (planning.view.look(at).type !== 'dir') {
+    const blocking = nameOf(at.root, at.rel);
+    throw fail('path.not_directory', `${cannot({ ...place, verb })}: "${blocking}" is not a directory`);
+  }
+  if (missing.length > 0 && !create) {
+    const first = nameOf(missing[0]!.root, missing[0]!.rel);
+    throw notFound(place, verb, `the folder "${first}" does not exist (create_dirs would create it)`);
+  }
+  for (const folder of missing) planFolder(planning, folder, NEW_FOLDER);
+}
+
+const NEW_FOLDER = 0o755;
+
+export function planFolder(planning: Planning, place: Place, mode: number): void {
+  const state: EntryState = { type: 'dir', mode };
+  const before = planning.preImages.take(place, { is: 'nothing' });
+  planning.steps.push({ do: 'makeFolder', place, mode });
+  planning.view.set(place, { type: 'dir', state: () => state });
+  record(planning, { place, before, after: () => state });
+}
+
+/** Plans a file or link at a place whose folder is planned. */
+export function planPut(
+  planning: Planning,
+  seen: Look,
+  put: Pick<Put, 'place' | 'content' | 'mode'> & { mustCreate?: boolean; owner?: Put['owner'] },
+): void {
+  const { place, content, mode, mustCreate = false, owner } = put;
+  const step: Put = {
+    do: 'put',
+    place,
+    content,
+    mode,
+    expected: seen.is === 'disk' ? seen.stat : seen.is,
+    mustCreate,
+    stageIn: stagingFolder(planning, place),
+    ...(owner ? { owner } : {}),
+  };
+  const known = stateOfContent(content, mode);
+  const state = () => known ?? planning.staged.get(step);
+  const before = planning.preImages.take(place, seen);
+  planning.steps.push(step);
+  planning.view.set(place, { type: 'target' in content ? 'link' : 'file', state, content });
+  record(planning, { place, before, after: state });
+}
+
+/** Undefined for a copy: its hash is known once it is made. */
+function stateOfContent(content: Content, mode: number): EntryState | undefined {
+  if ('target' in content) return { type: 'link', target: content.target };
+  if ('object' in content) return { type: 'file', object: content.object, size: content.size, mode };
+  if (!('bytes' in content)) return undefined;
+  const { bytes } = content;
+  return { type: 'file', object: `sha256:${sha256Hex(bytes)}`, size: bytes.length, mode };
+}
+
+/** The nearest folder above that is on disk now and stays. */
+function stagingFolder(planning: Planning, place: Place): Place {
+  let at = parent(place);
+  while (at.rel !== '.' && planning.view.look(at).is !== 'disk') at = parent(at);
+  return at;
+}
+
+export function notFound(place: Place, verb: string, fact = 'nothing is there') {
+  return fail('path.not_found', `${cannot({ ...place, verb })}: ${fact}`);
+}
+
+export function alreadyThere(place: Place, verb: string) {
+  return fail('path.exists', `${cannot({ ...place, verb })}: something is already there`);
+}
+
+/** Deciding by name alone would let a link decide: `actual` is asked about as well. */
+function admit({ scope }: Planning, kind: PathEffect, named: Place, actual: Place): void {
+  const path = nameOf(named.root, named.rel);
+  const real = nameOf(actual.root, actual.rel);
+  if (path === real) scope.admit({ kind, path });
+  else scope.admit({ kind, path }, { kind, path: real });
+}

@@ -1,0 +1,152 @@
+// Owns: what is at a place before it changes: its state, and its bytes in the object store.
+// Refuses: more bytes than undo may keep, and a file that changes while it is read.
+import { type BigIntStats, closeSync, constants, read, readlinkSync } from 'node:fs';
+import { createSha256, sha256Hex } from '../../../base/digest.ts';
+import { parentOf } from '../../../base/rel-path.ts';
+import type { CallScope } from '../../../contract/capability.ts';
+import { fail } from '../../../contract/errors.ts';
+import type { ObjectId, ObjectStore } from '../../../contract/object-store.ts';
+import { openLocated } from '../beneath.ts';
+import type { Limit } from '../limit.ts';
+import { type Located, modeOf, release, sameThing } from '../located.ts';
+import { cannot, osFailure } from '../path-failures.ts';
+import { readLocated } from '../read-file.ts';
+import type { Place } from '../root.ts';
+import { nameIn } from '../to-place.ts';
+import { locateExactly } from './folders.ts';
+import type { Before } from './step.ts';
+import type { Look, PlannedEntry } from './view.ts';
+
+export interface PreImages {
+  /** Of an entry that the view showed. Folders are known by their mode only. */
+  take(place: Place, seen: Look): Promise<Before>;
+  /** The hash of a file, as `expectedSha256` and `undo` compare it. */
+  hash(place: Place, stat: BigIntStats): Promise<ObjectId>;
+}
+
+/** Up to here a file is read at once; a larger one passes through in pieces. */
+const AT_ONCE = 1024 * 1024;
+
+/** Without `store` everything is looked at and counted, and nothing is kept. */
+export function createPreImages(scope: CallScope, limit: Limit, verb: string, store: boolean): PreImages {
+  const { keep, maxBytes } = scope.undo;
+  let total = 0;
+
+  const account = (place: Place, size: number) => {
+    total += size;
+    if (!keep || total <= maxBytes) return;
+    const needs = `${cannot({ ...place, verb })}: undoing it would need ${total} bytes`;
+    throw fail('undo.too_large', `${needs}, over undo.max_bytes ${maxBytes}`, {
+      size: total,
+      max_bytes: maxBytes,
+    });
+  };
+
+  const takeFile = (place: Place, stat: BigIntStats): Promise<Before> => {
+    account(place, Number(stat.size));
+    return limit(async () => {
+      const object = await consume(place, stat, verb, scope, keep && store);
+      return { state: { type: 'file', object, size: Number(stat.size), mode: modeOf(stat) }, stored: keep };
+    });
+  };
+
+  return {
+    async take(place, seen) {
+      if (seen.is === 'nothing') return { state: null, stored: true };
+      if (seen.is === 'planned') return takePlanned(seen, keep && store ? scope.objects : undefined);
+      if (seen.type === 'file') return takeFile(place, seen.stat);
+      if (seen.type === 'dir') return { state: { type: 'dir', mode: modeOf(seen.stat) }, stored: true };
+      return { state: { type: 'link', target: targetOf(place, verb) }, stored: true };
+    },
+    hash: (place, stat) => limit(() => consume(place, stat, verb, scope, false)),
+  };
+}
+
+/** What an earlier edit of the same mutation puts there may have to be restored, too. */
+async function takePlanned(
+  { state, content }: PlannedEntry,
+  objects: ObjectStore | undefined,
+): Promise<Before> {
+  if (content && 'bytes' in content) await objects?.put(content.bytes);
+  const stored = !content || 'target' in content || 'object' in content || ('bytes' in content && !!objects);
+  // A copy gets its state when it is staged, which is after this.
+  return {
+    get state() {
+      return state();
+    },
+    stored,
+  };
+}
+
+export function targetOf(place: Place, verb: string): string {
+  const folder = locateExactly({ root: place.root, rel: parentOf(place.rel) }, verb);
+  if (!folder) throw osFailure(Object.assign(new Error(), { code: 'ENOENT' }), { ...place, verb });
+  try {
+    return readlinkSync(`${folder.path}/${nameIn(place.rel)}`);
+  } catch (thrown) {
+    throw osFailure(thrown, { ...place, verb });
+  } finally {
+    release(folder);
+  }
+}
+
+/** Reads the file once: hashes it, and keeps it when asked to. */
+async function consume(place: Place, stat: BigIntStats, verb: string, scope: CallScope, keep: boolean) {
+  const found = locateExactly(place, verb);
+  if (!found || !sameThing(stat, found.stat)) {
+    if (found) release(found);
+    throw changed(place, verb);
+  }
+  try {
+    const id =
+      stat.size <= AT_ONCE
+        ? await consumeAtOnce(found, scope, keep)
+        : await consumePieces(found, scope, keep);
+    const after = locateExactly(place, verb);
+    if (after) release(after);
+    if (!after || !isSameVersion(stat, after.stat)) throw changed(place, verb);
+    return id;
+  } finally {
+    release(found);
+  }
+}
+
+async function consumeAtOnce(found: Located, scope: CallScope, keep: boolean): Promise<ObjectId> {
+  const { bytes } = await readLocated(found, { signal: scope.signal });
+  return keep ? scope.objects.put(bytes) : `sha256:${sha256Hex(bytes)}`;
+}
+
+async function consumePieces(found: Located, scope: CallScope, keep: boolean): Promise<ObjectId> {
+  const fd = openLocated(found, constants.O_RDONLY, 'read');
+  try {
+    if (keep) return (await scope.objects.putStream(pieces(fd, scope.signal))).id;
+    const hash = createSha256();
+    for await (const piece of pieces(fd, scope.signal)) hash.update(piece);
+    return `sha256:${hash.hex()}`;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Each piece has its own memory: who takes one may keep it. */
+export async function* pieces(fd: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (let position = 0; ; ) {
+    signal.throwIfAborted();
+    const buffer = Buffer.allocUnsafeSlow(AT_ONCE);
+    const got = await new Promise<number>((resolve, reject) => {
+      read(fd, buffer, 0, AT_ONCE, position, (error, count) => (error ? reject(error) : resolve(count)));
+    });
+    if (got === 0) return;
+    position += got;
+    yield buffer.subarray(0, got);
+  }
+}
+
+/** The same thing with the same content, as far as the system can tell without reading. */
+export function isSameVersion(a: BigIntStats, b: BigIntStats): boolean {
+  return sameThing(a, b) && a.size === b.size && a.mtimeNs === b.mtimeNs && a.mode === b.mode;
+}
+
+export function changed(place: Place, verb: string) {
+  return fail('file.conflict', `${cannot({ ...place, verb })}: somebody else changed it meanwhile`);
+}

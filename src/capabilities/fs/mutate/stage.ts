@@ -1,0 +1,125 @@
+// Owns: writing new content beside its destination, whole and on disk, before anybody can see it.
+// Refuses: to touch the destination.
+import { closeSync, constants, openSync } from 'node:fs';
+import { copyFile, type FileHandle, open, symlink, unlink } from 'node:fs/promises';
+import { createSha256 } from '../../../base/digest.ts';
+import type { EntryState } from '../../../contract/capability.ts';
+import type { ObjectStore } from '../../../contract/object-store.ts';
+import { release, sameThing } from '../located.ts';
+import { O_NOFOLLOW } from '../open-flags.ts';
+import { osFailure, raced } from '../path-failures.ts';
+import type { Place } from '../root.ts';
+import { locateExactly } from './folders.ts';
+import { pieces } from './preimage.ts';
+import type { Content, Put } from './step.ts';
+
+/** A file or link on its way into place. */
+export interface Staged {
+  readonly folder: Place;
+  readonly name: string;
+}
+
+export interface Staging {
+  readonly objects: ObjectStore;
+  readonly signal: AbortSignal;
+  readonly verb: string;
+}
+
+/** Answers the state of a copy, which nobody knew before. Leaves nothing behind when it fails. */
+export async function stage(put: Put, name: string, staging: Staging): Promise<EntryState | undefined> {
+  const folder = locateExactly(put.stageIn, staging.verb);
+  if (!folder) throw raced({ ...put.stageIn, verb: staging.verb });
+  const path = `${folder.path}/${name}`;
+  try {
+    return await MAKERS[kindOf(put.content)](put, path, staging);
+  } catch (thrown) {
+    await unlink(path).catch(() => undefined);
+    throw osFailure(thrown, { ...put.place, verb: staging.verb });
+  } finally {
+    release(folder);
+  }
+}
+
+type Kind = 'bytes' | 'object' | 'copyOf' | 'target';
+type Of<K extends Kind> = Extract<Content, { readonly [key in K]: unknown }>;
+
+function kindOf(content: Content): Kind {
+  return (['bytes', 'object', 'copyOf', 'target'] as const).find((kind) => kind in content)!;
+}
+
+const MAKERS: {
+  readonly [K in Kind]: (put: Put, path: string, staging: Staging) => Promise<EntryState | undefined>;
+} = {
+  async target(put, path) {
+    await symlink((put.content as Of<'target'>).target, path);
+    return undefined;
+  },
+  async bytes(put, path) {
+    await writeFile(put, path, (put.content as Of<'bytes'>).bytes);
+    return undefined;
+  },
+  async object(put, path, { objects }) {
+    await writeFile(put, path, await objects.get((put.content as Of<'object'>).object));
+    return undefined;
+  },
+  copyOf: copy,
+};
+
+async function writeFile(put: Put, path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(
+    path,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW,
+    put.mode,
+  );
+  try {
+    await file.writeFile(bytes);
+    await settle(file, put);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The copy is hashed, not the source: that one may change meanwhile. */
+async function copy(put: Put, path: string, { signal, verb }: Staging): Promise<EntryState> {
+  const { copyOf, stat } = put.content as Of<'copyOf'>;
+  const source = locateExactly(copyOf, verb);
+  if (!source) throw raced({ ...copyOf, verb });
+  try {
+    if (!source.stat.isFile() || !sameThing(stat, source.stat)) throw raced({ ...copyOf, verb });
+    await copyFile(source.path, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  } finally {
+    release(source);
+  }
+  // Opened for reading as well, and before a mode may forbid it.
+  const file = await open(path, constants.O_RDWR | O_NOFOLLOW);
+  try {
+    await settle(file, put);
+  } finally {
+    await file.close();
+  }
+  return hashed(path, put.mode, signal);
+}
+
+async function hashed(path: string, mode: number, signal: AbortSignal): Promise<EntryState> {
+  const fd = openSync(path, constants.O_RDONLY | O_NOFOLLOW);
+  try {
+    const hash = createSha256();
+    let size = 0;
+    for await (const piece of pieces(fd, signal)) {
+      hash.update(piece);
+      size += piece.length;
+    }
+    return { type: 'file', object: `sha256:${hash.hex()}`, size, mode };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Owner first, since a new owner takes away set-user-id; then exactly the mode, whatever the umask says. */
+async function settle(file: FileHandle, { mode, owner }: Put): Promise<void> {
+  const stat = await file.stat();
+  const { uid, gid } = owner ?? stat;
+  if (stat.uid !== uid || stat.gid !== gid) await file.chown(uid, gid).catch(() => undefined);
+  if ((stat.mode & 0o7777) !== mode || stat.uid !== uid) await file.chmod(mode);
+  await file.sync();
+}

@@ -1,0 +1,112 @@
+// Owns: a directory that paths may lie below, and how places beneath it are named.
+// Refuses: to resolve links; a root is given already resolved.
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { O_PATH } from './open-flags.ts';
+
+/**
+ * `exact`: the kernel tells where an open descriptor really is (Linux with /proc), so what is opened is what is
+ * checked. Without it links are resolved before and after opening: a weaker promise against a link swapped meanwhile.
+ */
+export interface Root {
+  readonly path: string;
+  /** What absolute paths beneath begin with: `path` and a slash. */
+  readonly prefix: string;
+  /** Beside the workspace: places beneath are named by their absolute path. */
+  readonly extra: boolean;
+  readonly exact: boolean;
+  /** The kernel's number of the mount that holds the root, where it tells. */
+  readonly mountId: string | undefined;
+  /** All roots of the workspace, this one among them: a link may lead from one to another. */
+  readonly all: readonly Root[];
+}
+
+/** A normalised path beneath a root; '.' is the root itself. */
+export interface Place {
+  readonly root: Root;
+  readonly rel: string;
+}
+
+/**
+ * The workspace and the roots beside it, each absolute and free of links. `exact: false` asks for the weaker way
+ * where the better one could be had.
+ */
+export function makeRoots(workspace: string, extra: readonly string[] = [], exact = true): Root {
+  const all: Root[] = [];
+  for (const path of [workspace, ...extra]) {
+    const mountId = exact && process.platform === 'linux' ? probeMount(path) : undefined;
+    all.push({
+      path,
+      prefix: path.endsWith('/') ? path : `${path}/`,
+      extra: all.length > 0,
+      exact: mountId !== undefined,
+      mountId: mountId || undefined,
+      all,
+    });
+  }
+  return all[0]!;
+}
+
+/** The absolute path of a normalised relative one; '.' is the root itself. */
+export function absolute(root: Root, rel: string): string {
+  return rel === '.' ? root.path : root.prefix + rel;
+}
+
+/** Which root an absolute path lies beneath: `root` itself if it can be, else the innermost; undefined outside of all. */
+export function placeOf(root: Root, path: string): Place | undefined {
+  const rel = relative(root, path);
+  if (rel !== undefined) return { root, rel };
+  let best: Place | undefined;
+  for (const other of root.all) {
+    const rel = relative(other, path);
+    if (rel !== undefined && (!best || other.path.length > best.root.path.length))
+      best = { root: other, rel };
+  }
+  return best;
+}
+
+function relative(root: Root, path: string): string | undefined {
+  if (path === root.path) return '.';
+  return path.startsWith(root.prefix) ? path.slice(root.prefix.length) : undefined;
+}
+
+/** How callers, effects and messages name a place: relative in the workspace, absolute beside it. */
+export function nameOf(root: Root, rel: string): string {
+  return root.extra ? absolute(root, rel) : rel;
+}
+
+/**
+ * False when the descriptor lies on a mount of another namespace: there the kernel tells a path as *that* namespace
+ * sees it (`/proc/<pid>/root/app/x` reads as `/app/x`), which proves nothing here.
+ */
+export function isOnOurMount(root: Root, fd: number): boolean {
+  if (root.mountId === undefined) return true;
+  const id = mountIdOf(fd);
+  return id === root.mountId || mountsOfThisProcess().has(id);
+}
+
+/** Undefined when /proc does not tell about descriptors; empty when it does not tell the mount. */
+function probeMount(path: string): string | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, O_PATH);
+    return mountIdOf(fd);
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function mountIdOf(fd: number): string {
+  const info = readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8');
+  const start = info.indexOf('mnt_id:');
+  return start < 0 ? '' : info.slice(start + 7, info.indexOf('\n', start)).trim();
+}
+
+function mountsOfThisProcess(): Set<string> {
+  const ids = new Set<string>();
+  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
+    ids.add(line.slice(0, line.indexOf(' ')));
+  }
+  return ids;
+}

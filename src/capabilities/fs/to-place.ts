@@ -1,0 +1,52 @@
+// Owns: what a path that a caller gives means: which root it is beneath, and where it really is after links.
+// Refuses: paths outside of every root, and those of files on their way into place.
+import { joinRel, normalizeRelPath, parentOf } from '../../base/rel-path.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
+import { locate } from './beneath.ts';
+import { followNames } from './follow-names.ts';
+import { type LastLink, release } from './located.ts';
+import { cannot, outside } from './path-failures.ts';
+import { type Place, placeOf, type Root } from './root.ts';
+import { hasTempName } from './temp-name.ts';
+
+/** By its names alone. The same spelling as effects use, so that what is declared can be compared. */
+export function toPlace(root: Root, path: string, verb: string): Place {
+  const isAbsolute = path.startsWith('/');
+  const normal = normalizeRelPath(isAbsolute ? path.replace(/^\/+/, '') || '.' : path);
+  if (!normal.ok)
+    throw fail(normal.reason, normal.message.replace('Cannot use the path', `Cannot ${verb} the path`));
+  const place = isAbsolute
+    ? placeOf(root, normal.path === '.' ? '/' : `/${normal.path}`)
+    : { root, rel: normal.path };
+  if (!place) {
+    throw fail('path.outside_workspace', `Cannot ${verb} the path: it is outside of the workspace`);
+  }
+  refuseTemp(place, verb);
+  return place;
+}
+
+/** Where the place really is, also when the last part of it is still missing. */
+export function realPlace({ root, rel }: Place, verb: string, last: LastLink): Place {
+  try {
+    const found = locate(root, rel, verb, last);
+    release(found);
+    return { root: found.root, rel: found.rel };
+  } catch (thrown) {
+    if (!isFailure(thrown) || thrown.reason !== 'path.not_found' || rel === '.') throw thrown;
+    const led = followNames(root, last === 'follow' ? rel : parentOf(rel));
+    const real = led === undefined ? undefined : placeOf(root, led);
+    if (!real) throw outside({ root, rel, verb });
+    return last === 'follow' ? real : { root: real.root, rel: joinRel(real.rel, nameIn(rel)) };
+  }
+}
+
+/** What is staged or put aside belongs to the call that does it, whatever it is a copy of. */
+export function refuseTemp(place: Place, verb: string): void {
+  if (!hasTempName(place.rel)) return;
+  throw fail('path.protected', `${cannot({ ...place, verb })}: it is a file on its way into or out of place`);
+}
+
+/** The last component. */
+export function nameIn(rel: string): string {
+  return rel.slice(rel.lastIndexOf('/') + 1);
+}
