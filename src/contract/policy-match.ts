@@ -27,25 +27,40 @@ export function ruleIdentity(entry: unknown): string {
 export interface PathMatcher {
   /** Normalised paths: relative to the workspace, or absolute below an extra root. */
   matches(path: string): boolean;
-  /** Whether it could match this folder or something below it. Errs on the side of yes. */
-  reaches(folder: string): boolean;
+  /**
+   * Whether it could match something below this folder. `named`: the glob leads to a place there. `perhaps`: a `**`
+   * above the folder could end up there as well as anywhere else.
+   */
+  reaches(folder: string): Reach;
+}
+
+export type Reach = 'never' | 'perhaps' | 'named';
+
+/**
+ * Whether a rule stands in the way of writing everything below a folder. One that denies and only perhaps reaches
+ * there is held against each path as it is touched: else `**\/.env` would forbid to delete any folder.
+ */
+export function blocksTree(matcher: PathMatcher, verdict: Verdict, folder: string): boolean {
+  if (verdict === 'allow') return false;
+  const reach = matcher.reaches(folder);
+  return reach === 'named' || (reach === 'perhaps' && verdict === 'ask');
 }
 
 /**
  * The glob of a path rule. Where its last part has no wildcard it holds for everything below, too. One that begins
  * with a slash is about absolute paths; one that begins with `**` is about all; any other about the workspace.
- * Throws a `Rejection` when it cannot be understood.
+ * Taken apart when it is first needed, and then throws a `Rejection` where `checkPathGlob` would have.
  */
 export function compilePathGlob(glob: string): PathMatcher {
   const absolute = glob.startsWith('/');
   const pattern = absolute ? glob.slice(1) : glob;
   const everywhere = pattern.startsWith('**');
-  const alternatives = parseGlob(pattern).map(splitNames);
-  const whole = compileGlob(pattern, { dot: true });
-  // Where braces hold both a plain and a wild last part, all of them hold below: the stricter reading.
-  const below = alternatives.some(endsPlain) ? compileGlob(`${pattern}/**`, { dot: true }) : undefined;
-  const needles = alternatives.map(longestLiteral);
-  const sieve = needles.every((needle) => needle.length > 0) ? needles : undefined;
+  const needle = longestLiteral(pattern);
+  let machine: GlobMachine | undefined;
+  const compiled = (): GlobMachine => {
+    machine ??= createMachine(pattern);
+    return machine;
+  };
 
   const inScope = (path: string): string | undefined => {
     if (path.startsWith('/')) return absolute || everywhere ? path.slice(1) : undefined;
@@ -53,32 +68,64 @@ export function compilePathGlob(glob: string): PathMatcher {
   };
   return {
     matches(path) {
+      // Most paths lack the literal part of the pattern, and a native search says so at once.
+      if (needle !== '' && !path.includes(needle)) return false;
       const subject = inScope(path);
       if (subject === undefined) return false;
-      // Most paths hold no literal part of the pattern, and a native search says so at once.
-      if (sieve && !sieve.some((needle) => subject.includes(needle))) return false;
+      const { whole, below } = compiled();
       return whole(subject) || (below?.(subject) ?? false);
     },
     reaches(folder) {
       const subject = inScope(folder);
-      if (subject === undefined) return absolute && folder === '/';
+      if (subject === undefined) return absolute && folder === '/' ? 'named' : 'never';
+      const { alternatives, below } = compiled();
       const names = subject === '.' || subject === '' ? [] : subject.split('/');
-      return alternatives.some((alternative) => mayMeet(alternative, names, below !== undefined));
+      const reaches = alternatives.map((alternative) => reachOf(alternative, names, below !== undefined));
+      return reaches.includes('named') ? 'named' : reaches.includes('perhaps') ? 'perhaps' : 'never';
     },
   };
 }
 
+/** Throws a `Rejection` when the glob of a path rule cannot be understood. */
+export function checkPathGlob(glob: string): void {
+  parseGlob(glob.startsWith('/') ? glob.slice(1) : glob);
+}
+
+interface GlobMachine {
+  readonly alternatives: readonly (readonly Name[])[];
+  whole(path: string): boolean;
+  readonly below: ((path: string) => boolean) | undefined;
+}
+
+function createMachine(pattern: string): GlobMachine {
+  const alternatives = parseGlob(pattern).map(splitNames);
+  return {
+    alternatives,
+    whole: compileGlob(pattern, { dot: true }),
+    // Where braces hold both a plain and a wild last part, all of them hold below: the stricter reading.
+    below: alternatives.some(endsPlain) ? compileGlob(`${pattern}/**`, { dot: true }) : undefined,
+  };
+}
+
+/** Of the texts that every matching path must hold, the longest; empty where braces and the like would hide it. */
+function longestLiteral(pattern: string): string {
+  if (/[[\]{}\\]/.test(pattern)) return '';
+  let longest = '';
+  for (const text of pattern.split(/[*?/]/)) if (text !== '.' && text.length > longest.length) longest = text;
+  return longest;
+}
+
 type Name = readonly GlobToken[];
 
-function mayMeet(alternative: readonly Name[], folder: readonly string[], holdsBelow: boolean): boolean {
+function reachOf(alternative: readonly Name[], folder: readonly string[], holdsBelow: boolean): Reach {
   for (const [at, name] of folder.entries()) {
     const sought = alternative[at];
-    if (!sought) return holdsBelow;
-    if (isSpan(sought)) return true;
+    if (!sought) return holdsBelow ? 'named' : 'never';
+    if (isSpan(sought)) return 'perhaps';
     const literal = literalOf(sought);
-    if (literal !== undefined && literal !== name) return false;
+    if (literal !== undefined && literal !== name) return 'never';
   }
-  return true;
+  return 'named';
 }
 
 function splitNames(tokens: readonly GlobToken[]): Name[] {
@@ -100,18 +147,6 @@ function literalOf(name: Name): string | undefined {
     text += String.fromCodePoint(token.code);
   }
   return text;
-}
-
-function longestLiteral(names: readonly Name[]): string {
-  let longest = '';
-  for (const name of names) {
-    let run = '';
-    for (const token of name) {
-      run = token.kind === 'char' ? run + String.fromCodePoint(token.code) : '';
-      if (run.length > longest.length) longest = run;
-    }
-  }
-  return longest;
 }
 
 // ---------------------------------------------------------------------------------------------- tools

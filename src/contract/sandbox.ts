@@ -119,9 +119,9 @@ export interface SandboxLimits {
 export type SandboxLimitName = 'memory' | 'processes' | 'cpu' | 'file_size' | 'bytes_written' | 'output';
 
 export interface SandboxResult {
-  /** Null when the program did not start, or did not get to choose one because it was ended. */
+  /** 128 + n when signal n ended the program, as shells say it; null when it did not start or was lost. */
   readonly code: number | null;
-  /** The signal that ended the program. A code of 128 + n is read as signal n, as shells do. */
+  /** The signal that a code of 128 + n stands for. A program can choose such a code itself. */
   readonly signal: string | null;
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;

@@ -48,7 +48,11 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     ...(onWarning ? { onWarning } : {}),
   });
   try {
-    const objects = await openObjectStore({ folder: `${folder}/objects`, small: store.smallObjects });
+    const objects = openObjectStore({
+      folder: `${folder}/objects`,
+      process: identity,
+      small: store.smallObjects,
+    });
     const runtime = await createRuntime({
       root,
       extraRoots: policy.resolved?.extraRoots ?? [],

@@ -137,6 +137,7 @@ export async function explainCall(site: PipelineSite, request: CallRequest): Pro
     effectiveLimits(tool, engine).maxInputBytes,
   );
   const effects = await tool.effects(args as never, site.effectSite);
+  await engine.ready?.(effects);
   return { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
 }
 

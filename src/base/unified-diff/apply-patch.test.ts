@@ -162,7 +162,8 @@ describe('applyFilePatch applies', () => {
   }
 });
 
-type Facts = Partial<Omit<PatchRefusal, 'ok' | 'message'>> & { message?: RegExp };
+type Known = Omit<PatchRefusal, 'ok' | 'message'>;
+type Facts = { readonly [K in keyof Known]?: Known[K] | undefined } & { message?: RegExp };
 
 const refused: [title: string, original: string, patch: string, facts: Facts][] = [
   [

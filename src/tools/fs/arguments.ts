@@ -57,7 +57,7 @@ export const MUTATION_PROPERTIES: Properties = {
 /** One entry of a dry run's answer. */
 export interface PlannedChange {
   readonly path: string;
-  readonly change: 'create' | 'modify' | 'delete' | 'move' | 'copy';
+  readonly change: 'create' | 'modify' | 'delete' | 'move';
   readonly from?: string;
   readonly bytes?: number;
 }
@@ -77,7 +77,7 @@ export const PREVIEW_PROPERTIES: Properties = {
     items: record(
       {
         path: { type: 'string' },
-        change: { enum: ['create', 'modify', 'delete', 'move', 'copy'] },
+        change: { enum: ['create', 'modify', 'delete', 'move'] },
         from: { type: 'string' },
         bytes: { type: 'integer' },
       },

@@ -6,7 +6,6 @@ import { defineBuiltin, type EffectSite } from '../../contract/tool.ts';
 import {
   MUTATION_PROPERTIES,
   type MutationArgs,
-  type PlannedChange,
   PREVIEW_PROPERTIES,
   type Preview,
   path,
@@ -16,7 +15,7 @@ import {
 import { reads, writes } from './file-effects.ts';
 import { applyTo, editsOf, type Patched, type PatchedFile } from './patch-edits.ts';
 import { type PatchTarget, patchTargets } from './patch-targets.ts';
-import { diffOf, preview, previewWrite } from './preview.ts';
+import { diffOf, previewOf } from './preview.ts';
 
 export interface FilePatchArgs extends MutationArgs {
   readonly path: string;
@@ -87,7 +86,7 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
     },
   ],
   effects: (args, site) =>
-    patchTargets(args.path, args.unified_diff).flatMap((target) => effectsOf(site, target, args.dry_run)),
+    patchTargets(args.path, args.unified_diff).flatMap((target) => effectsOf(site, target)),
   async run(args, ctx) {
     const targets = patchTargets(args.path, args.unified_diff);
     if (args.expected_sha256 !== undefined && (targets.length > 1 || targets[0]!.from === null)) {
@@ -104,38 +103,32 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
     };
     const edits = editsOf(patched);
     if (args.dry_run) {
-      for (const edit of edits) if (edit.op === 'write' && edit.mustCreate) await previewWrite(ctx, edit);
-      return { patched: false, ...answer, ...(await previewOf(patched)) };
+      const changes = await ctx.fs.preview(edits);
+      return { patched: false, ...answer, ...previewOf(ctx, changes, await diffOfAll(patched)) };
     }
     await ctx.fs.mutate(edits);
     return { patched: true, ...answer };
   },
 });
 
-function effectsOf(site: EffectSite, { from, to, patch }: PatchTarget, dryRun: boolean): Effect[] {
+function effectsOf(site: EffectSite, { from, to, patch }: PatchTarget): Effect[] {
   const touched: Effect[] = [];
   if (from !== null) touched.push(reads(site, from));
   if (to !== null) touched.push(writes(site, to));
   if (from !== null && from !== to && patch.change !== 'copy') touched.push(writes(site, from));
-  if (dryRun && to !== null && from !== to) touched.push(reads(site, to));
   return touched;
 }
 
-async function previewOf(patched: readonly Patched[]): Promise<Preview> {
-  const diffs = await Promise.all(
-    patched.map(({ target, before, after }) =>
-      diffOf(target.from ?? undefined, target.to ?? undefined, before, after),
-    ),
-  );
-  const diff = diffs.includes(undefined) ? undefined : diffs.join('');
-  const changes = patched.map(({ file, after }): PlannedChange => {
-    const change = file.change === 'rename' ? 'move' : file.change;
-    return {
-      path: file.path,
-      change,
-      ...(file.from === undefined ? {} : { from: file.from }),
-      ...(after ? { bytes: after.length } : {}),
-    };
-  });
-  return preview(changes, diff);
+async function diffOfAll(patched: readonly Patched[]): Promise<string | undefined> {
+  const diffs: string[] = [];
+  for (const { target, before, after } of patched) {
+    const source = target.patch.change === 'copy' ? undefined : before;
+    const diff = await diffOf(
+      source && { path: target.from!, bytes: source.bytes },
+      after && { path: target.to!, bytes: after },
+    );
+    if (diff === undefined) return undefined;
+    diffs.push(diff);
+  }
+  return diffs.join('');
 }

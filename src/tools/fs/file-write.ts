@@ -15,7 +15,7 @@ import {
   sha256,
 } from './arguments.ts';
 import { reads, writes } from './file-effects.ts';
-import { previewWrite } from './preview.ts';
+import { previewEdit } from './preview.ts';
 import { fromContent } from './text-content.ts';
 
 export interface FileWriteArgs extends MutationArgs {
@@ -94,8 +94,8 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
     };
     const answer = { bytes: bytes.length, sha256: sha256Hex(bytes) };
     if (args.dry_run) {
-      const preview = await previewWrite(ctx, edit);
-      return { written: false, ...answer, created: preview.changes[0]?.change === 'create', ...preview };
+      const preview = await previewEdit(ctx, edit);
+      return { written: false, ...answer, created: preview.changes.at(-1)?.change === 'create', ...preview };
     }
     const changes = await ctx.fs.mutate([edit]);
     const created = changes.some((change) => change.after?.type === 'file' && change.before === null);

@@ -12,7 +12,7 @@ import {
   record,
 } from './arguments.ts';
 import { readsTree, writesTree } from './file-effects.ts';
-import { previewMove } from './preview.ts';
+import { previewEdit } from './preview.ts';
 
 export interface FsCopyArgs extends MutationArgs {
   readonly src: string;
@@ -55,11 +55,7 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
     ['copied'],
   ),
   examples: [{ title: 'Copy a file', args: { src: 'config.example.json', dst: 'config.json' } }],
-  effects: (args, site) => [
-    readsTree(site, args.src),
-    writesTree(site, args.dst),
-    ...(args.dry_run ? [readsTree(site, args.dst)] : []),
-  ],
+  effects: (args, site) => [readsTree(site, args.src), writesTree(site, args.dst)],
   async run(args, ctx) {
     const edit: Extract<Edit, { op: 'move' | 'copy' }> = {
       op: 'copy',
@@ -70,7 +66,7 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
       createDirs: args.create_dirs,
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
-    if (args.dry_run) return { copied: false, ...(await previewMove(ctx, edit)) };
+    if (args.dry_run) return { copied: false, ...(await previewEdit(ctx, edit)) };
     await ctx.fs.mutate([edit]);
     return { copied: true };
   },

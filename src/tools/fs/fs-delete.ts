@@ -13,8 +13,8 @@ import {
   path,
   record,
 } from './arguments.ts';
-import { reads, readsTree, writes, writesTree } from './file-effects.ts';
-import { previewDelete } from './preview.ts';
+import { reads, writes, writesTree } from './file-effects.ts';
+import { previewEdit } from './preview.ts';
 
 export interface FsDeleteArgs extends MutationArgs {
   readonly path: string;
@@ -59,8 +59,10 @@ export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
   effects(args, site) {
     const place = site.place(args.path);
     if (place === '.') throw fail('path.protected', 'Cannot delete ".": it is the workspace root');
-    const looks = args.dry_run ? [args.recursive ? readsTree(site, args.path) : reads(site, args.path)] : [];
-    return [...looks, args.recursive ? writesTree(site, args.path) : writes(site, args.path)];
+    return [
+      ...(args.dry_run ? [reads(site, args.path)] : []),
+      args.recursive ? writesTree(site, args.path) : writes(site, args.path),
+    ];
   },
   async run(args, ctx) {
     const edit: Extract<Edit, { op: 'delete' }> = {
@@ -70,7 +72,7 @@ export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
       force: args.force,
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
-    if (args.dry_run) return { deleted: false, ...(await previewDelete(ctx, edit)) };
+    if (args.dry_run) return { deleted: false, ...(await previewEdit(ctx, edit)) };
     const changes = await ctx.fs.mutate([edit]);
     return { deleted: changes.length > 0 };
   },

@@ -3,6 +3,7 @@
 import { globBase } from '../../base/glob.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { flag, record } from './arguments.ts';
+import { readsTree } from './file-effects.ts';
 
 export interface FsListArgs {
   readonly glob: string;
@@ -59,7 +60,7 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
     ['files', 'count', 'truncated'],
   ),
   examples: [{ title: 'Rust sources', args: { glob: 'src/**/*.rs' } }],
-  effects: (args, site) => [{ kind: 'fs.read', path: site.place(globBase(args.glob)) }],
+  effects: (args, site) => [readsTree(site, globBase(args.glob))],
   async run(args, ctx) {
     const { files, truncated } = await ctx.fs.list({
       glob: args.glob,

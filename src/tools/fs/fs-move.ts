@@ -12,7 +12,7 @@ import {
   record,
 } from './arguments.ts';
 import { readsTree, writesTree } from './file-effects.ts';
-import { previewMove } from './preview.ts';
+import { previewEdit } from './preview.ts';
 
 export interface FsMoveArgs extends MutationArgs {
   readonly src: string;
@@ -55,7 +55,6 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
     readsTree(site, args.src),
     writesTree(site, args.src),
     writesTree(site, args.dst),
-    ...(args.dry_run ? [readsTree(site, args.dst)] : []),
   ],
   async run(args, ctx) {
     const edit: Extract<Edit, { op: 'move' | 'copy' }> = {
@@ -66,7 +65,7 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
       createDirs: args.create_dirs,
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
-    if (args.dry_run) return { moved: false, ...(await previewMove(ctx, edit)) };
+    if (args.dry_run) return { moved: false, ...(await previewEdit(ctx, edit)) };
     await ctx.fs.mutate([edit]);
     return { moved: true };
   },

@@ -45,7 +45,7 @@ async function readBefore(ctx: ToolContext, path: string, expected: string | und
   const hash = sha256Hex(bytes);
   if (expected === undefined || hash === expected) return { bytes, mode, sha256: hash };
   const message = `Cannot patch "${path}": its SHA-256 is ${hash}, not ${expected}`;
-  throw fail('file.conflict', message, { path, expected_sha256: expected, current_sha256: hash });
+  throw fail('file.conflict', message, { path, expected_sha256: expected, actual_sha256: hash });
 }
 
 async function readExisting(ctx: ToolContext, path: string) {

@@ -1,13 +1,12 @@
-// Owns: telling, before an undo, what changed since the call; and showing both sides of it.
-// Refuses: to be the guard: the fs capability checks every entry again when it restores.
+// Owns: explaining why an undo was refused: which entries changed since the call, and how.
+// Refuses: to be the guard; the fs capability has refused before this is asked.
 import { sha256Hex } from '../../base/digest.ts';
-import type { Change, EntryState, ToolContext } from '../../contract/capability.ts';
+import type { Change, EntryStat, EntryState, ToolContext } from '../../contract/capability.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
-import { lookAt, type Present } from './present.ts';
-import { diffOf } from './preview.ts';
+import { diffOf, readShown } from './preview.ts';
 
-export interface Conflict {
+interface Conflict {
   readonly path: string;
   readonly fact: string;
   /** What changed since the call; where the call's own result is no longer kept, since before it. */
@@ -18,79 +17,68 @@ export interface Conflict {
 /** Conflicts that are worth showing; there may be more. */
 const SHOWN = 10;
 
-export async function conflictsWith(
+/** The refusal with everything that a caller needs to go on. */
+export async function explainConflict(
   ctx: ToolContext,
   callId: string,
   changes: readonly Change[],
-): Promise<readonly Conflict[]> {
+  refused: Failure,
+): Promise<Failure> {
   const conflicts: Conflict[] = [];
   for (const change of changes) {
-    if (conflicts.length === SHOWN) break;
     ctx.signal.throwIfAborted();
-    const present = await presentAt(ctx, change.path);
-    const fact = difference(change.after, present);
-    if (fact) conflicts.push({ path: change.path, fact, ...(await diffSince(ctx, callId, change, present)) });
+    const conflict = await conflictAt(ctx, callId, change);
+    if (conflict) conflicts.push(conflict);
+    if (conflicts.length === SHOWN) break;
   }
-  return conflicts;
-}
-
-export function undoConflict(callId: string, conflicts: readonly Conflict[]): Failure {
   const facts = conflicts.map(({ path, fact }) => `"${path}" ${fact}`).join('; ');
+  const message = facts === '' ? refused.message : `Cannot undo "${callId}": ${facts}`;
   const details = { call_id: callId, conflicts: conflicts.map((one): Json => ({ ...one })) };
-  return fail('undo.conflict', `Cannot undo "${callId}": ${facts}`, details);
+  return fail('undo.conflict', message, details);
 }
 
-/** What an undo would do to the files as they are. Undefined where a part of it cannot be read. */
-export async function restoringDiff(
-  ctx: ToolContext,
-  callId: string,
-  changes: readonly Change[],
-): Promise<string | undefined> {
-  const diffs: string[] = [];
-  for (const { path, before, after, movedFrom } of changes) {
-    if (movedFrom !== undefined) return undefined;
-    if (before?.type !== 'file' && after?.type !== 'file') continue;
-    const present = await presentAt(ctx, path);
-    const old = before?.type === 'file' ? await ctx.history.content(callId, path, 'before') : undefined;
-    const diff = await diffOf(present && path, before === null ? undefined : path, present, old);
-    if (diff === undefined) return undefined;
-    diffs.push(diff);
-  }
-  return diffs.join('');
-}
-
-/** A link counts as itself. */
-async function presentAt(ctx: ToolContext, path: string): Promise<Present | undefined> {
+/** An entry that is as it was before the call is none: there is nothing to undo about it. */
+async function conflictAt(ctx: ToolContext, callId: string, change: Change): Promise<Conflict | undefined> {
+  const { path, before, after } = change;
   const stat = await ctx.fs.stat(path);
-  if (stat?.type !== 'file') return stat && { stat };
-  return lookAt(ctx, path);
+  const bytes = stat?.type === 'file' ? await readShown(ctx, path) : undefined;
+  const isNow = (state: EntryState | null): boolean => {
+    if (state === null || !stat) return state === null && !stat;
+    if (state.type !== stat.type) return false;
+    if (state.type !== 'file') return true;
+    if (state.size !== stat.size || state.mode !== (stat.mode & 0o7777)) return false;
+    return bytes === undefined || `sha256:${sha256Hex(bytes)}` === state.object;
+  };
+  if (isNow(after) || (isNow(before) && change.movedFrom === undefined)) return undefined;
+  const present = bytes && { path, bytes };
+  const showable = !stat || present !== undefined;
+  const diff = showable ? await diffSince(ctx, callId, change, present) : {};
+  return { path, fact: factOf(after, stat), ...diff };
 }
 
-function difference(after: EntryState | null, present: Present | undefined): string | undefined {
-  if (after === null) return present && 'is there again';
-  if (!present) return 'is gone';
-  if (present.stat.type !== after.type) return `is now a ${present.stat.type}`;
-  if (after.type !== 'file') return undefined;
-  if (present.stat.size !== after.size) return 'has other content';
-  return present.bytes && `sha256:${sha256Hex(present.bytes)}` !== after.object
-    ? 'has other content'
-    : undefined;
+function factOf(after: EntryState | null, stat: EntryStat | undefined): string {
+  if (!stat) return 'is gone';
+  if (after === null) return 'is there again';
+  if (stat.type !== after.type) return `is now a ${stat.type}`;
+  const sameBits = after.type !== 'file' || (stat.mode & 0o7777) === after.mode;
+  return sameBits ? 'has other content by now' : 'has other permission bits by now';
 }
 
 async function diffSince(
   ctx: ToolContext,
   callId: string,
   { path, before, after }: Change,
-  present: Present | undefined,
+  present: { readonly path: string; readonly bytes: Uint8Array } | undefined,
 ): Promise<Pick<Conflict, 'diff' | 'diff_since'>> {
-  for (const [side, state] of [
+  const sides = [
     ['after', after],
     ['before', before],
-  ] as const) {
+  ] as const;
+  for (const [side, state] of sides) {
     if (state !== null && state.type !== 'file') continue;
-    const bytes = state ? await ctx.history.content(callId, path, side) : new Uint8Array();
-    if (!bytes || (present && !present.bytes)) continue;
-    const diff = await diffOf(state ? path : undefined, present && path, { bytes }, present?.bytes);
+    const bytes = state ? await ctx.history.content(callId, path, side) : undefined;
+    if (state && !bytes) continue;
+    const diff = await diffOf(bytes && { path, bytes }, present);
     if (diff !== undefined) return { diff, diff_since: side };
   }
   return {};

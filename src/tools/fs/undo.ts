@@ -4,9 +4,9 @@ import type { CallHistory, Change, Edit, ToolContext } from '../../contract/capa
 import type { Effect } from '../../contract/effect.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { flag, type PlannedChange, PREVIEW_PROPERTIES, type Preview, record } from './arguments.ts';
-import { preview } from './preview.ts';
-import { conflictsWith, restoringDiff, undoConflict } from './undo-conflict.ts';
+import { flag, PREVIEW_PROPERTIES, type Preview, record } from './arguments.ts';
+import { diffOf, previewOf, readShown } from './preview.ts';
+import { explainConflict } from './undo-conflict.ts';
 
 export interface UndoArgs {
   readonly call_id: string;
@@ -57,22 +57,22 @@ export const undo = defineBuiltin<UndoArgs, UndoData>({
   },
   async run(args, ctx) {
     const { changes } = await undoable(args.call_id, ctx);
-    const conflicts = await conflictsWith(ctx, args.call_id, changes);
-    if (conflicts.length > 0) throw undoConflict(args.call_id, conflicts);
-    const restored = [...new Set(changes.flatMap(touched))].sort();
-    if (args.dry_run) {
-      const diff = await restoringDiff(ctx, args.call_id, changes);
-      return { undone: false, restored, ...preview(changes.map(planned), diff) };
-    }
     // The last change first: a file goes before the folder that was made for it.
     const edits = changes.toReversed().map((change): Edit => ({ op: 'revert', change }));
-    try {
-      await ctx.fs.mutate(edits);
-    } catch (thrown) {
-      if (!isFailure(thrown) || thrown.reason !== 'file.conflict') throw thrown;
-      throw fail('undo.conflict', thrown.message, { ...thrown.details, call_id: args.call_id });
+    const reverted = await (args.dry_run ? ctx.fs.preview(edits) : ctx.fs.mutate(edits)).catch(
+      async (thrown: unknown) => {
+        if (!isFailure(thrown) || thrown.reason !== 'undo.conflict') throw thrown;
+        throw await explainConflict(ctx, args.call_id, changes, thrown);
+      },
+    );
+    const restored = [...new Set(reverted.flatMap(touched))].sort();
+    if (restored.length === 0) {
+      const message = `Nothing had to be restored: all is as it was before "${args.call_id}"`;
+      ctx.warn({ reason: 'undo.nothing', message });
     }
-    return { undone: true, restored };
+    if (!args.dry_run) return { undone: true, restored };
+    const diff = await restoringDiff(ctx, args.call_id, reverted);
+    return { undone: false, restored, ...previewOf(ctx, reverted, diff) };
   },
 });
 
@@ -102,8 +102,22 @@ function touched({ path, movedFrom }: Change): string[] {
   return movedFrom === undefined ? [path] : [path, movedFrom];
 }
 
-function planned({ path, before, after, movedFrom }: Change): PlannedChange {
-  if (movedFrom !== undefined) return { path: movedFrom, change: 'move', from: path };
-  const change = before === null ? 'delete' : after === null ? 'create' : 'modify';
-  return { path, change, ...(before?.type === 'file' ? { bytes: before.size } : {}) };
+/** What an undo would do to the files as they are. Undefined where a part of it cannot be shown. */
+async function restoringDiff(
+  ctx: ToolContext,
+  callId: string,
+  reverted: readonly Change[],
+): Promise<string | undefined> {
+  const diffs: string[] = [];
+  for (const { path, before, after, movedFrom } of reverted) {
+    if (movedFrom !== undefined) return undefined;
+    if (before?.type !== 'file' && after?.type !== 'file') continue;
+    const present = before?.type === 'file' ? await readShown(ctx, path) : undefined;
+    const past = after?.type === 'file' ? await ctx.history.content(callId, path, 'before') : undefined;
+    if ((before?.type === 'file' && !present) || (after?.type === 'file' && !past)) return undefined;
+    const diff = await diffOf(present && { path, bytes: present }, past && { path, bytes: past });
+    if (diff === undefined) return undefined;
+    diffs.push(diff);
+  }
+  return diffs.join('');
 }

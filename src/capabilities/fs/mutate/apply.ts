@@ -2,6 +2,7 @@
 // Refuses: to replace or remove anything but what the plan saw.
 import { lstatSync } from 'node:fs';
 import { constants, copyFile, link, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { joinRel } from '../../../base/rel-path.ts';
 import { enterFolder, leaveFolder } from '../child-folder.ts';
 import type { SyncFolder } from '../directory-sync.ts';
 import { errnoOf, osFailure } from '../path-failures.ts';
@@ -28,7 +29,17 @@ export interface Application {
 
 /** All steps in order and on disk, or none. */
 export async function applySteps(steps: readonly Step[], application: Application): Promise<void> {
-  const work: Work = { ...application, alone: steps.length === 1, undo: [], clear: [], touched: new Map() };
+  const leaving = new Set(
+    steps.flatMap((step) => (step.do === 'removeFolder' ? [nameOf(step.place.root, step.place.rel)] : [])),
+  );
+  const work: Work = {
+    ...application,
+    alone: steps.length === 1,
+    leaving,
+    undo: [],
+    aside: [],
+    touched: new Map(),
+  };
   try {
     for (const step of steps) {
       work.signal.throwIfAborted();
@@ -39,15 +50,17 @@ export async function applySteps(steps: readonly Step[], application: Applicatio
     await takeBack(work);
     throw thrown;
   }
-  for (const clear of work.clear)
-    await clear().catch(() => work.onTrouble('A leftover could not be removed'));
+  for (const aside of work.aside) await clear(work, aside);
 }
 
 interface Work extends Application {
   /** The only step: when it fails there is nothing to take back. */
   readonly alone: boolean;
+  /** Folders that a step removes, and in which nothing can be put aside. */
+  readonly leaving: ReadonlySet<string>;
   readonly undo: (() => Promise<void>)[];
-  readonly clear: (() => Promise<void>)[];
+  /** What was put aside. */
+  readonly aside: Staged[];
   readonly touched: Map<string, Place>;
 }
 
@@ -87,16 +100,14 @@ async function put(step: Put, work: Work): Promise<void> {
   const { place, expected, mustCreate } = step;
   const staged = work.staged.get(step)!;
   touch(work, staged.folder);
-  const temp = () => `${work.folders.open(staged.folder).path}/${staged.name}`;
   check(work, place, expected);
   if (mustCreate) {
-    await createOnly(temp(), work, place);
+    await createOnly(pathOf(work, staged), work, place);
   } else {
     const backup = expected === 'nothing' || work.alone ? undefined : await backUp(work, place);
-    await rename(temp(), at(work, place));
+    await rename(pathOf(work, staged), at(work, place));
     if (backup) {
-      work.undo.push(() => rename(beside(work, place, backup), at(work, place)));
-      work.clear.push(() => unlink(beside(work, place, backup)));
+      work.undo.push(() => rename(pathOf(work, backup), at(work, place)));
       return;
     }
     if (expected !== 'nothing') return;
@@ -115,13 +126,12 @@ async function createOnly(temp: string, work: Work, place: Place): Promise<void>
 
 async function remove({ place, expected, fingerprint: seen }: Remove, work: Work): Promise<void> {
   check(work, place, expected);
-  const aside = work.tempName();
-  await rename(at(work, place), beside(work, place, aside));
+  const aside = placeAside(work, place);
+  await rename(at(work, place), pathOf(work, aside));
   work.folders.forget(place);
-  work.undo.push(() => rename(beside(work, place, aside), at(work, place)));
-  work.clear.push(() => purge(work.folders.open(parent(place)), aside));
+  work.undo.push(() => rename(pathOf(work, aside), at(work, place)));
   if (seen === undefined) return;
-  if (fingerprint(await treeBeside(work, place, aside)) !== seen) throw changed(place, work.verb);
+  if (fingerprint(await treeAt(work, aside)) !== seen) throw changed(place, work.verb);
 }
 
 async function renameStep(step: Rename, work: Work): Promise<void> {
@@ -137,15 +147,14 @@ async function renameStep(step: Rename, work: Work): Promise<void> {
   work.undo.push(async () => {
     work.folders.forget(place);
     await rename(at(work, place), at(work, from));
-    if (backup) await rename(beside(work, place, backup), at(work, place));
+    if (backup) await rename(pathOf(work, backup), at(work, place));
     if (replacesFolder !== undefined) await mkdir(at(work, place), replacesFolder);
   });
-  if (backup) work.clear.push(() => unlink(beside(work, place, backup)));
 }
 
-async function treeBeside(work: Work, place: Place, name: string) {
-  const folder = enterFolder(work.folders.open(parent(place)), name);
-  if (!folder) throw changed(place, work.verb);
+async function treeAt(work: Work, { folder: above, name }: Staged) {
+  const folder = enterFolder(work.folders.open(above), name);
+  if (!folder) throw changed(above, work.verb);
   try {
     return await treeEntries(folder, work.signal);
   } finally {
@@ -154,11 +163,28 @@ async function treeBeside(work: Work, place: Place, name: string) {
 }
 
 /** A second name for what is about to be replaced, so that the very same file can come back. */
-async function backUp(work: Work, place: Place): Promise<string> {
-  const name = work.tempName();
-  const [from, to] = [at(work, place), beside(work, place, name)];
+async function backUp(work: Work, place: Place): Promise<Staged> {
+  const aside = placeAside(work, place);
+  const [from, to] = [at(work, place), pathOf(work, aside)];
   await link(from, to).catch(() => copyFile(from, to, constants.COPYFILE_EXCL));
-  return name;
+  return aside;
+}
+
+/** A name in the nearest folder that stays, cleared away in the end. */
+function placeAside(work: Work, place: Place): Staged {
+  let folder = parent(place);
+  while (work.leaving.has(nameOf(folder.root, folder.rel))) folder = parent(folder);
+  const aside = { folder, name: work.tempName() };
+  work.aside.push(aside);
+  return aside;
+}
+
+async function clear(work: Work, { folder, name }: Staged): Promise<void> {
+  try {
+    await purge(work.folders.open(folder), name);
+  } catch {
+    work.onTrouble(`A leftover "${name}" could not be removed from "${nameOf(folder.root, folder.rel)}"`);
+  }
 }
 
 function check(work: Work, place: Place, expected: Expected): void {
@@ -170,11 +196,11 @@ function check(work: Work, place: Place, expected: Expected): void {
 }
 
 function at(work: Work, place: Place): string {
-  return beside(work, place, nameIn(place.rel));
+  return pathOf(work, { folder: parent(place), name: nameIn(place.rel) });
 }
 
-function beside(work: Work, place: Place, name: string): string {
-  return `${work.folders.open(parent(place)).path}/${name}`;
+function pathOf(work: Work, { folder, name }: Staged): string {
+  return `${work.folders.open(folder).path}/${name}`;
 }
 
 function touch(work: Work, folder: Place): void {
@@ -196,5 +222,12 @@ async function takeBack(work: Work): Promise<void> {
   let failed = 0;
   for (const undo of work.undo.reverse()) await undo().catch(() => failed++);
   await syncAll(work).catch(() => undefined);
-  if (failed > 0) work.onTrouble(`${failed} of ${work.undo.length} changes could not be taken back`);
+  if (failed === 0) {
+    for (const aside of work.aside) await clear(work, aside);
+    return;
+  }
+  // What was put aside may be the only copy by now.
+  const names = work.aside.map(({ folder, name }) => nameOf(folder.root, joinRel(folder.rel, name)));
+  const where = names.length === 0 ? '' : `; what was there before is in ${names.join(', ')}`;
+  work.onTrouble(`${failed} of ${work.undo.length} changes could not be taken back${where}`);
 }

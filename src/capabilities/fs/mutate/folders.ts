@@ -8,7 +8,7 @@ import { raced } from '../path-failures.ts';
 import { absolute, nameOf, type Place } from '../root.ts';
 
 export interface Folders {
-  /** Undefined when nothing is there. Throws `path.raced` when a link is on the way: places are real by now. */
+  /** Undefined when no folder is there. Throws `path.raced` when a link is on the way: places are real by now. */
   find(place: Place): Located | undefined;
   /** The same, for a folder that must be there. */
   open(place: Place): Located;
@@ -39,6 +39,10 @@ export function createFolders(verb: string): Folders {
     }
     const found = locateExactly(place, verb);
     if (!found) return undefined;
+    if (!found.stat.isDirectory()) {
+      release(found);
+      return undefined;
+    }
     for (const [oldest, folder] of kept) {
       if (kept.size < KEPT) break;
       drop(oldest, folder);

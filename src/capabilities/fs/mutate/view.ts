@@ -91,6 +91,6 @@ export function createView(folders: Folders): View {
 function statOf(folders: Folders, place: Place): BigIntStats | undefined {
   if (place.rel === '.') return folders.find(place)?.stat;
   const folder = folders.find({ root: place.root, rel: parentOf(place.rel) });
-  if (!folder?.stat.isDirectory()) return undefined;
+  if (!folder) return undefined;
   return lstatSync(`${folder.path}/${nameIn(place.rel)}`, { bigint: true, throwIfNoEntry: false });
 }

@@ -1,9 +1,9 @@
 // Owns: `haft audit list` and `haft audit tail`: rows as people read them.
 // Refuses: arguments of calls: the audit never had them.
-import { fail } from '../../../contract/errors.ts';
 import type { AuditQuery, AuditRow } from '../../../contract/store.ts';
 import type { Command, Invocation } from '../command.ts';
 import { table } from '../output.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 const FILTERS = {
   tool: { type: 'string', value: 'TOOL', help: 'only calls of this tool' },
@@ -64,9 +64,7 @@ const cells = (row: AuditRow): string[] => [
 ];
 
 function queryOf({ flags }: Invocation): AuditQuery {
-  const last = Number(flags.last ?? 20);
-  if (!Number.isInteger(last) || last < 1)
-    throw fail('usage', `Cannot list the audit: --last takes a whole number from 1 on, not "${flags.last}"`);
+  const last = wholeNumber('last', flags.last, 20);
   const { tool, session, call, outcome } = flags as Readonly<Record<string, string | undefined>>;
   return {
     last,
