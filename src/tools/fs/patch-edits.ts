@@ -52,9 +52,14 @@ async function readExisting(ctx: ToolContext, path: string) {
   try {
     return await ctx.fs.read(path, { maxBytes: MAX_FILE });
   } catch (thrown) {
-    if (!isFailure(thrown) || thrown.reason !== 'path.is_directory') throw thrown;
-    const message = `Cannot patch "${path}": it is a directory; end path with "/" and name the files in the diff's headers`;
-    throw fail('path.is_directory', message);
+    const reason = isFailure(thrown) ? thrown.reason : undefined;
+    if (reason === 'path.is_directory') {
+      const fact = `it is a directory; end path with "/" and name the files in the diff's headers`;
+      throw fail('path.is_directory', `Cannot patch "${path}": ${fact}`);
+    }
+    if (reason !== 'path.not_directory') throw thrown;
+    const fact = 'a part of it is a file; the diff names another file than path does';
+    throw fail('patch.wrong_file', `Cannot patch "${path}": ${fact}`);
   }
 }
 
