@@ -1,24 +1,25 @@
 // Owns: dist/: the library with its types, and the command as small bundles that load only what a command needs.
 // Refuses: to be needed for development; every script and test runs from the sources.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { precompileChecks } from './precompile-checks.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const dist = join(root, 'dist');
+/** Built aside and put in place at the end, so that nobody ever sees half of it. */
+const dist = join(root, `dist-${process.pid}`);
+const finished = join(root, 'dist');
 const CHECKS = join(root, 'src/preset/precompiled-checks.ts');
 
-await main();
-
 async function main(): Promise<void> {
-  rmSync(dist, { recursive: true, force: true });
   const checks = await precompileChecks();
-  run('tsc', ['-p', 'tsconfig.build.json']);
+  run('tsc', ['-p', 'tsconfig.build.json', '--outDir', dist]);
   await bundleChecks(checks);
   await bundleCommand(checks);
+  rmSync(finished, { recursive: true, force: true });
+  renameSync(dist, finished);
 }
 
 function run(command: string, args: string[]): void {
@@ -64,10 +65,8 @@ async function bundleCommand(checks: string): Promise<void> {
       keepNames: false,
       legalComments: 'none',
       supported: { 'dynamic-import': false },
-      plugins: [lazyImports(entries), compiledChecks(checks)],
+      plugins: [lazyImports(entries), lazyBuiltins(), compiledChecks(checks)],
       logLevel: 'warning',
-      define: { 'import.meta.url': '__haft_module_url' },
-      banner: { js: 'const __haft_module_url=require("node:url").pathToFileURL(__filename).href;' },
     });
   }
   // The package is ESM; the command's folder is not.
@@ -101,6 +100,35 @@ function lazyImports(entries: Map<string, string>): Plugin {
   };
 }
 
+/**
+ * Builtins that cost milliseconds to load (`fs/promises` brings the streams in) and that a read never needs: their
+ * functions load them with the first call.
+ */
+const LAZY_BUILTINS: Readonly<Record<string, string>> = {
+  'node:fs/promises': "process.getBuiltinModule('node:fs').promises",
+  'node:timers/promises': "process.getBuiltinModule('node:timers/promises')",
+};
+
+function lazyBuiltins(): Plugin {
+  return {
+    name: 'lazy-builtins',
+    setup(plugin) {
+      plugin.onResolve({ filter: /^node:(fs|timers)\/promises$/ }, ({ path }) => ({
+        path,
+        namespace: 'lazy-builtin',
+      }));
+      plugin.onLoad({ filter: /.*/, namespace: 'lazy-builtin' }, ({ path }) => {
+        const lines = Object.entries(process.getBuiltinModule(path) as object).map(([name, value]) =>
+          typeof value === 'function'
+            ? `export const ${name} = (...args) => ${LAZY_BUILTINS[path]}.${name}(...args);`
+            : `export { ${name} } from '${path.replace('/promises', '')}';`,
+        );
+        return { contents: lines.join('\n'), loader: 'js' };
+      });
+    },
+  };
+}
+
 const chunkName = (file: string) =>
   relative(root, file)
     .replace(/^src\//, '')
@@ -118,3 +146,5 @@ function compiledChecks(checks: string): Plugin {
     },
   };
 }
+
+await main();

@@ -9,5 +9,12 @@ if (major < NEEDED[0]! || (major === NEEDED[0] && minor < NEEDED[1]!)) {
   process.stderr.write(`haft needs Node.js ${NEEDED.join('.')} or newer; this is ${process.versions.node}\n`);
   process.exitCode = 69;
 } else {
+  keepCompiledCode();
   import('./main.ts').then((program) => program.main());
+}
+
+/** The second start reads compiled code instead of compiling it; where it cannot be kept, nothing is lost. */
+function keepCompiledCode(): void {
+  const home = process.env.XDG_CACHE_HOME || (process.env.HOME && `${process.env.HOME}/.cache`);
+  if (home) process.getBuiltinModule('node:module').enableCompileCache(`${home}/haft`);
 }

@@ -13,7 +13,7 @@ export function createAjvCompiler(): (schema: JsonSchema) => SchemaCheck {
   return (schema) => {
     try {
       const validate = ajv.compile(schema);
-      return (value) => (validate(value) ? [] : problemsOf(validate.errors));
+      return (value) => (validate(value) ? [] : problemsOf(validate.errors, schema));
     } catch (thrown) {
       throw fail(
         'pack.invalid',
@@ -29,7 +29,6 @@ export const AJV_OPTIONS = {
   useDefaults: true,
   strict: false,
   validateFormats: true,
-  verbose: true,
   addUsedSchema: false,
 } as const;
 

@@ -20,7 +20,7 @@ export function createSchemaCompiler(precompiled: PrecompiledChecks = {}): Schem
   return {
     compile(schema): MaybePromise<SchemaCheck> {
       const ready = Object.keys(precompiled).length > 0 ? precompiled[schemaDigest(schema)] : undefined;
-      if (ready) return (value) => (ready(value) ? [] : problemsOf(ready.errors));
+      if (ready) return (value) => (ready(value) ? [] : problemsOf(ready.errors, schema));
       loading ??= import('./compile.ts').then((library) => library.createAjvCompiler());
       return loading.then((compile) => compile(schema));
     },
