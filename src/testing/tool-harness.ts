@@ -31,7 +31,7 @@ export interface ToolHarnessParts {
   readonly schemas: SchemaCompiler;
 }
 
-export interface ToolCall<Data> {
+interface ToolCall<Data> {
   readonly callId: string;
   readonly data: Data;
   readonly effects: readonly Effect[];
@@ -57,7 +57,7 @@ export interface ToolHarness {
   close(): void;
 }
 
-export interface HarnessOptions {
+interface HarnessOptions {
   readonly signal?: AbortSignal;
   /** Effects that policy would deny. */
   denies?(effect: Effect): boolean;

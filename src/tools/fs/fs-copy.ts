@@ -31,8 +31,8 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
   title: 'Copy',
   description:
     'Copies a file or a folder with everything in it. dst is the new path itself, never a folder to copy into. ' +
-    'When something is at dst the call is refused with path.exists, unless overwrite is set. ' +
-    'Links inside a folder are copied as links. Can be taken back with undo.',
+    'When something is at dst the call is refused with path.exists, unless overwrite is set; a folder is then merged into the one that is there. ' +
+    'src may be a link, and what it leads to is copied; links inside a folder are copied as links. Can be taken back with undo.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -40,10 +40,10 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
     {
       src: path('What to copy.'),
       dst: path('The path of the copy.'),
-      overwrite: flag(false, 'Replace what is at dst.'),
+      overwrite: flag(false, 'Replace the file at dst, or merge into the folder there.'),
       preserve_mode: flag(
         true,
-        'Give the copy the permission bits of the original, else 0644 (folders 0755).',
+        'Give the copy the permission bits of the original. Otherwise those of the file that it replaces, else 0644 (folders 0755).',
       ),
       create_dirs: flag(true, 'Create missing folders above dst.'),
       ...MUTATION_PROPERTIES,

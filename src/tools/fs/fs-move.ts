@@ -30,7 +30,7 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
   title: 'Move or rename',
   description:
     'Moves a file or a folder with everything in it; this is also how to rename. dst is the new path itself, never a folder to move into. ' +
-    'When something is at dst the call is refused with path.exists, unless overwrite is set. ' +
+    'When something is at dst the call is refused with path.exists, unless overwrite is set; a folder that is not empty is never replaced. ' +
     'A link is moved as a link. Can be taken back with undo.',
   tags: ['filesystem', 'write'],
   idempotent: false,
@@ -39,7 +39,7 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
     {
       src: path('What to move.'),
       dst: path('Its new path.'),
-      overwrite: flag(false, 'Replace what is at dst.'),
+      overwrite: flag(false, 'Replace the file, link or empty folder at dst.'),
       create_dirs: flag(true, 'Create missing folders above dst.'),
       ...MUTATION_PROPERTIES,
     },
