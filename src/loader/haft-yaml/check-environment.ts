@@ -1,0 +1,77 @@
+// Owns: what can only be said on this machine: whether roots exist, where packs lead, which rules are built in.
+// Refuses: being cached; it runs whenever the policy is loaded.
+import { realpathSync, statSync } from 'node:fs';
+import { isAbsolute, join, relative } from 'node:path';
+import type { LoadedPolicy } from '../../contract/policy.ts';
+import type { Draft, DraftSite } from './draft.ts';
+import { quoted } from './located.ts';
+
+export type Resolved = NonNullable<LoadedPolicy['resolved']>;
+
+/** Reports roots that cannot be used, and answers where everything leads. */
+export function checkEnvironment(draft: Draft, workspace: string, site: DraftSite): Resolved {
+  const root = follow(workspace);
+  const extraRoots = (draft.paths?.extra_roots ?? []).map((written, at) => {
+    if (written === undefined) return '';
+    const real = follow(resolveFrom(root, written));
+    const where = `paths.extra_roots[${at}]`;
+    for (const { code, applies, fact, hint } of ROOT_PROBLEMS) {
+      if (!applies(real, root)) continue;
+      site.report.error(code, site.place(where), `${where}: ${quoted(written)} ${fact}`, hint);
+      break;
+    }
+    return real;
+  });
+  const packs = (draft.packs ?? []).flatMap((pack) =>
+    typeof pack === 'string' ? [follow(resolveFrom(root, pack))] : [],
+  );
+  return { workspace: root, extraRoots, packs };
+}
+
+interface RootProblem {
+  readonly code: string;
+  readonly fact: string;
+  readonly hint?: string;
+  applies(real: string, workspace: string): boolean;
+}
+
+const ROOT_PROBLEMS: readonly RootProblem[] = [
+  { code: 'root.missing', fact: 'does not exist', applies: (real) => typeOf(real) === undefined },
+  { code: 'root.not_directory', fact: 'is not a folder', applies: (real) => typeOf(real) === 'other' },
+  {
+    code: 'root.contains_workspace',
+    fact: 'holds the workspace, so its rules would no longer bind',
+    hint: 'name the folders beside it that are needed',
+    applies: (real, workspace) => isWithin(workspace, real),
+  },
+  {
+    code: 'root.inside_workspace',
+    fact: 'is inside of the workspace, where paths are granted already',
+    hint: 'remove it',
+    applies: (real, workspace) => isWithin(real, workspace),
+  },
+];
+
+const resolveFrom = (root: string, path: string): string => (isAbsolute(path) ? path : join(root, path));
+
+export function isWithin(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || (!isAbsolute(way) && way !== '..' && !way.startsWith('../'));
+}
+
+/** Where links lead, as far as anything is there. */
+function follow(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return join(path);
+  }
+}
+
+function typeOf(path: string): 'folder' | 'other' | undefined {
+  try {
+    return statSync(path).isDirectory() ? 'folder' : 'other';
+  } catch {
+    return undefined;
+  }
+}

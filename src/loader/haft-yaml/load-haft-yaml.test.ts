@@ -1,0 +1,257 @@
+// Owns: loading haft.yaml: the spec's own example, the defaults, the cache, and what stays when a reload fails.
+// Refuses: single diagnostics; diagnostics.test.ts has each of them.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, describe, it } from 'node:test';
+import { sha256Hex } from '../../base/digest.ts';
+import { loadHaftYaml, reloadHaftYaml } from './load-haft-yaml.ts';
+
+const SPEC_EXAMPLE = `version: 1
+
+network:
+  allowed_domains: ["doc.rust-lang.org", "crates.io"]
+
+shell_allow:
+  - '^cargo(\\s|$)'
+  - '^npm(\\s|$)'
+  - '^rg(\\s|$)'
+
+git:
+  allow_push: true
+  require_clean_tree_for_commit: true
+
+ast:
+  language: rust
+  format_on_save: true
+  validate_on_edit: true
+
+validators:
+  - rule: sec.network.allowlist
+    enforcement: blocking
+  - rule: sec.shell.allowlist
+    enforcement: blocking
+  - rule: sec.paths.sandbox
+    enforcement: blocking
+  - rule: code.ast.parsed
+    enforcement: blocking
+  - rule: build.must.pass
+    enforcement: blocking
+  - rule: lint.must.pass
+    enforcement: blocking
+  - rule: fmt.must.pass
+    enforcement: blocking
+  - rule: secrets.scan
+    enforcement: blocking
+  - rule: code.todo.blockers
+    enforcement: blocking
+`;
+
+const folder = mkdtempSync(join(tmpdir(), 'haft-load-'));
+after(() => rmSync(folder, { recursive: true }));
+let workspace = '';
+let made = 0;
+beforeEach(() => {
+  workspace = join(folder, `workspace-${made++}`);
+  mkdirSync(join(workspace, '.haft'), { recursive: true });
+});
+
+const write = (text: string) => writeFileSync(join(workspace, 'haft.yaml'), text);
+const cacheFile = (text: string) => join(workspace, '.haft', 'cache', 'policy', `${sha256Hex(text)}.json`);
+
+describe('loadHaftYaml', () => {
+  it("loads the SDK spec's example", async () => {
+    write(SPEC_EXAMPLE);
+    const { value, diagnostics } = await loadHaftYaml({ workspace });
+    assert.deepEqual(diagnostics, []);
+    assert.deepEqual(value?.file.network, { allowed_domains: ['doc.rust-lang.org', 'crates.io'] });
+    assert.equal(value?.file.validators?.length, 9);
+    assert.equal(value?.name, 'haft.yaml');
+    assert.equal(value?.sha256, sha256Hex(SPEC_EXAMPLE));
+    assert.equal(value?.lines['shell_allow[1]'], 8);
+    assert.equal(value?.lines['git.allow_push'], 12);
+  });
+
+  it('refuses only the rules of that example that are not built in', async () => {
+    write(SPEC_EXAMPLE);
+    const availableRules = [
+      'sec.network.allowlist',
+      'sec.shell.allowlist',
+      'sec.paths.sandbox',
+      'code.ast.parsed',
+    ];
+    const { value, diagnostics } = await loadHaftYaml({ workspace, availableRules });
+    assert.equal(value, undefined);
+    assert.deepEqual(
+      diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`),
+      [29, 31, 33, 35, 37].map((line) => `rule.unavailable ${line}:11`),
+    );
+  });
+
+  it("tells how to write the spec's patterns, which are no YAML as they stand there", async () => {
+    write(SPEC_EXAMPLE.replaceAll("'", '"'));
+    const { value, diagnostics } = await loadHaftYaml({ workspace });
+    assert.equal(value, undefined);
+    assert.deepEqual(
+      diagnostics.map(({ code, line, hint }) => `${code} ${line} ${hint}`),
+      [`yaml.escape 7 - '^cargo(\\s|$)'`, `yaml.escape 8 - '^npm(\\s|$)'`, `yaml.escape 9 - '^rg(\\s|$)'`],
+    );
+  });
+
+  it('answers with the defaults where there is no file', async () => {
+    const { value, diagnostics } = await loadHaftYaml({ workspace });
+    assert.deepEqual(diagnostics, []);
+    assert.equal(value?.name, '(defaults)');
+    assert.deepEqual(value?.file, { version: 1 });
+    assert.equal(value?.resolved?.workspace, realpathSync(workspace));
+  });
+
+  it('says where roots and packs lead', async () => {
+    mkdirSync(join(folder, 'beside'), { recursive: true });
+    write('version: 1\npaths: {extra_roots: [../beside]}\npacks: [packs, {mcp: {command: [x]}}, ./lib.so]\n');
+    const { value } = await loadHaftYaml({ workspace });
+    const real = realpathSync(workspace);
+    assert.deepEqual(value?.resolved?.extraRoots, [join(realpathSync(folder), 'beside')]);
+    assert.deepEqual(value?.resolved?.packs, [join(real, 'packs'), join(real, 'lib.so')]);
+    assert.deepEqual(value?.file.paths?.extra_roots, ['../beside']);
+  });
+
+  it('loads another file by its name', async () => {
+    writeFileSync(join(workspace, 'ci.yaml'), 'version: 1\n');
+    assert.equal((await loadHaftYaml({ workspace, file: 'ci.yaml' })).value?.name, 'ci.yaml');
+    const outside = join(folder, 'outside.yaml');
+    writeFileSync(outside, 'version: 1\n');
+    assert.equal((await loadHaftYaml({ workspace, file: outside })).value?.name, 'outside.yaml');
+  });
+});
+
+describe('the cache of checked policies', () => {
+  const TEXT = 'version: 1\nshell_allow: [cargo]\ntools: {rules: [{tool: curl, decision: ask}]}\n';
+
+  it('answers the same, warnings included, without the YAML library', async () => {
+    write(TEXT);
+    const first = await loadHaftYaml({ workspace });
+    assert.ok(existsSync(cacheFile(TEXT)));
+    assert.deepEqual(await loadHaftYaml({ workspace }), first);
+    assert.deepEqual(
+      first.diagnostics.map(({ code }) => code),
+      ['pattern.unanchored'],
+    );
+
+    const script = `
+      import { registerHooks } from 'node:module';
+      const loaded = [];
+      registerHooks({ resolve(name, context, next) { loaded.push(name); return next(name, context); } });
+      const { loadHaftYaml } = await import(${JSON.stringify(new URL('./load-haft-yaml.ts', import.meta.url).href)});
+      const { value } = await loadHaftYaml({ workspace: ${JSON.stringify(workspace)} });
+      console.log(JSON.stringify({ name: value.name, loaded }));`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+    });
+    const { name, loaded } = JSON.parse(output) as { name: string; loaded: string[] };
+    assert.equal(name, 'haft.yaml');
+    const heavy = loaded.filter((one) => /yaml$|re2js|node:crypto|check-policy/.test(one));
+    assert.deepEqual(heavy, []);
+  });
+
+  it('is not taken from a file that this machine did not write there', async () => {
+    write(TEXT);
+    await loadHaftYaml({ workspace });
+    const entry = cacheFile(TEXT);
+    const forged = readFileSync(entry, 'utf8').replace('"ask"', '"allow"');
+    // As a clone or an archive would bring it along: the same text, another file.
+    copyFileSync(entry, `${entry}.old`);
+    rmSync(entry);
+    writeFileSync(entry, forged);
+    const { value } = await loadHaftYaml({ workspace });
+    assert.equal(value?.file.tools?.rules?.[0]?.decision, 'ask');
+  });
+
+  it('is not used for another text, and never keeps a policy with errors', async () => {
+    write(TEXT);
+    await loadHaftYaml({ workspace });
+    const bad = TEXT.replace('ask', 'akk');
+    write(bad);
+    assert.equal((await loadHaftYaml({ workspace })).value, undefined);
+    assert.equal(existsSync(cacheFile(bad)), false);
+  });
+
+  it('still checks what depends on the machine', async () => {
+    const beside = join(folder, 'soon-gone');
+    mkdirSync(beside);
+    write('version: 1\npaths:\n  extra_roots: [../soon-gone]\n');
+    assert.deepEqual((await loadHaftYaml({ workspace })).diagnostics, []);
+    rmSync(beside, { recursive: true });
+    const { value, diagnostics } = await loadHaftYaml({ workspace });
+    assert.equal(value, undefined);
+    assert.deepEqual(
+      diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`),
+      ['root.missing 3:17'],
+    );
+  });
+
+  it('is left out where there is no state folder, and never stands in the way', async () => {
+    rmSync(join(workspace, '.haft'), { recursive: true });
+    write(TEXT);
+    assert.ok((await loadHaftYaml({ workspace })).value);
+    assert.equal(existsSync(join(workspace, '.haft')), false);
+    writeFileSync(join(workspace, '.haft'), 'not a folder');
+    assert.ok((await loadHaftYaml({ workspace })).value);
+  });
+
+  it('survives a damaged entry and does not grow without end', async () => {
+    write(TEXT);
+    await loadHaftYaml({ workspace });
+    writeFileSync(cacheFile(TEXT), '{');
+    assert.ok((await loadHaftYaml({ workspace })).value);
+    for (let at = 0; at < 20; at++) {
+      write(`${TEXT}# ${at}\n`);
+      await loadHaftYaml({ workspace });
+    }
+    const kept = readdirSync(join(workspace, '.haft', 'cache', 'policy'));
+    assert.ok(kept.length <= 8, `${kept.length} entries`);
+    assert.deepEqual(
+      kept.filter((name) => !name.endsWith('.json')),
+      [],
+    );
+  });
+
+  it('is readable to its owner alone', async () => {
+    write(TEXT);
+    chmodSync(join(workspace, '.haft'), 0o700);
+    await loadHaftYaml({ workspace });
+    const { statSync } = await import('node:fs');
+    assert.equal(statSync(cacheFile(TEXT)).mode & 0o777, 0o600);
+  });
+});
+
+describe('reloadHaftYaml', () => {
+  it('keeps the policy from before where the file has errors', async () => {
+    write('version: 1\nsandbox: optional\n');
+    const { value: before } = await loadHaftYaml({ workspace });
+    assert.ok(before);
+    write('version: 1\nsandbox: optionall\n');
+    const bad = await reloadHaftYaml(before, { workspace });
+    assert.equal(bad.value, undefined);
+    assert.equal(bad.policy, before);
+    assert.equal(bad.changed, false);
+    assert.equal(bad.diagnostics[0]?.code, 'value.choice');
+    write('version: 1\nsandbox: required\n');
+    const good = await reloadHaftYaml(before, { workspace });
+    assert.equal(good.policy.file.sandbox, 'required');
+    assert.equal(good.changed, true);
+  });
+});

@@ -1,0 +1,147 @@
+// Owns: turning YAML text into located values, and every problem of the text into a diagnostic.
+// Refuses: several documents, tags, and aliases that multiply; loading the yaml library before it is needed.
+import type { Alias, Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
+import type { Located, LocatedEntry, Place } from './located.ts';
+import { quoted } from './located.ts';
+import type { Report } from './report.ts';
+import { explainSyntax } from './yaml-problems.ts';
+
+type Yaml = typeof import('yaml');
+
+/** How many values one file may hold, aliases counted as often as they are used. */
+const MAX_VALUES = 50_000;
+const MAX_DEPTH = 64;
+
+/** Undefined where the text is so broken that its values would only mislead. */
+export async function parseYaml(text: string, report: Report): Promise<Located | undefined> {
+  const yaml = await import('yaml');
+  const lines = new yaml.LineCounter();
+  const documents = yaml.parseAllDocuments(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'silent',
+    // Checked below, with the place of the first one, and in linear time.
+    uniqueKeys: false,
+  });
+  const place = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const [document, second] = 'empty' in documents ? [] : documents;
+  if (!document) return { is: 'map', at: { line: 1, column: 1 }, entries: [] };
+  const readable = explainSyntax(document, { text, place, report });
+  if (second) {
+    const at = place(second.range?.[0] ?? 0);
+    report.error(
+      'yaml.multiple_documents',
+      at,
+      'The file holds more than one document',
+      'remove the line ---',
+    );
+  }
+  if (!readable) return undefined;
+  const reader = createReader(yaml, { document, text, place, report });
+  const located = reader.read(document.contents, place(0));
+  return reader.gaveUp() ? undefined : located;
+}
+
+interface ReaderSite {
+  readonly document: Document.Parsed;
+  readonly text: string;
+  readonly place: (offset: number) => Place;
+  readonly report: Report;
+}
+
+type Read = (node: Node | null, fallback: Place) => Located;
+
+interface Reader {
+  readonly read: Read;
+  gaveUp(): boolean;
+}
+
+function createReader(yaml: Yaml, { document, text, place, report }: ReaderSite): Reader {
+  let values = 0;
+  let depth = 0;
+  let gaveUp = false;
+  const nothing = (at: Place): Located => ({ is: 'scalar', at, value: null });
+
+  const read: Read = (node, fallback) => {
+    const at = node?.range ? place(node.range[0]) : fallback;
+    if (gaveUp) return nothing(at);
+    if (++values > MAX_VALUES || depth >= MAX_DEPTH) {
+      gaveUp = true;
+      const what = depth >= MAX_DEPTH ? 'The file is nested too deeply' : 'The file holds too many values';
+      report.error('yaml.too_much', at, `${what} (aliases count as often as they are used)`);
+      return nothing(at);
+    }
+    depth++;
+    try {
+      if (yaml.isAlias(node)) return readAlias(node, at);
+      if (yaml.isMap(node)) return readMap(node, at);
+      if (yaml.isSeq(node)) return readList(node, at);
+      return readScalar(node, at);
+    } finally {
+      depth--;
+    }
+  };
+
+  const readScalar = (node: Node | null, at: Place): Located => {
+    const value: unknown = yaml.isScalar(node) ? node.value : null;
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') {
+      return { is: 'scalar', at, value };
+    }
+    if (typeof value === 'number') return { is: 'scalar', at, value };
+    report.error('yaml.tag', at, 'A tag makes this something that haft.yaml cannot hold', 'remove the tag');
+    return { is: 'other', at, found: 'a tagged value', told: true };
+  };
+
+  const readList = (node: YAMLSeq, at: Place): Located => ({
+    is: 'list',
+    at,
+    items: node.items.map((item) => read(item as Node | null, at)),
+  });
+
+  const readMap = (node: YAMLMap, at: Place): Located => {
+    const seen = new Map<string, Place>();
+    const entries: LocatedEntry[] = [];
+    for (const pair of node.items as Pair<Node, Node | null>[]) {
+      const keyAt = pair.key?.range ? place(pair.key.range[0]) : at;
+      const key = keyText(pair.key);
+      if (key === undefined) {
+        report.error('key.type', keyAt, 'A key must be text');
+        continue;
+      }
+      const first = seen.get(key);
+      if (first) {
+        const message = `The key ${quoted(key)} is already on line ${first.line}`;
+        report.error('yaml.duplicate_key', keyAt, message, 'keep one of them');
+        continue;
+      }
+      seen.set(key, keyAt);
+      entries.push({ key, keyAt, value: read(pair.value, keyAt) });
+    }
+    return { is: 'map', at, entries };
+  };
+
+  const keyText = (key: Node | null): string | undefined => {
+    if (!yaml.isScalar(key)) return undefined;
+    return typeof key.value === 'string' ? key.value : (key.source ?? undefined);
+  };
+
+  const readAlias = (alias: Alias, at: Place): Located => {
+    const target = alias.resolve(document);
+    if (target) return read(target as Node, at);
+    const written = textAt(text, alias.range?.[0] ?? 0);
+    const hint = `quote what begins with *: '${written.replaceAll("'", "''")}'`;
+    report.error('yaml.alias', at, `${quoted(written)} is read as an alias, and nothing has that name`, hint);
+    return { is: 'other', at, found: 'an unknown alias', told: true };
+  };
+
+  return { read, gaveUp: () => gaveUp };
+}
+
+/** The plain text from here to the end of the value. */
+function textAt(text: string, offset: number): string {
+  const line = text.slice(offset, offset + 200).split(/[\r\n]/, 1)[0] ?? '';
+  return line.replace(/\s+#.*$/, '').replace(/[\s,\]}]+$/, '');
+}

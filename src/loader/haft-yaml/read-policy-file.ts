@@ -1,0 +1,64 @@
+// Owns: getting the bytes of haft.yaml: a regular file, of sane size, that tools cannot write under another name.
+// Refuses: waiting on a pipe, and following a link to where tools may write.
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { isWithin, type Resolved } from './check-environment.ts';
+import type { Report } from './report.ts';
+
+const MAX_BYTES = 1024 * 1024;
+const START = { line: 1, column: 1 };
+
+/** Undefined where there is nothing, or where it was reported why it cannot be read. */
+export function readPolicyFile(path: string, workspace: string, report: Report): Uint8Array | undefined {
+  let descriptor: number | undefined;
+  try {
+    if (lstatSync(path).isSymbolicLink() && isWithin(realpathSync(path), realpathSync(workspace))) {
+      const message = 'It is a link to another file in the workspace, which tools could write';
+      report.error('file.link', START, message, 'put the file itself here');
+      return undefined;
+    }
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) {
+      report.error('file.not_regular', START, 'It is not a regular file');
+      return undefined;
+    }
+    if (stat.size > MAX_BYTES) {
+      report.error('file.too_large', START, `It is ${stat.size} bytes, over the limit of ${MAX_BYTES}`);
+      return undefined;
+    }
+    return readFileSync(descriptor);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') report.error('file.unreadable', START, `It cannot be read (${code})`);
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** A file that lies below an extra root, or is a link to there, could be written by the tools that it binds. */
+export function checkOutOfReach(path: string, { workspace, extraRoots }: Resolved, report: Report): void {
+  if (extraRoots.length === 0) return;
+  const real = realpathSync(path);
+  if (isWithin(real, workspace) || !extraRoots.some((root) => isWithin(real, root))) return;
+  report.error('file.link', START, 'It lies below one of paths.extra_roots, where tools could write it');
+}
+
+/** Undefined where the bytes are not UTF-8, which is reported with the place of the first bad one. */
+export function decodeText(bytes: Uint8Array, report: Report): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    // The decoder puts U+FFFD where it fails; one that was written is three bytes of its own and stays valid.
+    const lenient = new TextDecoder('utf-8').decode(bytes);
+    let at = 0;
+    for (at = lenient.indexOf('\ufffd'); at !== -1; at = lenient.indexOf('\ufffd', at + 1)) {
+      const before = Buffer.byteLength(lenient.slice(0, at));
+      if (!(bytes[before] === 0xef && bytes[before + 1] === 0xbf && bytes[before + 2] === 0xbd)) break;
+    }
+    const lines = lenient.slice(0, Math.max(0, at)).split('\n');
+    const place = { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+    report.error('file.encoding', place, 'The text is not UTF-8', 'save the file as UTF-8');
+    return undefined;
+  }
+}
