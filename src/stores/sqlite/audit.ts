@@ -1,0 +1,75 @@
+// Owns: the audit of the SQLite store: append, head, query, verify, and closing what the dead left open.
+// Refuses: to change or remove a row, ever.
+import type { AuditEntry, AuditHead, AuditRow, AuditStore } from '../../contract/store.ts';
+import { decodeRow, encodeEntry, GENESIS } from '../audit-row.ts';
+import { fetchRows, selectRows } from './audit-pages.ts';
+import { type AuditWriter, HEAD } from './audit-writer.ts';
+import type { Connection } from './connection.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { isAlive } from './process-identity.ts';
+import { queryAudit } from './query-audit.ts';
+import { verifyAudit } from './verify-audit.ts';
+
+export interface AuditParts {
+  readonly connection: Connection;
+  readonly group: GroupCommit;
+  readonly writer: AuditWriter;
+  /** The process that reports the calls of dead ones. */
+  readonly process: string;
+}
+
+const OPEN_INTENTS = 'JOIN open_intents USING (seq) ORDER BY seq';
+
+export function createAudit({ connection, group, writer, process }: AuditParts): AuditStore {
+  const abandoned = (): readonly AuditRow[] =>
+    fetchRows(selectRows(connection, OPEN_INTENTS))
+      .map(decodeRow)
+      .filter((row) => !isAlive(row.process));
+
+  return {
+    append(entry, durable) {
+      // Encoded at once, so that the transaction is short; not `async`, which would cost another promise a row.
+      try {
+        const row = encodeEntry(entry);
+        return group.enqueue(() => writer.append(entry, row), durable);
+      } catch (thrown) {
+        return Promise.reject(thrown);
+      }
+    },
+    head: () =>
+      connection.read(() => {
+        const head = connection.sql(HEAD).get() as AuditHead | undefined;
+        return head ? { count: head.count, hash: head.hash } : { count: 0, hash: GENESIS };
+      }),
+    rows: (query) => queryAudit(connection, query),
+    verify: (kept) => verifyAudit(connection, kept),
+    async takeAbandoned(now) {
+      const found = await connection.read(abandoned);
+      if (found.length === 0) return found;
+      return group.enqueue(() => {
+        // Looked up again: another process may have taken them since.
+        const taken = abandoned();
+        for (const intent of taken) {
+          const entry = lostOutcome(intent, now, process);
+          writer.append(entry, encodeEntry(entry));
+        }
+        return taken;
+      }, true);
+    },
+  };
+}
+
+function lostOutcome(
+  { seq: _seq, prev: _prev, hash: _hash, ...intent }: AuditRow,
+  now: number,
+  process: string,
+): AuditEntry {
+  return {
+    ...intent,
+    phase: 'outcome',
+    endTs: now,
+    outcome: 'lost',
+    errors: [{ code: 'E_INTERNAL', reason: 'call.outcome_unknown' }],
+    process,
+  };
+}

@@ -1,0 +1,160 @@
+// Owns: the one queue of everything that writes, and turning what is in it into one transaction.
+// Refuses: to answer before the commit, to wait on the event loop for another process, and to go on after a lost sync.
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
+import { isBusy, toFailure } from '../store-failure.ts';
+import { backoff, busy, type Connection, type Patience } from './connection.ts';
+import type { WalSync } from './wal-sync.ts';
+
+export interface GroupCommit {
+  /**
+   * Runs `work` inside the next transaction and answers what it returned, once that is committed and, when
+   * `durable`, on the disk. Works run in the order in which they came. A failure of the error table that `work`
+   * throws is its own and must leave nothing half written; anything else undoes the whole group.
+   */
+  enqueue<T>(work: () => T, durable?: boolean): Promise<T>;
+  /** Resolves when nothing is queued or being synced any more; from the call on, nothing new is taken. */
+  drain(): Promise<void>;
+}
+
+/** Keeps something for the length of a transaction: told when one begins and just before it is committed. */
+export interface GroupPart {
+  begin(): void;
+  end?(): void;
+}
+
+interface Job {
+  readonly work: () => unknown;
+  readonly durable: boolean;
+  readonly resolve: (value: never) => void;
+  readonly reject: (reason: unknown) => void;
+  value?: unknown;
+  refusal?: unknown;
+}
+
+/** Bounds how long one transaction holds the event loop and the database. */
+const LARGEST_GROUP = 512;
+
+export interface GroupCommitParts extends Patience {
+  readonly connection: Connection;
+  readonly walSync: WalSync;
+  readonly parts: readonly GroupPart[];
+}
+
+export function createGroupCommit({ connection, walSync, parts, patienceMs }: GroupCommitParts): GroupCommit {
+  const queue: Job[] = [];
+  let scheduled = false;
+  let unsettled = 0;
+  let tries = 0;
+  let busySince: number | undefined;
+  let refusal: Failure | undefined;
+  let drained: (() => void) | undefined;
+
+  const settle = (job: Job, failure?: unknown): void => {
+    const reason = failure ?? job.refusal;
+    if (reason === undefined) job.resolve(job.value as never);
+    else job.reject(reason);
+    unsettled--;
+    if (unsettled === 0) drained?.();
+  };
+  const refuse = (jobs: readonly Job[], failure: unknown): void => {
+    for (const job of jobs) settle(job, failure);
+  };
+  const takeAll = (): Job[] => queue.splice(0);
+
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(flush);
+  };
+
+  const flush = (): void => {
+    scheduled = false;
+    if (queue.length === 0) return;
+    try {
+      connection.sql('BEGIN IMMEDIATE').run();
+    } catch (thrown) {
+      return isBusy(thrown) ? comeBack() : refuse(takeAll(), toFailure(thrown, ACTION));
+    }
+    busySince = undefined;
+    tries = 0;
+    const group = queue.splice(0, LARGEST_GROUP);
+    if (queue.length > 0) schedule();
+    commit(group);
+  };
+
+  const comeBack = (): void => {
+    busySince ??= performance.now();
+    if (performance.now() - busySince > patienceMs) {
+      busySince = undefined;
+      return refuse(takeAll(), busy(patienceMs));
+    }
+    scheduled = true;
+    setTimeout(flush, backoff(tries++));
+  };
+
+  const commit = (group: readonly Job[]): void => {
+    try {
+      for (const part of parts) part.begin();
+      for (const job of group) perform(job);
+      for (const part of parts) part.end?.();
+      connection.sql('COMMIT').run();
+    } catch (thrown) {
+      rollBack(connection);
+      return refuse(group, toFailure(thrown, ACTION));
+    }
+    const durable: Job[] = [];
+    for (const job of group) {
+      if (job.durable && job.refusal === undefined) durable.push(job);
+      else settle(job);
+    }
+    if (durable.length === 0) return;
+    // While this sync runs, later groups are committed; they share the next one.
+    walSync.after((failure) => {
+      if (failure !== undefined) poison(failure);
+      for (const job of durable) settle(job, failure);
+    });
+  };
+
+  const poison = (failure: unknown): void => {
+    refusal ??= isFailure(failure) ? failure : fail('file.io', `${ACTION}: the disk failed`);
+    refuse(takeAll(), refusal);
+  };
+
+  return {
+    enqueue(work, durable = false) {
+      if (refusal) return Promise.reject(refusal);
+      return new Promise((resolve, reject) => {
+        unsettled++;
+        queue.push({ work, durable, resolve, reject });
+        schedule();
+      });
+    },
+    drain() {
+      refusal ??= fail('internal.unexpected', 'Cannot use the store: it is closed');
+      return unsettled === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            drained = resolve;
+          });
+    },
+  };
+}
+
+const ACTION = 'Cannot record the call';
+
+function perform(job: Job): void {
+  try {
+    job.value = job.work();
+  } catch (thrown) {
+    if (!isFailure(thrown)) throw thrown;
+    job.refusal = thrown;
+  }
+}
+
+function rollBack(connection: Connection): void {
+  try {
+    connection.sql('ROLLBACK').run();
+  } catch {
+    // SQLite rolls back by itself on a full disk and on input/output errors.
+  }
+}

@@ -1,0 +1,19 @@
+// Owns: loading node:sqlite on first use, without the notice that some Node versions print for it.
+// Refuses: to silence any other warning, or to keep listening once the module is there.
+
+export function loadSqlite(): typeof import('node:sqlite') {
+  const { emitWarning } = process;
+  process.emitWarning = ((...args: Parameters<typeof emitWarning>) => {
+    if (!isSqliteNotice(args)) Reflect.apply(emitWarning, process, args);
+  }) as typeof emitWarning;
+  try {
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function isSqliteNotice([warning, options]: readonly unknown[]): boolean {
+  const type = typeof options === 'object' ? (options as { type?: unknown } | null)?.type : options;
+  return type === 'ExperimentalWarning' && String(warning).startsWith('SQLite ');
+}

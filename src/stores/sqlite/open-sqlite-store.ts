@@ -1,0 +1,101 @@
+// Owns: opening the embedded store, `.haft/haft.db`, and putting its parts together.
+// Refuses: a state folder that cannot be written or is not a folder; a store that cannot record must not open.
+import { chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fail } from '../../contract/errors.ts';
+import type { Store } from '../../contract/store.ts';
+import type { SmallObjects } from '../objects/small-objects.ts';
+import { toFailure } from '../store-failure.ts';
+import { createApprovals } from './approvals.ts';
+import { createAudit } from './audit.ts';
+import { createAuditWriter } from './audit-writer.ts';
+import { type Connection, connect, type Patience, untilFree } from './connection.ts';
+import { createGroupCommit } from './group-commit.ts';
+import { createLocks } from './locks.ts';
+import { prepareSchema } from './schema.ts';
+import { createSessions } from './sessions.ts';
+import { createSmallObjects } from './small-objects.ts';
+import { createUsageLedger } from './usage-ledger.ts';
+import { createWalSync } from './wal-sync.ts';
+
+export interface SqliteStoreOptions extends Partial<Patience> {
+  /** The state folder, `.haft` in the workspace; made when it is not there. */
+  readonly folder: string;
+  /** This process, as `processIdentity()` names it. */
+  readonly process: string;
+  readonly clock: { now(): number };
+  /** Told what was not as it should be and was put right. */
+  readonly onWarning?: (message: string) => void;
+}
+
+export interface SqliteStore extends Store {
+  /** For `openObjectStore`. */
+  readonly smallObjects: SmallObjects;
+}
+
+const PATIENCE_MS = 10_000;
+
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const { folder, clock, patienceMs = PATIENCE_MS } = options;
+  let connection: Connection | undefined;
+  try {
+    prepareFolder(folder, options.onWarning);
+    const opened = connect(join(folder, 'haft.db'), { patienceMs });
+    connection = opened;
+    await untilFree(() => prepareSchema(opened), patienceMs);
+  } catch (thrown) {
+    connection?.close();
+    throw toFailure(thrown, `Cannot open the state in "${basename(folder)}"`);
+  }
+
+  const walSync = createWalSync(folder);
+  const ledger = createUsageLedger(connection);
+  const writer = createAuditWriter(connection, ledger);
+  const group = createGroupCommit({ connection, walSync, parts: [writer, ledger], patienceMs });
+  const locks = createLocks(connection, group, options.process);
+  const letGo = async (opened: Connection): Promise<void> => {
+    await locks.releaseAll();
+    await group.drain();
+    walSync.close();
+    opened.close();
+  };
+  let closed: Promise<void> | undefined;
+  return {
+    audit: createAudit({ connection, group, writer, process: options.process }),
+    approvals: createApprovals(connection, group, clock),
+    sessions: createSessions(connection, group),
+    locks,
+    smallObjects: createSmallObjects(connection, group),
+    close() {
+      closed ??= letGo(connection);
+      return closed;
+    },
+  };
+}
+
+function prepareFolder(folder: string, onWarning: SqliteStoreOptions['onWarning']): void {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (!stat) return makeFolder(folder);
+  if (!stat.isDirectory())
+    throw fail('store.unwritable', `Cannot open the state: "${basename(folder)}" is not a folder`);
+  if ((stat.mode & 0o077) !== 0) {
+    chmodSync(folder, 0o700);
+    onWarning?.(`"${basename(folder)}" was open to other users; now it is open to its owner only`);
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (thrown) {
+    // Another process was faster.
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+  }
+  writeFileSync(join(folder, '.gitignore'), '*\n');
+  const parent = openSync(dirname(folder), 'r');
+  try {
+    fsyncSync(parent);
+  } finally {
+    closeSync(parent);
+  }
+}

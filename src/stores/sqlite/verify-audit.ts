@@ -1,0 +1,96 @@
+// Owns: proving that the audit is, byte for byte, the chain that was written, or naming the first row that is not.
+// Refuses: to trust any column, its type included; only what it recomputes counts.
+import type { AuditHead, AuditVerdict } from '../../contract/store.ts';
+import {
+  AUDIT_COLUMNS,
+  GENESIS,
+  HASH,
+  hashRow,
+  misfit,
+  PREV,
+  SEQ,
+  type Stored,
+  type StoredRow,
+} from '../audit-row.ts';
+import { breathe, fetchRows, selectRows, windows } from './audit-pages.ts';
+import { HEAD } from './audit-writer.ts';
+import type { Connection } from './connection.ts';
+
+/** Rows that are appended while this runs are not looked at. */
+export async function verifyAudit(
+  connection: Connection,
+  kept: AuditHead | undefined,
+): Promise<AuditVerdict> {
+  const newest = await connection.read(() => connection.sql(HEAD).get());
+  const last = (newest?.count as number | undefined) ?? 0;
+  // A row before the first is one too many; it would not be seen from 1 on.
+  const stray = await connection.read(() => connection.sql('SELECT min(seq) AS seq FROM audit').get());
+  if (typeof stray?.seq === 'number' && stray.seq < 1)
+    return bad(stray.seq, 'it stands before the first row');
+
+  let head: AuditHead = { count: 0, hash: GENESIS };
+  let broken = keptProblem(kept, head);
+  for (const [from, to] of windows(1, last)) {
+    if (broken) return broken;
+    const rows = await connection.read(() => fetchRows(selectRows(connection, RANGE, ANY_REAL), from, to));
+    for (const row of rows) {
+      const problem = problemOf(connection, row, head);
+      if (problem !== undefined) return bad(head.count + 1, problem);
+      head = { count: head.count + 1, hash: row[HASH] as string };
+      broken ??= keptProblem(kept, head);
+    }
+    if (!broken && head.count < to) return bad(head.count + 1, 'it is missing');
+    await breathe();
+  }
+  if (broken) return broken;
+  if (kept && kept.count > head.count)
+    return bad(head.count + 1, `it is missing: the kept head counts ${kept.count} rows`);
+  return { ok: true, head };
+}
+
+const RANGE = 'WHERE seq BETWEEN ? AND ? ORDER BY seq';
+
+/** JavaScript cannot tell the integer 1 from the real 1.0; SQLite can. */
+const REAL_AT = Object.keys(AUDIT_COLUMNS).length;
+const ANY_REAL = `, (${Object.entries(AUDIT_COLUMNS)
+  .filter(([, type]) => type.startsWith('integer'))
+  .map(([name]) => `typeof(${name}) = 'real'`)
+  .join(' OR ')})`;
+
+function problemOf(connection: Connection, row: StoredRow, before: AuditHead): string | undefined {
+  const wrong = misfit(row) ?? (row[REAL_AT] === 1 ? 'a time or a size' : undefined);
+  if (wrong !== undefined) return `the type of ${wrong} is not the one that was written`;
+  if (row[SEQ] !== before.count + 1) return 'it is missing';
+  if (row[PREV] !== before.hash) return 'it does not follow the row before it (prev is another hash)';
+  if (row[HASH] !== hashRow(row)) return 'its columns do not match its hash';
+  if (row.some(mayHideBytes) && !bytesMatch(connection, row))
+    return 'its text is not the bytes that were written';
+  return undefined;
+}
+
+/** Broken UTF-8 reads as U+FFFD, so where a text holds one, the bytes themselves must be looked at. */
+function mayHideBytes(value: Stored): boolean {
+  return typeof value === 'string' && value.includes('\uFFFD');
+}
+
+function bytesMatch(connection: Connection, row: StoredRow): boolean {
+  const columns = Object.keys(AUDIT_COLUMNS);
+  const raw = connection
+    .sql(
+      `SELECT ${columns.map((name) => `CAST(${name} AS BLOB) AS ${name}`).join(', ')} FROM audit WHERE seq = ?`,
+    )
+    .get(row[SEQ] as number);
+  return columns.every((name, i) => {
+    const bytes = raw?.[name];
+    return row[i] === null ? bytes === null : Buffer.from(String(row[i])).equals(bytes as Uint8Array);
+  });
+}
+
+function keptProblem(kept: AuditHead | undefined, head: AuditHead): AuditVerdict | undefined {
+  if (kept?.count !== head.count || kept.hash === head.hash) return undefined;
+  return bad(head.count, 'its hash is not that of the kept head: the chain was rewritten');
+}
+
+function bad(seq: number, problem: string): AuditVerdict {
+  return { ok: false, seq, problem };
+}

@@ -1,0 +1,74 @@
+// Owns: what a store must do with sessions.
+// Refuses: budgets and narrowing; the runtime enforces those.
+import assert from 'node:assert/strict';
+import type { SessionRecord } from '../../contract/store.ts';
+import type { StoreCase } from '../store-suite.ts';
+import { entry } from './entries.ts';
+
+const SESSION: Omit<SessionRecord, 'usage'> = {
+  id: 'sess_1',
+  createdTs: 1000,
+  expiresTs: 9000,
+  attribution: { agent: 'tester' },
+  registry: { version: 1, tools: { default: 'deny' } },
+  budget: { calls: 5 },
+};
+const NOTHING = { calls: 0, wallMs: 0, bytes: 0 };
+
+export const SESSION_CASES: readonly StoreCase[] = [
+  {
+    name: 'sessions.create keeps a session for every process',
+    async run({ store, reopen }) {
+      await store.sessions.create(SESSION);
+      const other = await reopen();
+      assert.deepEqual(await other.sessions.get('sess_1'), { ...SESSION, usage: NOTHING });
+      const bare = {
+        ...SESSION,
+        id: 'sess_0',
+        expiresTs: null,
+        attribution: null,
+        registry: null,
+        budget: null,
+      };
+      await other.sessions.create({ ...bare, createdTs: 2000 });
+      assert.deepEqual(
+        (await store.sessions.list()).map((session) => session.id),
+        ['sess_1', 'sess_0'],
+      );
+      assert.equal(await store.sessions.get('sess_2'), undefined);
+    },
+  },
+  {
+    name: 'sessions.create refuses an id that is taken, and changes nothing',
+    async run({ store }) {
+      await store.sessions.create(SESSION);
+      await assert.rejects(store.sessions.create({ ...SESSION, registry: null }), {
+        code: 'E_VALIDATION_FAIL',
+      });
+      assert.deepEqual((await store.sessions.get('sess_1'))?.registry, SESSION.registry);
+    },
+  },
+  {
+    name: 'sessions.get tells what was used, also of a session that only its calls name',
+    async run({ store }) {
+      await store.sessions.create(SESSION);
+      const used = { startTs: 10, endTs: 13, bytes: 7 };
+      await store.audit.append(entry({ ...used, session: 'sess_1' }), false);
+      await store.audit.append(entry({ ...used, session: 'sess_unopened' }), false);
+      const usage = { calls: 1, wallMs: 3, bytes: 7 };
+      assert.deepEqual(await store.sessions.get('sess_1'), { ...SESSION, usage });
+      assert.deepEqual((await store.sessions.get('sess_unopened'))?.usage, usage);
+      await store.sessions.create({ ...SESSION, id: 'sess_unopened' });
+      assert.deepEqual(await store.sessions.get('sess_unopened'), { ...SESSION, id: 'sess_unopened', usage });
+    },
+  },
+  {
+    name: 'sessions.end sets the end, and refuses an unknown session',
+    async run({ store }) {
+      await store.sessions.create(SESSION);
+      await store.sessions.end('sess_1', 1234);
+      assert.equal((await store.sessions.get('sess_1'))?.expiresTs, 1234);
+      await assert.rejects(store.sessions.end('sess_2', 1234), { reason: 'session.unknown' });
+    },
+  },
+];
