@@ -1,0 +1,26 @@
+// Owns: the list of subjects, in the order in which they are measured and reported.
+// Refuses: anything else; a subject is a file of its own.
+import type { Subject } from '../measure.ts';
+import { coldStart } from './cold-start.ts';
+import { growth } from './growth.ts';
+import { idleMemory } from './idle-memory.ts';
+import { listInProcess } from './list-in-process.ts';
+import { mcpEcho } from './mcp-echo.ts';
+import { mcpList } from './mcp-list.ts';
+import { mcpRead } from './mcp-read.ts';
+import { mcpWrite } from './mcp-write.ts';
+import { readInProcess } from './read-in-process.ts';
+import { writeInProcess } from './write-in-process.ts';
+
+export const SUBJECTS: readonly Subject[] = [
+  readInProcess,
+  writeInProcess,
+  listInProcess,
+  mcpRead,
+  mcpList,
+  mcpWrite,
+  mcpEcho,
+  coldStart,
+  idleMemory,
+  growth,
+];
