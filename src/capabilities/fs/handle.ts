@@ -21,15 +21,18 @@ interface Shared {
   readonly syncFolder: SyncFolder;
 }
 
-/** For the preset: the factory that a runtime keeps for as long as it lives. */
-export function createFsCapability(): (scope: CallScope) => FsHandle {
+/**
+ * For the preset: the factory that a runtime keeps for as long as it lives. `exact: false` asks for the weaker way of
+ * other systems where Linux could do better.
+ */
+export function createFsCapability(options: { exact?: boolean } = {}): (scope: CallScope) => FsHandle {
   const roots = new Map<string, Root>();
   const shared: Shared = {
     rootOf({ root, extraRoots }) {
       const key = extraRoots.length === 0 ? root : [root, ...extraRoots].join('\0');
       const known = roots.get(key);
       if (known) return known;
-      const made = makeRoots(root, extraRoots);
+      const made = makeRoots(root, extraRoots, options.exact);
       roots.set(key, made);
       return made;
     },

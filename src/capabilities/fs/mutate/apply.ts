@@ -82,8 +82,13 @@ const TAKE: { readonly [K in Step['do']]: (step: Extract<Step, { do: K }>, work:
 };
 
 async function makeFolder({ place, mode }: MakeFolder, work: Work): Promise<void> {
-  await mkdir(at(work, place), mode);
   touch(work, place);
+  const errno = await mkdir(at(work, place), mode).then(() => undefined, errnoOf);
+  if (errno !== undefined) {
+    // Another call needed the same folder and was faster: then it is not ours to take back.
+    if (errno === 'EEXIST' && work.folders.find(place)) return;
+    throw Object.assign(new Error(), { code: errno });
+  }
   work.undo.push(async () => {
     work.folders.forget(place);
     await rmdir(at(work, place));

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Change, Edit } from '../../../contract/capability.ts';
 import type { ObjectStore } from '../../../contract/object-store.ts';
-import { createFsHandle } from '../handle.ts';
+import { createFsCapability } from '../handle.ts';
 import { createTestScope, type TestScope, type TestScopeOptions } from '../scope-for-tests.ts';
 import { isTempName } from '../temp-name.ts';
 
@@ -54,7 +54,8 @@ export const edit = {
     changes.toReversed().map((change) => ({ op: 'revert', change })),
 };
 
-export function createTestBench(openObjects: (folder: string) => ObjectStore): TestBench {
+export function createTestBench(openObjects: (folder: string) => ObjectStore, exact = true): TestBench {
+  const open = createFsCapability({ exact });
   const base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'haft-mutate-')));
   const ws = path.join(base, 'ws');
   const objects = openObjects(path.join(base, 'objects'));
@@ -71,11 +72,11 @@ export function createTestBench(openObjects: (folder: string) => ObjectStore): T
 
   const run: TestBench['run'] = async (edits, options) => {
     const scope = createTestScope(ws, objects, options);
-    const changes = await createFsHandle(scope).mutate(edits);
+    const changes = await open(scope).mutate(edits);
     return { changes, scope };
   };
   const preview = (edits: Edit[], options?: TestScopeOptions) =>
-    createFsHandle(createTestScope(ws, objects, options)).preview(edits);
+    open(createTestScope(ws, objects, options)).preview(edits);
 
   return {
     base,

@@ -118,4 +118,26 @@ describe('mutate', () => {
     await bench.refused([write('none/x', 'n'), write('a', 'x', { mustCreate: true })]);
     assert.equal(open(), before);
   });
+
+  it('works by names, too, and says that it is weaker', async () => {
+    const weak = createTestBench((folder) => openObjectStore({ folder, process: 'test' }), false);
+    try {
+      await weak.roundTrip([
+        write('a', 'two'),
+        write('p/q', 'n', { createDirs: true }),
+        copy('d', 'c'),
+        move('d', 'm'),
+      ]);
+      await weak.roundTrip([remove('d', { recursive: true })]);
+      fs.symlinkSync(path.join(weak.base, 'outside'), path.join(weak.ws, 'out'));
+      assert.equal(await weak.refused([write('out/o', 'x')]), 'path.outside_workspace');
+      const { scope } = await weak.run([write('a', 'two')]);
+      assert.deepEqual(
+        scope.warnings.map((warning) => warning.reason),
+        ['path.by_name'],
+      );
+    } finally {
+      weak.close();
+    }
+  });
 });

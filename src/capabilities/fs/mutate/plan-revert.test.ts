@@ -28,11 +28,20 @@ describe('mutate revert', () => {
     fs.chmodSync(path.join(bench.ws, 'new'), 0o600);
     assert.equal(await bench.refused(back), 'undo.conflict');
     fs.chmodSync(path.join(bench.ws, 'new'), 0o644);
-    bench.put('p/other', 'mine');
-    assert.equal(await bench.refused(back), 'undo.conflict');
-    fs.rmSync(path.join(bench.ws, 'p/other'));
     await bench.run(back);
     assert.deepEqual(Object.keys(bench.tree()).sort(), ['a', 'd', 'd/e', 'd/e/y', 'd/link', 'd/x']);
+  });
+
+  it('leaves a folder that others use by now, and says so', async () => {
+    const { changes } = await bench.run([write('p/q', 'q', { createDirs: true })]);
+    bench.put('p/other', 'mine');
+    const { changes: undone, scope } = await bench.run(revert(changes));
+    assert.deepEqual(
+      undone.map((change) => change.path),
+      ['p/q'],
+    );
+    assert.equal(bench.tree()['p/other'], '644 mine');
+    assert.match(scope.warnings[0]?.message ?? '', /Left the folder "p"/);
   });
 
   it('refuses to move a tree back that was changed since', async () => {

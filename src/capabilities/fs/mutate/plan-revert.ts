@@ -3,7 +3,7 @@
 import type { Change, Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { cannot } from '../path-failures.ts';
-import type { Place } from '../root.ts';
+import { nameOf, type Place } from '../root.ts';
 import { planRemove, planRemoveFolder } from './plan-delete.ts';
 import { planRename, pushTreeRename } from './plan-move.ts';
 import { entriesOf } from './plan-tree.ts';
@@ -93,7 +93,7 @@ async function planRestore(planning: Planning, change: Change, place: Place, see
   const { before } = change;
   if (before === null) {
     if (seen.is === 'nothing') return;
-    if (seen.type === 'dir') planEmptyOrConflict(planning, place, seen);
+    if (seen.type === 'dir') planRemoveUnlessUsed(planning, place, seen);
     else planRemove(planning, place, seen);
     return;
   }
@@ -116,11 +116,19 @@ async function isKept({ scope }: Planning, state: EntryState): Promise<boolean> 
   return state.type !== 'file' || (await scope.objects.size(state.object)) !== undefined;
 }
 
-function planEmptyOrConflict(planning: Planning, place: Place, seen: Look): void {
-  if (!planning.view.isEmptyFolder(place)) throw conflict(place, 'there is something in it by now');
-  planRemoveFolder(planning, place, seen);
+/** A folder that others use by now stays: taking it away would destroy their work, leaving it destroys nothing. */
+function planRemoveUnlessUsed(planning: Planning, place: Place, seen: Look): void {
+  if (planning.view.isEmptyFolder(place)) {
+    planRemoveFolder(planning, place, seen);
+    return;
+  }
+  const name = nameOf(place.root, place.rel);
+  planning.scope.warn({
+    reason: 'undo.conflict',
+    message: `Left the folder "${name}": there is something in it by now`,
+  });
 }
 
-function conflict(place: Place, fact = 'it was changed since') {
-  return fail('undo.conflict', `${cannot({ ...place, verb: 'undo' })}: ${fact}`);
+function conflict(place: Place) {
+  return fail('undo.conflict', `${cannot({ ...place, verb: 'undo' })}: it was changed since`);
 }
