@@ -1,0 +1,85 @@
+// Owns: making secrets unreadable in text, bytes and JSON values: registered ones in every form, others by name and by look.
+// Refuses: to know where secrets come from, and to promise that what merely looks harmless is.
+import { findAssignments } from './assignments.ts';
+import type { Span } from './automaton.ts';
+import { createEchoFinder, type EchoFinder } from './echoes.ts';
+import { findPrivateKeys } from './private-keys.ts';
+import { createRedactionStream, type RedactionStream } from './redaction-stream.ts';
+import { findSecretFormats } from './secret-formats.ts';
+import { isSecretKey } from './secret-keys.ts';
+import { REDACTED, replaceSpans } from './spans.ts';
+
+export interface RedactorOptions {
+  /** Values that must never be seen. Those under 4 characters are not registered: they would hide ordinary words. */
+  readonly secrets?: readonly string[];
+  /**
+   * False: registered secrets only, which is right for content that must otherwise stay as it is. True (the default):
+   * also what a name (`password`, `authorization`) or a look (`ghp_…`, a private key) gives away; right for logs, audit
+   * rows and messages.
+   */
+  readonly guess?: boolean;
+}
+
+/** Immutable; other secrets make another redactor. Time is linear in what is redacted. */
+export interface Redactor {
+  text(text: string): string;
+  bytes(bytes: Uint8Array): Uint8Array;
+  /** A copy of a JSON value. A member whose name says that it is secret loses its value whole; true, false and null stay. */
+  value<T>(value: T): T;
+  /** For bytes that come in pieces: a secret is found also where two of them meet. */
+  stream(): RedactionStream;
+}
+
+const MAX_DEPTH = 200;
+
+export function createRedactor({ secrets = [], guess = true }: RedactorOptions = {}): Redactor {
+  let textEchoes: EchoFinder | undefined;
+  let byteEchoes: EchoFinder | undefined;
+
+  const redact = (text: string, echoes: EchoFinder): string => {
+    const found: Span[] = [];
+    echoes.scan(text, found);
+    if (guess) findGuesses(text, found);
+    return replaceSpans(text, found);
+  };
+  const ofText = (text: string): string => {
+    textEchoes ??= createEchoFinder(secrets, 'text');
+    return redact(text, textEchoes);
+  };
+  const forBytes = (): EchoFinder => {
+    byteEchoes ??= createEchoFinder(secrets, 'bytes');
+    return byteEchoes;
+  };
+
+  const ofValue = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'string') return ofText(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth > MAX_DEPTH) return REDACTED;
+    if (Array.isArray(value)) return value.map((item) => ofValue(item, depth + 1));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [
+        ofText(key),
+        guess && isHidden(key, member) ? REDACTED : ofValue(member, depth + 1),
+      ]),
+    );
+  };
+
+  return Object.freeze({
+    text: ofText,
+    bytes: (bytes: Uint8Array) => Buffer.from(redact(latin1Of(bytes), forBytes()), 'latin1'),
+    value: <T>(value: T) => ofValue(value, 0) as T,
+    stream: () => createRedactionStream(forBytes(), guess ? findGuesses : undefined),
+  });
+}
+
+function findGuesses(text: string, found: Span[]): void {
+  findSecretFormats(text, found);
+  findPrivateKeys(text, found);
+  findAssignments(text, found);
+}
+
+const isHidden = (key: string, member: unknown): boolean =>
+  member !== null && typeof member !== 'boolean' && member !== '' && isSecretKey(key);
+
+const latin1Of = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('latin1');

@@ -1,0 +1,93 @@
+// Owns: the forms in which a registered secret can come back: as it is, escaped, base64 in all alignments, hex, percent-encoded.
+// Refuses: compressed, encrypted or reordered forms; nobody can know those.
+import { type Automaton, createAutomaton, type Span } from './automaton.ts';
+
+/** Shorter ones would hide ordinary words; they are not registered. */
+export const MIN_SECRET_LENGTH = 4;
+
+export interface EchoFinder {
+  /** As `Automaton.scan`, over all forms. */
+  scan(text: string, found: Span[]): number;
+}
+
+/**
+ * `bytes`: the text that is scanned holds one character for each byte (latin1), as streams are read; otherwise it is
+ * ordinary text.
+ */
+export function createEchoFinder(secrets: readonly string[], kind: 'text' | 'bytes'): EchoFinder {
+  const known = secrets
+    .flatMap((secret) => [secret, secret.trim()])
+    .filter(({ length }) => length >= MIN_SECRET_LENGTH);
+  const asRead = kind === 'text' ? (text: string) => text : latin1;
+  const encoded = known.map((secret) => Buffer.from(secret));
+  const percent = encoded.flatMap((bytes) => [
+    bytes.toString('latin1'),
+    bytes.toString('latin1').replaceAll(' ', '+'),
+  ]);
+  const automata: Automaton[] = [
+    createAutomaton(known.flatMap(escapes).map(asRead)),
+    createAutomaton(encoded.flatMap(base64Forms), { map: NO_LINE_BREAKS }),
+    createAutomaton(
+      encoded.map((bytes) => bytes.toString('hex')),
+      { map: HEX_DUMP },
+    ),
+  ];
+  const unescaping = createAutomaton(percent, { percent: true });
+  return {
+    scan(text, found) {
+      if (known.length === 0) return text.length;
+      let settled = text.length;
+      for (const automaton of automata) settled = Math.min(settled, automaton.scan(text, found));
+      if (text.includes('%')) settled = Math.min(settled, unescaping.scan(text, found));
+      return settled;
+    },
+  };
+}
+
+const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
+
+/** As it is, in a JSON string (also one inside another), and in HTML. */
+function escapes(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  return [secret, json, JSON.stringify(json).slice(1, -1), asciiJson(secret), ...htmlForms(secret)];
+}
+
+const asciiJson = (secret: string): string =>
+  JSON.stringify(secret)
+    .slice(1, -1)
+    .replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+function htmlForms(secret: string): string[] {
+  const tags = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const quoted = tags.replaceAll('"', '&quot;');
+  return [tags, quoted, quoted.replaceAll("'", '&#39;'), quoted.replaceAll("'", '&#x27;')];
+}
+
+/**
+ * What base64 shows of these bytes wherever they stand in the encoded whole: with 0, 1 or 2 bytes before them in their
+ * group, only the characters that depend on nothing else.
+ */
+function base64Forms(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const padded = Buffer.concat([Buffer.alloc(before), bytes]);
+    const whole = Math.floor((padded.length * 8) / 6);
+    const sure = padded.toString('base64').slice(Math.ceil((before * 8) / 6), whole);
+    return [sure, sure.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+}
+
+const identity = (): Int16Array => Int16Array.from({ length: 256 }, (_, code) => code);
+
+function leavingOut(map: Int16Array, characters: string): Int16Array {
+  for (const character of characters) map[character.charCodeAt(0)] = -1;
+  return map;
+}
+
+/** Encoders break base64 into lines. */
+const NO_LINE_BREAKS = leavingOut(identity(), '\r\n');
+
+/** Either case, with the separators that dumps put between bytes. */
+const HEX_DUMP = leavingOut(
+  identity().map((code) => (code >= 65 && code <= 70 ? code + 32 : code)),
+  '\r\n :-',
+);

@@ -1,0 +1,114 @@
+// Owns: the table of what secrets look like by themselves: keys with a known prefix, JWTs, passwords in URLs.
+// Refuses: patterns that can look at a character more than a few times: each begins at the edge of a run, and runs do not nest.
+import type { Span } from './automaton.ts';
+
+interface SecretFormat {
+  readonly name: string;
+  /** A text that holds none of these holds no such secret: a native search is far cheaper than the pattern. */
+  readonly hints: readonly string[];
+  /** With flags `gd` or `g`. The group `secret`, where there is one, is what is cut. */
+  readonly pattern: RegExp;
+}
+
+/** Adds a span for everything that looks like a secret. */
+export function findSecretFormats(text: string, found: Span[]): void {
+  for (const { hints, pattern } of SECRET_FORMATS) {
+    if (!hints.some((hint) => text.includes(hint))) continue;
+    for (const match of text.matchAll(pattern)) {
+      const [start, end] = match.indices?.groups?.secret ?? [match.index, match.index + match[0].length];
+      found.push([start, end]);
+    }
+  }
+}
+
+const format = (name: string, hints: readonly string[], pattern: RegExp): SecretFormat => ({
+  name,
+  hints,
+  pattern,
+});
+
+/** A key of one run of characters, not inside of a longer word. */
+const prefixed = (name: string, hints: readonly string[], body: string): SecretFormat =>
+  format(name, hints, new RegExp(`(?<![A-Za-z0-9_-])(?:${body})`, 'g'));
+
+export const SECRET_FORMATS: readonly SecretFormat[] = [
+  prefixed(
+    'AWS access key',
+    ['AKIA', 'ASIA', 'ABIA', 'ACCA'],
+    '(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])',
+  ),
+  prefixed('GitHub token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], 'gh[pousr]_[A-Za-z0-9_.-]{30,1000}'),
+  prefixed('GitHub fine-grained token', ['github_pat_'], 'github_pat_[A-Za-z0-9_]{22,255}'),
+  prefixed(
+    'GitLab token',
+    [
+      'glpat-',
+      'gldt-',
+      'glrt-',
+      'glrtr-',
+      'glcbt-',
+      'glptt-',
+      'glft-',
+      'glimt-',
+      'glagent-',
+      'glsoat-',
+      'gloas-',
+    ],
+    'gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{20,300}',
+  ),
+  prefixed('Slack token', ['xox', 'xapp-'], '(?:xox[a-z](?:\\.xox[a-z])?|xapp)-[A-Za-z0-9-]{10,300}'),
+  format(
+    'Slack webhook',
+    ['hooks.slack.com'],
+    /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[A-Za-z0-9/_-]{20,300})/dg,
+  ),
+  // OpenAI, Anthropic, OpenRouter, DeepSeek and others. A digit keeps class names and file names out.
+  prefixed('model provider key', ['sk-'], 'sk-(?=[A-Za-z0-9_-]{0,200}[0-9])[A-Za-z0-9_-]{20,300}'),
+  prefixed(
+    'xAI, Groq, Perplexity, Cerebras key',
+    ['xai-', 'gsk_', 'pplx-', 'csk-'],
+    '(?:xai-|gsk_|pplx-|csk-)[A-Za-z0-9]{32,200}',
+  ),
+  prefixed(
+    'Stripe key',
+    ['_live_', '_test_', 'whsec_'],
+    '(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{16,300}',
+  ),
+  prefixed('Google API key', ['AIza'], 'AIza[A-Za-z0-9_-]{35}'),
+  prefixed(
+    'Google OAuth token',
+    ['ya29.', 'GOCSPX-'],
+    '(?:ya29\\.[A-Za-z0-9_.-]{20,2000}|GOCSPX-[A-Za-z0-9_-]{20,100})',
+  ),
+  prefixed('JSON Web Token', ['eyJ'], 'eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}(?:\\.[A-Za-z0-9_-]*){1,3}'),
+  prefixed('npm token', ['npm_'], 'npm_[A-Za-z0-9]{36,200}'),
+  prefixed('PyPI token', ['pypi-'], 'pypi-[A-Za-z0-9_-]{32,1000}'),
+  prefixed('crates.io token', ['cio'], 'cio[A-Za-z0-9]{32}(?![A-Za-z0-9])'),
+  prefixed('RubyGems key', ['rubygems_'], 'rubygems_[a-f0-9]{48}'),
+  prefixed('Docker token', ['dckr_'], 'dckr_[po]at_[A-Za-z0-9_-]{20,100}'),
+  prefixed('Hugging Face token', ['hf_'], 'hf_[A-Za-z0-9]{30,100}'),
+  prefixed('Replicate token', ['r8_'], 'r8_[A-Za-z0-9]{30,100}'),
+  prefixed('DigitalOcean token', ['_v1_'], 'do[opr]_v1_[a-f0-9]{64}'),
+  prefixed('SendGrid key', ['SG.'], 'SG\\.[A-Za-z0-9_-]{16,64}\\.[A-Za-z0-9_-]{16,100}'),
+  prefixed('Twilio key', ['SK'], 'SK[a-f0-9]{32}(?![A-Za-z0-9])'),
+  prefixed('Telegram bot token', [':AA'], '[0-9]{8,12}:AA[A-Za-z0-9_-]{32,40}'),
+  prefixed('Shopify token', ['shp'], 'shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}'),
+  prefixed('Databricks token', ['dapi'], 'dapi[a-f0-9]{32}(?:-[0-9])?'),
+  prefixed('Vault token', ['hvs.', 'hvb.', 'hvr.'], 'hv[sbr]\\.[A-Za-z0-9_-]{20,300}'),
+  prefixed('Terraform Cloud token', ['.atlasv1.'], '[A-Za-z0-9]{14}\\.atlasv1\\.[A-Za-z0-9_=-]{40,100}'),
+  prefixed('Grafana token', ['glsa_', 'glc_'], '(?:glsa|glc)_[A-Za-z0-9_+/=]{32,400}'),
+  prefixed(
+    'Linear, Notion, Supabase, Postman key',
+    ['lin_api_', 'ntn_', 'sbp_', 'PMAK-'],
+    '(?:lin_api_|ntn_|sbp_|PMAK-)[A-Za-z0-9-]{32,100}',
+  ),
+  prefixed('Doppler token', ['dp.'], 'dp\\.(?:pt|st|ct|sa|scim|audit)\\.[A-Za-z0-9_.-]{40,80}'),
+  prefixed('age key', ['AGE-SECRET-KEY-'], 'AGE-SECRET-KEY-1[0-9A-Z]{50,70}'),
+  format('Azure key', ['Key='], /(?:AccountKey|SharedAccessKey)=(?<secret>[A-Za-z0-9+/=]{20,200})/dg),
+  format('password in a URL', ['://'], /:\/\/(?<secret>[^\s/?#@"'<>\\]{0,256}:[^\s/?#@"'<>\\]{1,1024})@/dg),
+  format(
+    'credentials of an HTTP scheme',
+    ['earer', 'asic', 'oken', 'EARER', 'ASIC', 'OKEN'],
+    /(?<![A-Za-z0-9_-])(?:bearer|basic|token)[ \t]{1,8}(?<secret>(?=[A-Za-z._~+/-]{0,64}[0-9A-Z=])[A-Za-z0-9._~+/=-]{16,8000})/dgi,
+  ),
+];
