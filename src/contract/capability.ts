@@ -1,6 +1,6 @@
 // Owns: the guarded handles that a running tool holds, and what a capability is given to build one.
 // Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
-import type { Effect } from './effect.ts';
+import type { Effect, EffectShapes } from './effect.ts';
 import type { Warning } from './envelope.ts';
 import type { JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId, ObjectStore } from './object-store.ts';
@@ -48,6 +48,11 @@ export interface CallScope {
   admit(effect: Effect, actual?: Effect): void;
   /** True when policy lets tools see this path; for listings, which leave out rather than fail. */
   visible(path: string): boolean;
+  /**
+   * True when a domain rule that allows this connection has `private: true`: the host may then resolve to addresses that
+   * are not public. Says nothing about whether the connection is allowed; `admit` does. Absent means never.
+   */
+  privateHost?(target: EffectShapes['net.connect']): boolean;
   /**
    * Makes the intent durable, with everything needed to undo it. Must be awaited after staging and before the
    * first visible change. Called at most once for a call.
