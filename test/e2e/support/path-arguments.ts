@@ -1,0 +1,191 @@
+// Owns: every way in which a tool takes a path, so that one hostile path is tried in all of them.
+// Refuses: to judge the answers.
+import type { JsonObject } from '../../../src/index.ts';
+
+export interface PathArgument {
+  readonly title: string;
+  readonly tool: string;
+  /** The argument that carries the path. */
+  readonly argument: string;
+  /** What the call would do at the path. */
+  readonly access: 'read' | 'write' | 'list';
+  /** It is about a link itself, not about what the link leads to. */
+  readonly keepsLink?: true;
+  /** The path travels inside a diff, whose grammar may refuse it first. */
+  readonly inDiff?: true;
+  args(path: string): JsonObject;
+}
+
+/** Files that the calls may use as their harmless other end; see `hostile-workspace.ts`. */
+export const PLAIN = { file: 'plain.txt', folder: 'plain-folder', free: 'free.txt' } as const;
+
+const STALE = '@@ -1,2 +1,2 @@\n nothing like this\n-is in the file\n+at all\n';
+const CREATE = '@@ -0,0 +1 @@\n+created\n';
+const DELETE = '@@ -1 +0,0 @@\n-gone\n';
+
+const moved = (change: string, from: string, to: string) =>
+  `diff --git a/${from} b/${to}\nsimilarity index 100%\n${change} from ${from}\n${change} to ${to}\n`;
+
+const FORMS: readonly PathArgument[] = [
+  { title: 'file_read', tool: 'file_read', argument: 'path', access: 'read', args: (path) => ({ path }) },
+  {
+    title: 'file_read of lines',
+    tool: 'file_read',
+    argument: 'path',
+    access: 'read',
+    args: (path) => ({ path, start_line: 1, end_line: 1 }),
+  },
+  {
+    title: 'file_write',
+    tool: 'file_write',
+    argument: 'path',
+    access: 'write',
+    args: (path) => ({ path, content: 'written\n' }),
+  },
+  {
+    title: 'file_write of a new file',
+    tool: 'file_write',
+    argument: 'path',
+    access: 'write',
+    args: (path) => ({ path, content: 'written\n', must_create: true }),
+  },
+  {
+    title: 'file_patch',
+    tool: 'file_patch',
+    argument: 'path',
+    access: 'write',
+    args: (path) => ({ path, unified_diff: STALE }),
+  },
+  {
+    title: 'file_patch that creates',
+    tool: 'file_patch',
+    argument: 'path',
+    access: 'write',
+    args: (path) => ({ path, unified_diff: `--- /dev/null\n+++ b/${nameOf(path)}\n${CREATE}` }),
+  },
+  {
+    title: 'file_patch that deletes',
+    tool: 'file_patch',
+    argument: 'path',
+    access: 'write',
+    args: (path) => ({ path, unified_diff: `--- a/${nameOf(path)}\n+++ /dev/null\n${DELETE}` }),
+  },
+  {
+    title: 'file_patch whose header creates',
+    tool: 'file_patch',
+    argument: 'unified_diff',
+    access: 'write',
+    inDiff: true,
+    args: (path) => ({ path: '.', unified_diff: `--- /dev/null\n+++ b/${path}\n${CREATE}` }),
+  },
+  {
+    title: 'file_patch whose header renames to it',
+    tool: 'file_patch',
+    argument: 'unified_diff',
+    access: 'write',
+    inDiff: true,
+    keepsLink: true,
+    args: (path) => ({ path: '.', unified_diff: moved('rename', PLAIN.file, path) }),
+  },
+  {
+    title: 'file_patch whose header renames it',
+    tool: 'file_patch',
+    argument: 'unified_diff',
+    access: 'write',
+    inDiff: true,
+    keepsLink: true,
+    args: (path) => ({ path: '.', unified_diff: moved('rename', path, PLAIN.free) }),
+  },
+  {
+    title: 'file_patch whose header copies it',
+    tool: 'file_patch',
+    argument: 'unified_diff',
+    access: 'read',
+    inDiff: true,
+    args: (path) => ({ path: '.', unified_diff: moved('copy', path, PLAIN.free) }),
+  },
+  { title: 'fs_list', tool: 'fs_list', argument: 'glob', access: 'list', args: (path) => ({ glob: path }) },
+  {
+    title: 'fs_list below',
+    tool: 'fs_list',
+    argument: 'glob',
+    access: 'list',
+    args: (path) => ({ glob: `${path}/**`, include_hidden: true, include_ignored: true, include_dirs: true }),
+  },
+  {
+    title: 'fs_move from',
+    tool: 'fs_move',
+    argument: 'src',
+    access: 'write',
+    keepsLink: true,
+    args: (path) => ({ src: path, dst: PLAIN.free }),
+  },
+  {
+    title: 'fs_move to',
+    tool: 'fs_move',
+    argument: 'dst',
+    access: 'write',
+    keepsLink: true,
+    args: (path) => ({ src: PLAIN.file, dst: path, overwrite: true }),
+  },
+  {
+    title: 'fs_move of a folder to',
+    tool: 'fs_move',
+    argument: 'dst',
+    access: 'write',
+    keepsLink: true,
+    args: (path) => ({ src: PLAIN.folder, dst: path, overwrite: true }),
+  },
+  {
+    title: 'fs_copy from',
+    tool: 'fs_copy',
+    argument: 'src',
+    access: 'read',
+    args: (path) => ({ src: path, dst: PLAIN.free }),
+  },
+  {
+    title: 'fs_copy to',
+    tool: 'fs_copy',
+    argument: 'dst',
+    access: 'write',
+    keepsLink: true,
+    args: (path) => ({ src: PLAIN.file, dst: path, overwrite: true }),
+  },
+  {
+    title: 'fs_copy of a folder to',
+    tool: 'fs_copy',
+    argument: 'dst',
+    access: 'write',
+    keepsLink: true,
+    args: (path) => ({ src: PLAIN.folder, dst: path, overwrite: true }),
+  },
+  {
+    title: 'fs_delete',
+    tool: 'fs_delete',
+    argument: 'path',
+    access: 'write',
+    keepsLink: true,
+    args: (path) => ({ path }),
+  },
+  {
+    title: 'fs_delete of all below',
+    tool: 'fs_delete',
+    argument: 'path',
+    access: 'write',
+    keepsLink: true,
+    args: (path) => ({ path, recursive: true }),
+  },
+];
+
+/** Each also as a dry run, which must refuse what the real call refuses, and shows content. */
+export const PATH_ARGUMENTS: readonly PathArgument[] = FORMS.flatMap((form) => {
+  if (form.access === 'list' || form.tool === 'file_read') return [form];
+  const dry: PathArgument = {
+    ...form,
+    title: `${form.title} (dry run)`,
+    args: (path) => ({ ...form.args(path), dry_run: true }),
+  };
+  return [form, dry];
+});
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1) || 'x';
