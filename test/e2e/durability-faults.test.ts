@@ -15,7 +15,7 @@ const FAULTS = ['error=EIO', 'error=ENOSPC', 'signal=KILL'] as const;
 /** The calls that carry the promise. */
 const CALLS = ['fdatasync', 'fsync', 'rename', 'pwrite64', 'write', 'unlink', 'mkdir'] as const;
 /** At which of the matching calls the fault strikes; from then on for errors, once for a kill. */
-const MOMENTS = [2, 1, 5, 13, 34, 8].slice(0, amount('HAFT_FAULTS', 6, 1));
+const MOMENTS = [1, 2, 5, 13, 34, 8].slice(0, amount('HAFT_FAULTS', 6, 1));
 
 describe('faults injected at file system calls', { skip: strace.missing, concurrency: 2 }, () => {
   for (const fault of FAULTS) {
