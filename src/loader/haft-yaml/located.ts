@@ -42,21 +42,30 @@ export interface LocatedOther {
   readonly told: boolean;
 }
 
-const MAX_DEPTH = 64;
+/** How deep values may nest, and how many there may be; aliases count as often as they are used. */
+export const MAX_DEPTH = 64;
+export const MAX_VALUES = 50_000;
 const START: Place = { line: 1, column: 1 };
 
 /** A plain object as if it had been written; every place is the start. Keys without a value are left out. */
-export function locateObject(value: unknown, depth = 0): Located {
-  if (depth > MAX_DEPTH) return { is: 'other', at: START, found: 'something nested too deeply', told: false };
-  if (isScalar(value)) return { is: 'scalar', at: START, value };
-  if (Array.isArray(value)) {
-    return { is: 'list', at: START, items: value.map((item) => locateObject(item, depth + 1)) };
-  }
-  if (!isPlain(value)) return { is: 'other', at: START, found: `a ${typeof value}`, told: false };
-  const entries = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .map(([key, member]) => ({ key, keyAt: START, value: locateObject(member, depth + 1) }));
-  return { is: 'map', at: START, entries };
+export function locateObject(value: unknown): Located {
+  let values = 0;
+  const locate = (one: unknown, depth: number): Located => {
+    // What refers to itself never ends, and several times at that.
+    if (depth > MAX_DEPTH || ++values > MAX_VALUES) {
+      return { is: 'other', at: START, found: 'something too deep or too large', told: false };
+    }
+    if (isScalar(one)) return { is: 'scalar', at: START, value: one };
+    if (Array.isArray(one)) {
+      return { is: 'list', at: START, items: one.map((item) => locate(item, depth + 1)) };
+    }
+    if (!isPlain(one)) return { is: 'other', at: START, found: `a ${typeof one}`, told: false };
+    const entries = Object.entries(one)
+      .filter(([, member]) => member !== undefined)
+      .map(([key, member]) => ({ key, keyAt: START, value: locate(member, depth + 1) }));
+    return { is: 'map', at: START, entries };
+  };
+  return locate(value, 0);
 }
 
 /** The value without its places. */
@@ -74,7 +83,8 @@ const PLAIN: { readonly [K in Located['is']]: (node: Extract<Located, { is: K }>
   map: ({ entries }) => Object.fromEntries(entries.map(({ key, value }) => [key, toPlain(value)])),
   list: ({ items }) => items.map(toPlain),
   scalar: ({ value }) => value,
-  other: () => null,
+  // Has no canonical form, so that whoever takes the value refuses it.
+  other: () => undefined,
 };
 
 const FOUND: { readonly [K in Located['is']]: (node: Extract<Located, { is: K }>) => string } = {

@@ -2,15 +2,11 @@
 // Refuses: several documents, tags, and aliases that multiply; loading the yaml library before it is needed.
 import type { Alias, Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Located, LocatedEntry, Place } from './located.ts';
-import { quoted } from './located.ts';
+import { MAX_DEPTH, MAX_VALUES, quoted } from './located.ts';
 import type { Report } from './report.ts';
 import { explainSyntax } from './yaml-problems.ts';
 
 type Yaml = typeof import('yaml');
-
-/** How many values one file may hold, aliases counted as often as they are used. */
-const MAX_VALUES = 50_000;
-const MAX_DEPTH = 64;
 
 /** Undefined where the text is so broken that its values would only mislead. */
 export async function parseYaml(text: string, report: Report): Promise<Located | undefined> {

@@ -1,0 +1,148 @@
+// Owns: a policy that decides: over a tool and everything that a call of it would touch, the strictest rule wins.
+// Refuses: input and output, and changing; a reload or a session makes another engine.
+import { isUnder } from '../../base/rel-path.ts';
+import { describeEffect, type Effect } from '../../contract/effect.ts';
+import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from '../../contract/policy.ts';
+import { isStricter, loadPatternCompiler } from '../../contract/policy-match.ts';
+import { type CompiledPolicy, compilePolicy } from './compile-policy.ts';
+import { type ToolRules, toolRules } from './decide-tool.ts';
+import { DECIDERS } from './deciders/index.ts';
+import { decideFrom, type Finding, type FindingDecision, GRANT, grantOf } from './finding.ts';
+import { type Grant, renderGrant } from './grant.ts';
+import { locatePath } from './locate-path.ts';
+import { narrowFile } from './narrow-file.ts';
+import { hashPolicy, hashProjection } from './policy-hash.ts';
+
+export interface PolicyEngineOptions {
+  readonly loaded: LoadedPolicy;
+  /** Registries that were checked to narrow it (`checkNarrowing`). */
+  readonly narrowing?: readonly PolicyFile[];
+}
+
+export interface GrantingEngine extends PolicyEngine {
+  /** What would admit this call; an empty grant where it is allowed, undefined where nothing can. */
+  grantFor(tool: string, effects: readonly Effect[]): Grant | undefined;
+  ready(effects: readonly Effect[]): Promise<void> | undefined;
+}
+
+/** How many paths an engine remembers the decision of, for each way to touch them. */
+const MAX_REMEMBERED = 4096;
+
+export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptions): GrantingEngine {
+  const policy = compilePolicy(loaded, narrowing);
+  const file = narrowFile(loaded.file, narrowing);
+  const tools = new Map<string, KnownTool>();
+  const remembered = { 'fs.read': new Map<string, Decision>(), 'fs.write': new Map<string, Decision>() };
+  const projections = new Map<string, string>();
+  let hash: string | undefined;
+
+  const knownTool = (tool: string): KnownTool => {
+    const known = tools.get(tool);
+    if (known) return known;
+    const rules = toolRules(tool, policy);
+    const made = { rules, plain: decideFrom(rules.findings(undefined, false), `call ${tool}`, undefined) };
+    if (tools.size < MAX_REMEMBERED) tools.set(tool, made);
+    return made;
+  };
+
+  const toolDecision = (tool: string, effect: Effect | undefined): FindingDecision => {
+    const { rules, plain } = knownTool(tool);
+    if (rules.pathless || !effect || !isPathEffect(effect)) return plain;
+    const path = locatePath(effect.path, policy.workspace) ?? effect.path;
+    const wholeTree = effect.kind === 'fs.write' && effect.tree === true;
+    return decideFrom(rules.findings(path, wholeTree), `call ${tool}`, effect);
+  };
+
+  const effectDecision = (effect: Effect): FindingDecision => {
+    if (!isPathEffect(effect) || effect.tree) return decideAfresh(effect);
+    const memory = remembered[effect.kind];
+    const known = memory.get(effect.path);
+    if (known) return known;
+    const made = decideAfresh(effect);
+    if (memory.size >= MAX_REMEMBERED) memory.clear();
+    memory.set(effect.path, made);
+    return made;
+  };
+
+  const decideAfresh = (effect: Effect): FindingDecision => {
+    const decider = DECIDERS[effect.kind] as (effect: Effect, policy: CompiledPolicy) => readonly Finding[];
+    return decideFrom(decider(effect, policy), describeAction(effect, policy), effect);
+  };
+
+  const decisionsOf = (tool: string, effects: readonly Effect[]): FindingDecision[] => {
+    if (effects.length === 0) return [toolDecision(tool, undefined)];
+    const all: FindingDecision[] = [];
+    for (const effect of effects) {
+      const ofTool = toolDecision(tool, effect);
+      if (!all.includes(ofTool)) all.push(ofTool);
+      all.push(effectDecision(effect));
+    }
+    return all;
+  };
+
+  return {
+    loaded: narrowing.length === 0 ? loaded : { ...loaded, file },
+    get hash() {
+      hash ??= hashPolicy(loaded.file, narrowing);
+      return hash;
+    },
+    hashFor(tool) {
+      const known = projections.get(tool) ?? hashProjection(tool, loaded.file, narrowing);
+      if (projections.size < MAX_REMEMBERED) projections.set(tool, known);
+      return known;
+    },
+    ready(effects) {
+      const waiting = effects.some(({ kind }) => kind === 'exec') && policy.patterns.size === 0;
+      return waiting ? compilePatterns(policy) : undefined;
+    },
+    decide(tool, effects) {
+      const all = decisionsOf(tool, effects);
+      const strictest = strictestDecision(all);
+      const obstacles = all.filter(({ verdict }) => verdict !== 'allow');
+      // The first obstacle's own grant is not enough where there are more.
+      const decision = obstacles.length > 1 ? withGrant(strictest, grantOf(obstacles)) : strictest;
+      return { decision, all };
+    },
+    decideEffect: (tool, effect) => strictestDecision([effectDecision(effect), toolDecision(tool, effect)]),
+    grantFor: (tool, effects) => grantOf(decisionsOf(tool, effects)),
+  };
+}
+
+type PathEffect = Extract<Effect, { readonly kind: 'fs.read' | 'fs.write' }>;
+const isPathEffect = (effect: Effect): effect is PathEffect =>
+  effect.kind === 'fs.read' || effect.kind === 'fs.write';
+
+interface KnownTool {
+  readonly rules: ToolRules;
+  /** The decision on calls that touch no path, and on all where no rule asks for paths. */
+  readonly plain: FindingDecision;
+}
+
+function strictestDecision(all: readonly FindingDecision[]): FindingDecision {
+  let strictest = all[0] as FindingDecision;
+  for (const one of all) if (isStricter(one.verdict, strictest.verdict)) strictest = one;
+  return strictest;
+}
+
+function withGrant(decision: FindingDecision, grant: Grant | undefined): FindingDecision {
+  const { admit: _admit, [GRANT]: _grant, ...rest } = decision;
+  return grant ? { ...rest, admit: renderGrant(grant), [GRANT]: grant } : rest;
+}
+
+async function compilePatterns({ layers, patterns }: CompiledPolicy): Promise<void> {
+  const texts = layers.flatMap(({ commands }) => commands?.map(({ pattern }) => pattern) ?? []);
+  if (texts.length === 0) return;
+  const compile = await loadPatternCompiler();
+  for (const text of texts) patterns.set(text, compile(text));
+}
+
+/** As `describeEffect`, but without showing where on this machine something outside of the workspace lies. */
+function describeAction(effect: Effect, policy: CompiledPolicy): string {
+  if (!isPathEffect(effect)) return describeEffect(effect);
+  const path = locatePath(effect.path, policy.workspace);
+  if (path === effect.path && !path.startsWith('/')) return describeEffect(effect);
+  if (path !== undefined && !path.startsWith('/')) return describeEffect({ ...effect, path });
+  const root = policy.extraRoots.find((one) => path !== undefined && isUnder(path, one.path));
+  const shown = root ? `${root.rule}${path?.slice(root.path.length)}` : 'a path outside of the workspace';
+  return describeEffect({ kind: effect.kind, path: shown });
+}

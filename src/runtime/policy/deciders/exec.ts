@@ -1,0 +1,46 @@
+// Owns: deciding `exec`: the canonical command must match shell_allow of every layer that has one.
+// Refuses: parsing; the effect is one simple command, and a line with several has several effects.
+import type { Finding } from '../finding.ts';
+import type { Decider } from './decider.ts';
+
+export const decideExec: Decider<'exec'> = ({ command }, { layers, patterns }) => {
+  const findings: Finding[] = [];
+  for (const layer of layers) {
+    if (!layer.commands) continue;
+    let matched = false;
+    for (const { rule, pattern, verdict } of layer.commands) {
+      const matches = patterns.get(pattern);
+      if (!matches) return [NOT_READY];
+      if (!matches(command)) continue;
+      matched = true;
+      const { where, ...cited } = layer.cite(rule);
+      const grant = layer.grant({ shell_allow: [{ pattern, decision: 'allow' }] });
+      findings.push({ verdict, ...cited, fact: `${where} says ${verdict}`, grant });
+    }
+    if (matched) continue;
+    const { where: _, ...cited } = layer.cite('shell_allow');
+    findings.push({
+      verdict: 'deny',
+      ...cited,
+      reason: 'shell.not_allowed',
+      fact: `it matches no entry of shell_allow of ${layer.name}`,
+      grant: layer.grant({ shell_allow: [patternFor(command)] }),
+    });
+  }
+  return findings;
+};
+
+const NOT_READY: Finding = {
+  verdict: 'deny',
+  rule: 'shell_allow',
+  reason: 'shell.not_allowed',
+  fact: 'the patterns of shell_allow are not loaded yet',
+};
+
+/** The program with its subcommand where there is one (`cargo test …`), else exactly this command. */
+export function patternFor(command: string): string {
+  const subcommand = /^[A-Za-z0-9_./-]+ [a-z][a-z0-9:_-]*(?= |$)/.exec(command)?.[0];
+  return subcommand ? `^${escapePattern(subcommand)}(\\s|$)` : `^${escapePattern(command)}$`;
+}
+
+const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');

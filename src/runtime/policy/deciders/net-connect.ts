@@ -1,0 +1,31 @@
+// Owns: deciding `net.connect`: the host must be on the list of every layer that has one.
+// Refuses: addresses; whether a name leads to a private one is checked where the connection is made.
+import { matchesDomain } from '../../../contract/policy-match.ts';
+import type { Finding } from '../finding.ts';
+import type { Decider } from './decider.ts';
+
+const DEFAULT_PORTS: { readonly [scheme: string]: number } = { http: 80, https: 443 };
+
+export const decideNetConnect: Decider<'net.connect'> = (target, { layers }) => {
+  const findings: Finding[] = [];
+  for (const layer of layers) {
+    if (!layer.domains) continue;
+    const matching = layer.domains.filter(({ domain }) => matchesDomain(domain, target));
+    for (const { rule, text, verdict } of matching) {
+      const { where, ...cited } = layer.cite(rule);
+      const grant = layer.grant({ network: { allowed_domains: [{ domain: text, decision: 'allow' }] } });
+      findings.push({ verdict, ...cited, fact: `${where} says ${verdict}`, grant });
+    }
+    if (matching.length > 0) continue;
+    const { where: _, ...cited } = layer.cite('network.allowed_domains');
+    const port = target.port === DEFAULT_PORTS[target.scheme] ? '' : `:${target.port}`;
+    findings.push({
+      verdict: 'deny',
+      ...cited,
+      reason: 'http.not_allowed',
+      fact: `the host is not among network.allowed_domains of ${layer.name}`,
+      grant: layer.grant({ network: { allowed_domains: [`${target.host}${port}`] } }),
+    });
+  }
+  return findings;
+};
