@@ -11,8 +11,6 @@ export interface PathArgument {
   readonly access: 'read' | 'write' | 'list';
   /** It is about a link itself, not about what the link leads to. */
   readonly keepsLink?: true;
-  /** The path travels inside a diff, whose grammar may refuse it first. */
-  readonly inDiff?: true;
   args(path: string): JsonObject;
 }
 
@@ -75,7 +73,6 @@ const FORMS: readonly PathArgument[] = [
     tool: 'file_patch',
     argument: 'unified_diff',
     access: 'write',
-    inDiff: true,
     args: (path) => ({ path: '.', unified_diff: `--- /dev/null\n+++ b/${path}\n${CREATE}` }),
   },
   {
@@ -83,7 +80,6 @@ const FORMS: readonly PathArgument[] = [
     tool: 'file_patch',
     argument: 'unified_diff',
     access: 'write',
-    inDiff: true,
     keepsLink: true,
     args: (path) => ({ path: '.', unified_diff: moved('rename', PLAIN.file, path) }),
   },
@@ -92,7 +88,6 @@ const FORMS: readonly PathArgument[] = [
     tool: 'file_patch',
     argument: 'unified_diff',
     access: 'write',
-    inDiff: true,
     keepsLink: true,
     args: (path) => ({ path: '.', unified_diff: moved('rename', path, PLAIN.free) }),
   },
@@ -101,7 +96,6 @@ const FORMS: readonly PathArgument[] = [
     tool: 'file_patch',
     argument: 'unified_diff',
     access: 'read',
-    inDiff: true,
     args: (path) => ({ path: '.', unified_diff: moved('copy', path, PLAIN.free) }),
   },
   { title: 'fs_list', tool: 'fs_list', argument: 'glob', access: 'list', args: (path) => ({ glob: path }) },
