@@ -1,0 +1,27 @@
+import { adapterSuite } from '../../testing/adapter-suite.ts';
+import { createInprocessAdapter, type InprocessFunction } from './inprocess.ts';
+
+const FIXTURES: Readonly<Record<string, InprocessFunction>> = {
+  echo: ({ args }) => ({ ok: true, data: args }),
+  fail: () => ({ ok: false, message: 'failed as asked' }),
+  wait: async ({ signal, progress }) => {
+    progress({ pct: 50 });
+    await new Promise((_, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+    );
+    return { ok: true, data: null };
+  },
+};
+
+adapterSuite('inprocess', async () => {
+  const installation = {
+    name: 'fixture',
+    origin: 'test',
+    digest: '',
+    config: {},
+    enabled: true,
+    health: { status: 'ready', checkedTs: null },
+  } as const;
+  const connection = await createInprocessAdapter(FIXTURES).open(installation, []);
+  return { connection, tools: { echo: 'echo', fail: 'fail', wait: 'wait' }, close: () => connection.close() };
+});
