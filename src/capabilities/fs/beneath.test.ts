@@ -182,6 +182,10 @@ if (process.platform === 'linux') {
       await ended;
     });
 
+    it('opens what lies on another mount beneath the root', () => {
+      assert.equal(read(makeRoots('/'), 'proc/self/comm').text, fs.readFileSync('/proc/self/comm', 'utf8'));
+    });
+
     it('refuses a place in another mount namespace that calls itself by a path inside', async (t) => {
       // There the kernel tells the other namespace's own path, which is equal to ours.
       const hidden = path.join(ws, 'hidden');

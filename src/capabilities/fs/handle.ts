@@ -5,10 +5,7 @@ import { isFailure } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
 import { createDirectorySync, type SyncFolder } from './directory-sync.ts';
-import { list } from './list.ts';
 import { type LastLink, type Located, modeOf, release, typeOf } from './located.ts';
-import { mutate } from './mutate/mutate.ts';
-import { preview } from './mutate/plan.ts';
 import { type FileBytes, readLocated } from './read-file.ts';
 import { makeRoots, nameOf, type Root } from './root.ts';
 import { createTempNames } from './temp-name.ts';
@@ -54,13 +51,13 @@ function handleFor(scope: CallScope, shared: Shared): FsHandle {
       'Paths are checked by name on this system: a link swapped during the call is noticed, not prevented';
     scope.warn({ reason: 'path.by_name', message });
   }
+  // Reading is what a cold start waits for; the rest is loaded when it is asked for.
   return {
     read: (path, options) => read(scope, root, path, options),
     stat: (path) => stat(scope, root, path),
-    list: (query) => list(scope, root, query),
-    mutate: (edits) =>
-      mutate(edits, { scope, root, tempName: shared.tempName, syncFolder: shared.syncFolder }),
-    preview: (edits) => preview(edits, { scope, root }),
+    list: async (query) => (await import('./list.ts')).list(scope, root, query),
+    mutate: async (edits) => (await import('./mutate/mutate.ts')).mutate(edits, { ...shared, scope, root }),
+    preview: async (edits) => (await import('./mutate/plan.ts')).preview(edits, { scope, root }),
   };
 }
 

@@ -33,7 +33,7 @@ export function readLocated(found: Located, options: ReadFileOptions = {}): Mayb
   if (span.end - span.start > SYNC_LIMIT) return readInTurns(attempt, fd, options);
   let small: FileBytes | undefined;
   try {
-    small = readAtOnce(attempt, fd, found.stat, options);
+    small = readAtOnce(fd, found.stat, span);
   } catch (thrown) {
     closeSync(fd);
     throw osFailure(thrown, attempt);
@@ -76,13 +76,7 @@ function tooLarge(attempt: Attempt, wanted: number, size: number, maxBytes: numb
 }
 
 /** Undefined when the file changed while it was read, or outgrew what one synchronous read should take. */
-function readAtOnce(
-  attempt: Attempt,
-  fd: number,
-  stat: BigIntStats,
-  options: ReadFileOptions,
-): FileBytes | undefined {
-  const { start, end, toEnd } = spanOf(attempt, stat, options);
+function readAtOnce(fd: number, stat: BigIntStats, { start, end, toEnd }: Span): FileBytes | undefined {
   const length = end - start;
   // One byte more than expected tells growth without another call.
   const buffer = Buffer.allocUnsafe(toEnd ? length + 1 : length);

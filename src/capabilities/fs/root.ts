@@ -14,8 +14,8 @@ export interface Root {
   /** Beside the workspace: places beneath are named by their absolute path. */
   readonly extra: boolean;
   readonly exact: boolean;
-  /** The kernel's number of the mount that holds the root, where it tells. */
-  readonly mountId: string | undefined;
+  /** What the kernel tells of a descriptor on the mount that holds the root, where it does. */
+  readonly mountLine: string | undefined;
   /** All roots of the workspace, this one among them: a link may lead from one to another. */
   readonly all: readonly Root[];
 }
@@ -33,13 +33,13 @@ export interface Place {
 export function makeRoots(workspace: string, extra: readonly string[] = [], exact = true): Root {
   const all: Root[] = [];
   for (const path of [workspace, ...extra]) {
-    const mountId = exact && process.platform === 'linux' ? probeMount(path) : undefined;
+    const mountLine = exact && process.platform === 'linux' ? probeMount(path) : undefined;
     all.push({
       path,
       prefix: path.endsWith('/') ? path : `${path}/`,
       extra: all.length > 0,
-      exact: mountId !== undefined,
-      mountId: mountId || undefined,
+      exact: mountLine !== undefined,
+      mountLine: mountLine || undefined,
       all,
     });
   }
@@ -79,9 +79,9 @@ export function nameOf(root: Root, rel: string): string {
  * sees it (`/proc/<pid>/root/app/x` reads as `/app/x`), which proves nothing here.
  */
 export function isOnOurMount(root: Root, fd: number): boolean {
-  if (root.mountId === undefined) return true;
-  const id = mountIdOf(fd);
-  return id === root.mountId || mountsOfThisProcess().has(id);
+  if (root.mountLine === undefined) return true;
+  const info = descriptorInfo(fd);
+  return info.includes(root.mountLine) || mountsOfThisProcess().has(mountLineIn(info));
 }
 
 /** Undefined when /proc does not tell about descriptors; empty when it does not tell the mount. */
@@ -89,7 +89,7 @@ function probeMount(path: string): string | undefined {
   let fd: number | undefined;
   try {
     fd = openSync(path, O_PATH);
-    return mountIdOf(fd);
+    return mountLineIn(descriptorInfo(fd));
   } catch {
     return undefined;
   } finally {
@@ -97,16 +97,16 @@ function probeMount(path: string): string | undefined {
   }
 }
 
-function mountIdOf(fd: number): string {
-  const info = readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8');
-  const start = info.indexOf('mnt_id:');
-  return start < 0 ? '' : info.slice(start + 7, info.indexOf('\n', start)).trim();
+function descriptorInfo(fd: number): string {
+  return readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8');
+}
+
+/** The line that tells the mount, with its end, so that 2 is not found in 24. */
+function mountLineIn(info: string): string {
+  return /^mnt_id:\t\d+\n/m.exec(info)?.[0] ?? '';
 }
 
 function mountsOfThisProcess(): Set<string> {
-  const ids = new Set<string>();
-  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
-    ids.add(line.slice(0, line.indexOf(' ')));
-  }
-  return ids;
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+  return new Set(lines.map((line) => `mnt_id:\t${line.slice(0, line.indexOf(' '))}\n`));
 }

@@ -216,7 +216,7 @@ async function syncAll(work: Work): Promise<void> {
   await Promise.all(
     [...work.touched.values()].map(async (place) => {
       const folder = work.folders.find(place);
-      if (folder?.stat.isDirectory()) await work.syncFolder(folder);
+      if (folder) await work.syncFolder(folder);
     }),
   ).catch((thrown) => {
     throw osFailure(thrown, { ...[...work.touched.values()][0]!, verb: work.verb });

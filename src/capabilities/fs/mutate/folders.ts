@@ -8,9 +8,12 @@ import { raced } from '../path-failures.ts';
 import { absolute, nameOf, type Place } from '../root.ts';
 
 export interface Folders {
-  /** Undefined when no folder is there. Throws `path.raced` when a link is on the way: places are real by now. */
+  /**
+   * For planning: undefined when no folder is there. Throws `path.raced` when a link is on the way: places are real
+   * by now.
+   */
   find(place: Place): Located | undefined;
-  /** The same, for a folder that must be there. */
+  /** For acting: the folder must be there, now. */
   open(place: Place): Located;
   /** After a folder was moved or removed: what was known of it and of all below is void. */
   forget(place: Place): void;
@@ -34,8 +37,7 @@ export function createFolders(verb: string): Folders {
     if (known) {
       kept.delete(key);
       kept.set(key, known);
-      if (isStillThere(known)) return known;
-      drop(key, known);
+      return known;
     }
     const found = locateExactly(place, verb);
     if (!found) return undefined;
@@ -54,6 +56,8 @@ export function createFolders(verb: string): Folders {
   return {
     find,
     open(place) {
+      const known = kept.get(nameOf(place.root, place.rel));
+      if (known && !isStillThere(known)) drop(nameOf(place.root, place.rel), known);
       const found = find(place);
       if (!found) throw raced({ ...place, verb });
       return found;

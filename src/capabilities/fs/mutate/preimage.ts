@@ -1,6 +1,6 @@
 // Owns: what is at a place before it changes: its state, and its bytes in the object store.
 // Refuses: more bytes than undo may keep, and a file that changes while it is read.
-import { type BigIntStats, closeSync, constants, read, readlinkSync } from 'node:fs';
+import { type BigIntStats, closeSync, constants, fstatSync, read, readlinkSync } from 'node:fs';
 import { createSha256, sha256Hex } from '../../../base/digest.ts';
 import { parentOf } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
@@ -98,34 +98,43 @@ async function consume(place: Place, stat: BigIntStats, verb: string, scope: Cal
     throw changed(place, verb);
   }
   try {
-    const id =
-      stat.size <= AT_ONCE
-        ? await consumeAtOnce(found, scope, keep)
-        : await consumePieces(found, scope, keep);
-    const after = locateExactly(place, verb);
-    if (after) release(after);
-    if (!after || !isSameVersion(stat, after.stat)) throw changed(place, verb);
+    const { id, after } = await (stat.size <= AT_ONCE ? consumeAtOnce : consumePieces)(found, scope, keep);
+    if (!isSameVersion(stat, after)) throw changed(place, verb);
     return id;
   } finally {
     release(found);
   }
 }
 
-async function consumeAtOnce(found: Located, scope: CallScope, keep: boolean): Promise<ObjectId> {
-  const { bytes } = await readLocated(found, { signal: scope.signal });
-  return keep ? scope.objects.put(bytes) : `sha256:${sha256Hex(bytes)}`;
+interface Consumed {
+  readonly id: ObjectId;
+  /** What the file was after it was read. */
+  readonly after: BigIntStats;
 }
 
-async function consumePieces(found: Located, scope: CallScope, keep: boolean): Promise<ObjectId> {
+async function consumeAtOnce(found: Located, scope: CallScope, keep: boolean): Promise<Consumed> {
+  const { bytes, stat: after } = await readLocated(found, { signal: scope.signal });
+  return { id: keep ? await scope.objects.put(bytes) : `sha256:${sha256Hex(bytes)}`, after };
+}
+
+async function consumePieces(found: Located, scope: CallScope, keep: boolean): Promise<Consumed> {
   const fd = openLocated(found, constants.O_RDONLY, 'read');
   try {
-    if (keep) return (await scope.objects.putStream(pieces(fd, scope.signal))).id;
-    const hash = createSha256();
-    for await (const piece of pieces(fd, scope.signal)) hash.update(piece);
-    return `sha256:${hash.hex()}`;
+    const id = await (keep ? stored(fd, scope) : hashed(fd, scope));
+    return { id, after: fstatSync(fd, { bigint: true }) };
   } finally {
     closeSync(fd);
   }
+}
+
+async function stored(fd: number, { objects, signal }: CallScope): Promise<ObjectId> {
+  return (await objects.putStream(pieces(fd, signal))).id;
+}
+
+async function hashed(fd: number, { signal }: CallScope): Promise<ObjectId> {
+  const hash = createSha256();
+  for await (const piece of pieces(fd, signal)) hash.update(piece);
+  return `sha256:${hash.hex()}`;
 }
 
 /** Each piece has its own memory: who takes one may keep it. */

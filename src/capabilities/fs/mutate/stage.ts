@@ -1,7 +1,8 @@
 // Owns: writing new content beside its destination, whole and on disk, before anybody can see it.
 // Refuses: to touch the destination.
-import { closeSync, constants, openSync } from 'node:fs';
-import { copyFile, type FileHandle, open, symlink, unlink } from 'node:fs/promises';
+import { closeSync, constants, fchmod, fchown, fstatSync, fsync, open, write } from 'node:fs';
+import { copyFile, symlink, unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { createSha256 } from '../../../base/digest.ts';
 import type { EntryState } from '../../../contract/capability.ts';
 import type { ObjectStore } from '../../../contract/object-store.ts';
@@ -65,19 +66,30 @@ const MAKERS: {
   copyOf: copy,
 };
 
+// Plain descriptors: a hop through the thread pool only for what can take long.
+const openFile = promisify(open);
+const writeSome = promisify(write);
+const sync = promisify(fsync);
+const chmod = promisify(fchmod);
+const chown = promisify(fchown);
+
 async function writeFile(put: Put, path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(
+  const fd = await openFile(
     path,
     constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW,
     put.mode,
   );
   try {
-    await file.writeFile(bytes);
-    await settle(file, put);
+    for (let done = 0; done < bytes.length; ) {
+      done += (await writeSome(fd, bytes, done, Math.min(bytes.length - done, CHUNK))).bytesWritten;
+    }
+    await settle(fd, put);
   } finally {
-    await file.close();
+    closeSync(fd);
   }
 }
+
+const CHUNK = 64 * 1024 * 1024;
 
 /** The copy is hashed, not the source: that one may change meanwhile. */
 async function copy(put: Put, path: string, { signal, verb }: Staging): Promise<EntryState> {
@@ -90,36 +102,27 @@ async function copy(put: Put, path: string, { signal, verb }: Staging): Promise<
   } finally {
     release(source);
   }
-  // Opened for reading as well, and before a mode may forbid it.
-  const file = await open(path, constants.O_RDWR | O_NOFOLLOW);
+  // Reading is enough to sync it, and all that the copy of a read-only file allows.
+  const fd = await openFile(path, constants.O_RDONLY | O_NOFOLLOW);
   try {
-    await settle(file, put);
-  } finally {
-    await file.close();
-  }
-  return hashed(path, put.mode, signal);
-}
-
-async function hashed(path: string, mode: number, signal: AbortSignal): Promise<EntryState> {
-  const fd = openSync(path, constants.O_RDONLY | O_NOFOLLOW);
-  try {
+    await settle(fd, put);
     const hash = createSha256();
     let size = 0;
     for await (const piece of pieces(fd, signal)) {
       hash.update(piece);
       size += piece.length;
     }
-    return { type: 'file', object: `sha256:${hash.hex()}`, size, mode };
+    return { type: 'file', object: `sha256:${hash.hex()}`, size, mode: put.mode };
   } finally {
     closeSync(fd);
   }
 }
 
 /** Owner first, since a new owner takes away set-user-id; then exactly the mode, whatever the umask says. */
-async function settle(file: FileHandle, { mode, owner }: Put): Promise<void> {
-  const stat = await file.stat();
+async function settle(fd: number, { mode, owner }: Put): Promise<void> {
+  const stat = fstatSync(fd);
   const { uid, gid } = owner ?? stat;
-  if (stat.uid !== uid || stat.gid !== gid) await file.chown(uid, gid).catch(() => undefined);
-  if ((stat.mode & 0o7777) !== mode || stat.uid !== uid) await file.chmod(mode);
-  await file.sync();
+  if (stat.uid !== uid || stat.gid !== gid) await chown(fd, uid, gid).catch(() => undefined);
+  if ((stat.mode & 0o7777) !== mode || stat.uid !== uid) await chmod(fd, mode);
+  await sync(fd);
 }
