@@ -34,7 +34,7 @@ export interface PathMatcher {
   reaches(folder: string): Reach;
 }
 
-export type Reach = 'never' | 'perhaps' | 'named';
+type Reach = 'never' | 'perhaps' | 'named';
 
 /**
  * Whether a rule stands in the way of writing everything below a folder. One that denies and only perhaps reaches

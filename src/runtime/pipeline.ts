@@ -186,6 +186,8 @@ async function authorise(
   record: CallRecord,
   engine: PolicyEngine,
 ): Promise<boolean> {
+  const waiting = engine.ready?.(record.effects);
+  if (waiting) await waiting;
   const { decision } = engine.decide(record.tool, record.effects);
   record.decision = { verdict: decision.verdict, rule: decision.rule };
   if (decision.verdict === 'allow') return false;

@@ -21,20 +21,20 @@ export interface LocatedEntry {
   readonly value: Located;
 }
 
-export interface LocatedList {
+interface LocatedList {
   readonly is: 'list';
   readonly at: Place;
   readonly items: readonly Located[];
 }
 
-export interface LocatedScalar {
+interface LocatedScalar {
   readonly is: 'scalar';
   readonly at: Place;
   readonly value: string | number | boolean | null;
 }
 
 /** Something that haft.yaml cannot hold, in words: `a function`. */
-export interface LocatedOther {
+interface LocatedOther {
   readonly is: 'other';
   readonly at: Place;
   readonly found: string;

@@ -2,6 +2,7 @@
 // Refuses: a second list of keys.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { parse } from 'yaml';
 import { checkPolicyText } from './check-policy.ts';
 import { HAFT_YAML } from './haft-yaml-shape.ts';
 import { renderHaftYamlReference } from './reference.ts';
@@ -33,6 +34,32 @@ describe('haftYamlSchema', () => {
     assert.deepEqual([timeout?.type, timeout?.minimum], ['integer', 1]);
     const pathRule = properties.paths?.properties.rules?.items;
     assert.deepEqual(pathRule?.anyOf, [{ required: ['read'] }, { required: ['write'] }]);
+  });
+});
+
+describe('haftYamlSchema and the loader', () => {
+  it('agree on what a file may hold', async () => {
+    const { Ajv2020 } = await import('ajv/dist/2020.js');
+    const fits = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false }).compile(
+      haftYamlSchema() as object,
+    );
+    const FILES: readonly [text: string, good: boolean][] = [
+      ['version: 1\nshell_allow: [^a, {pattern: ^b, decision: ask}]\npacks: [a, {mcp: {}}]\n', true],
+      ['version: 1\npaths: {rules: [{path: a, read: deny}]}\n', true],
+      ['version: 2\n', false],
+      ['version: 1\ntols: {}\n', false],
+      ['version: 1\npaths: {rules: [{path: a}]}\n', false],
+      ['version: 1\nlimits: {timeout_ms: 0}\n', false],
+      ['version: 1\ntools: {default: never}\n', false],
+      ['version: 1\nshell_allow: [{decision: ask}]\n', false],
+      ['version: 1\ngit: {allow_push: 1}\n', false],
+    ];
+    for (const [text, good] of FILES) {
+      const report = createReport('haft.yaml');
+      await checkPolicyText(text, report);
+      assert.equal(!report.failed, good, text);
+      assert.equal(fits(parse(text)), good, text);
+    }
   });
 });
 

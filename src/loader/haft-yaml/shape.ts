@@ -26,14 +26,14 @@ export interface NumberShape {
   readonly default?: string;
 }
 
-export interface FlagShape {
+interface FlagShape {
   readonly is: 'flag';
   readonly doc: string;
   readonly default?: string;
 }
 
 /** Exactly this number. */
-export interface ConstantShape {
+interface ConstantShape {
   readonly is: 'constant';
   readonly doc: string;
   readonly value: number;
@@ -58,7 +58,7 @@ export interface MapShape {
 }
 
 /** A text that stands for the map with only `key` set. */
-export interface ShorthandShape {
+interface ShorthandShape {
   readonly is: 'shorthand';
   readonly doc: string;
   readonly text: TextShape;
@@ -67,7 +67,7 @@ export interface ShorthandShape {
 }
 
 /** A map whose keys somebody else checks. */
-export interface OpenShape {
+interface OpenShape {
   readonly is: 'open';
   readonly doc: string;
   readonly default?: string;
@@ -84,8 +84,8 @@ export type Shape =
   | ShorthandShape
   | OpenShape;
 
-export type ShapeKind = Shape['is'];
-export type ShapeOf<K extends ShapeKind> = Extract<Shape, { readonly is: K }>;
+type ShapeKind = Shape['is'];
+type ShapeOf<K extends ShapeKind> = Extract<Shape, { readonly is: K }>;
 
 /** A table with one row for each kind of shape: how everything here works without a switch. */
 export type ByShape<Args extends readonly unknown[], Result> = {

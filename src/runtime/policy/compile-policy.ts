@@ -46,7 +46,7 @@ export interface ToolEntry {
   matches(tool: string): boolean;
 }
 
-export interface PathEntry {
+interface PathEntry {
   readonly rule: string;
   readonly glob: string;
   readonly path: PathMatcher;
@@ -54,14 +54,14 @@ export interface PathEntry {
   readonly write: Verdict | undefined;
 }
 
-export interface DomainEntry {
+interface DomainEntry {
   readonly rule: string;
   readonly text: string;
   readonly domain: Domain;
   readonly verdict: Verdict;
 }
 
-export interface CommandEntry {
+interface CommandEntry {
   readonly rule: string;
   readonly pattern: string;
   readonly verdict: Verdict;

@@ -5,7 +5,7 @@ import type { AuditRow } from '../../contract/store.ts';
 import type { GrantingEngine } from './create-policy-engine.ts';
 import { type Grant, mergeGrants, renderGrant } from './grant.ts';
 
-export interface Suggestion {
+interface Suggestion {
   /** haft.yaml text that admits these calls. */
   readonly admit: string;
   /** How many audited calls it would have admitted. */

@@ -38,7 +38,7 @@ const NOT_READY: Finding = {
 };
 
 /** The program with its subcommand where there is one (`cargo test …`), else exactly this command. */
-export function patternFor(command: string): string {
+function patternFor(command: string): string {
   const subcommand = /^[A-Za-z0-9_./-]+ [a-z][a-z0-9:_-]*(?= |$)/.exec(command)?.[0];
   return subcommand ? `^${escapePattern(subcommand)}(\\s|$)` : `^${escapePattern(command)}$`;
 }
