@@ -33,7 +33,8 @@ const BY_SQLITE_CODE: Readonly<Record<number, Meaning>> = {
   26: DAMAGED, // SQLITE_NOTADB
 };
 
-const BY_ERRNO: Readonly<Record<string, Meaning>> = {
+/** By `code` of the errors that Node throws. */
+const BY_NODE_CODE: Readonly<Record<string, Meaning>> = {
   EACCES: UNWRITABLE,
   EPERM: UNWRITABLE,
   EROFS: UNWRITABLE,
@@ -43,6 +44,7 @@ const BY_ERRNO: Readonly<Record<string, Meaning>> = {
   ENOSPC: FULL,
   EDQUOT: FULL,
   EIO: BROKEN_IO,
+  ERR_OUT_OF_RANGE: DAMAGED, // an integer that Haft never wrote
 };
 
 /** The failure to throw instead of `thrown`; what is nobody's fault but ours stays as it is. */
@@ -60,7 +62,7 @@ function meaningOf(thrown: unknown): Meaning | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const { code, errcode } = thrown as Error & { code?: unknown; errcode?: unknown };
   if (typeof errcode === 'number') return BY_SQLITE_CODE[errcode & 0xff];
-  return typeof code === 'string' ? BY_ERRNO[code] : undefined;
+  return typeof code === 'string' ? BY_NODE_CODE[code] : undefined;
 }
 
 function explain(meaning: Meaning, action: string, cause: unknown): Failure {

@@ -8,9 +8,9 @@ const COLUMNS = Object.keys(AUDIT_COLUMNS)
   .map((name) => `audit.${name}`)
   .join(', ');
 
-/** The columns as `StoredRow` wants them, then whatever `more` adds. */
-export function selectRows(connection: Connection, rest: string, more = ''): StatementSync {
-  const statement = connection.sql(`SELECT ${COLUMNS}${more} FROM audit ${rest}`);
+/** The columns as `StoredRow` wants them. */
+export function selectRows(connection: Connection, rest: string): StatementSync {
+  const statement = connection.sql(`SELECT ${COLUMNS} FROM audit ${rest}`);
   statement.setReturnArrays(true);
   return statement;
 }

@@ -10,6 +10,8 @@ export interface Connection {
   /** The statement of this text, prepared once. */
   sql(text: string): StatementSync;
   exec(text: string): void;
+  /** Ends a transaction that failed. SQLite does so by itself on a full disk and on input/output errors. */
+  rollBack(): void;
   /** Runs a read between two groups of writes. */
   read<T>(work: () => T): Promise<T>;
   close(): void;
@@ -36,6 +38,9 @@ export function connect(file: string, { patienceMs }: Patience): Connection {
       return statement;
     },
     exec: (text) => database.exec(text),
+    rollBack() {
+      if (database.isTransaction) database.exec('ROLLBACK');
+    },
     async read(work) {
       try {
         return await untilFree(work, patienceMs);

@@ -2,6 +2,7 @@
 // Refuses: to answer before the commit, to wait on the event loop for another process, and to go on after a lost sync.
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import { isBusy, toFailure } from '../store-failure.ts';
+import type { Checkpointer } from './checkpointer.ts';
 import { backoff, busy, type Connection, type Patience } from './connection.ts';
 import type { WalSync } from './wal-sync.ts';
 
@@ -10,8 +11,11 @@ export interface GroupCommit {
    * Runs `work` inside the next transaction and answers what it returned, once that is committed and, when
    * `durable`, on the disk. Works run in the order in which they came. A failure of the error table that `work`
    * throws is its own and must leave nothing half written; anything else undoes the whole group.
+   * `bytes` is about how much it writes.
    */
-  enqueue<T>(work: () => T, durable?: boolean): Promise<T>;
+  enqueue<T>(work: () => T, durable?: boolean, bytes?: number): Promise<T>;
+  /** False once the store is closed or the disk has failed: whatever comes now is refused. */
+  readonly takesWork: boolean;
   /** Resolves when nothing is queued or being synced any more; from the call on, nothing new is taken. */
   drain(): Promise<void>;
 }
@@ -25,6 +29,7 @@ export interface GroupPart {
 interface Job {
   readonly work: () => unknown;
   readonly durable: boolean;
+  readonly bytes: number;
   readonly resolve: (value: never) => void;
   readonly reject: (reason: unknown) => void;
   value?: unknown;
@@ -34,13 +39,18 @@ interface Job {
 /** Bounds how long one transaction holds the event loop and the database. */
 const LARGEST_GROUP = 512;
 
+/** A row of the audit. */
+const USUAL_BYTES = 800;
+
 export interface GroupCommitParts extends Patience {
   readonly connection: Connection;
   readonly walSync: WalSync;
+  readonly checkpointer: Pick<Checkpointer, 'committed'>;
   readonly parts: readonly GroupPart[];
 }
 
-export function createGroupCommit({ connection, walSync, parts, patienceMs }: GroupCommitParts): GroupCommit {
+export function createGroupCommit(options: GroupCommitParts): GroupCommit {
+  const { connection, walSync, checkpointer, parts, patienceMs } = options;
   const queue: Job[] = [];
   let scheduled = false;
   let unsettled = 0;
@@ -99,14 +109,17 @@ export function createGroupCommit({ connection, walSync, parts, patienceMs }: Gr
       for (const part of parts) part.end?.();
       connection.sql('COMMIT').run();
     } catch (thrown) {
-      rollBack(connection);
+      connection.rollBack();
       return refuse(group, toFailure(thrown, ACTION));
     }
     const durable: Job[] = [];
+    let bytes = 0;
     for (const job of group) {
+      bytes += job.bytes;
       if (job.durable && job.refusal === undefined) durable.push(job);
       else settle(job);
     }
+    checkpointer.committed(bytes);
     if (durable.length === 0) return;
     // While this sync runs, later groups are committed; they share the next one.
     walSync.after((failure) => {
@@ -121,13 +134,16 @@ export function createGroupCommit({ connection, walSync, parts, patienceMs }: Gr
   };
 
   return {
-    enqueue(work, durable = false) {
+    enqueue(work, durable = false, bytes = USUAL_BYTES) {
       if (refusal) return Promise.reject(refusal);
       return new Promise((resolve, reject) => {
         unsettled++;
-        queue.push({ work, durable, resolve, reject });
+        queue.push({ work, durable, bytes, resolve, reject });
         schedule();
       });
+    },
+    get takesWork() {
+      return refusal === undefined;
     },
     drain() {
       refusal ??= fail('internal.unexpected', 'Cannot use the store: it is closed');
@@ -148,13 +164,5 @@ function perform(job: Job): void {
   } catch (thrown) {
     if (!isFailure(thrown)) throw thrown;
     job.refusal = thrown;
-  }
-}
-
-function rollBack(connection: Connection): void {
-  try {
-    connection.sql('ROLLBACK').run();
-  } catch {
-    // SQLite rolls back by itself on a full disk and on input/output errors.
   }
 }

@@ -33,9 +33,9 @@ export function createLocks(connection: Connection, group: GroupCommit, self: st
 
   /** A full disk must not keep a path locked for longer than the disk is full. */
   const removeLater = (ticket: number): void => {
-    setTimeout(() => {
-      group.enqueue(() => table.remove(ticket)).catch(() => removeLater(ticket));
-    }, RETRY_MS).unref();
+    if (!group.takesWork) return;
+    const again = (): unknown => group.enqueue(() => table.remove(ticket)).catch(() => removeLater(ticket));
+    setTimeout(again, RETRY_MS).unref();
   };
 
   const waitFor = async (blocker: Blocker, signal: AbortSignal): Promise<void> => {

@@ -1,6 +1,15 @@
 // Owns: opening the embedded store, `.haft/haft.db`, and putting its parts together.
 // Refuses: a state folder that cannot be written or is not a folder; a store that cannot record must not open.
-import { chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Store } from '../../contract/store.ts';
@@ -9,6 +18,7 @@ import { toFailure } from '../store-failure.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
 import { createAuditWriter } from './audit-writer.ts';
+import { createCheckpointer } from './checkpointer.ts';
 import { type Connection, connect, type Patience, untilFree } from './connection.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createLocks } from './locks.ts';
@@ -51,11 +61,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const walSync = createWalSync(folder);
   const ledger = createUsageLedger(connection);
   const writer = createAuditWriter(connection, ledger);
-  const group = createGroupCommit({ connection, walSync, parts: [writer, ledger], patienceMs });
+  const checkpointer = createCheckpointer(join(folder, 'haft.db'));
+  const parts = [writer, ledger];
+  const group = createGroupCommit({ connection, walSync, checkpointer, parts, patienceMs });
   const locks = createLocks(connection, group, options.process);
   const letGo = async (opened: Connection): Promise<void> => {
     await locks.releaseAll();
     await group.drain();
+    await checkpointer.close();
     walSync.close();
     opened.close();
   };
@@ -75,13 +88,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 
 function prepareFolder(folder: string, onWarning: SqliteStoreOptions['onWarning']): void {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
-  if (!stat) return makeFolder(folder);
-  if (!stat.isDirectory())
+  if (!stat) makeFolder(folder);
+  else if (!stat.isDirectory())
     throw fail('store.unwritable', `Cannot open the state: "${basename(folder)}" is not a folder`);
-  if ((stat.mode & 0o077) !== 0) {
+  else if ((stat.mode & 0o077) !== 0) {
     chmodSync(folder, 0o700);
     onWarning?.(`"${basename(folder)}" was open to other users; now it is open to its owner only`);
   }
+  const ignore = join(folder, '.gitignore');
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
 }
 
 function makeFolder(folder: string): void {
@@ -91,7 +106,6 @@ function makeFolder(folder: string): void {
     // Another process was faster.
     if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
   }
-  writeFileSync(join(folder, '.gitignore'), '*\n');
   const parent = openSync(dirname(folder), 'r');
   try {
     fsyncSync(parent);

@@ -14,11 +14,15 @@ export function createSmallObjects(connection: Connection, group: GroupCommit): 
     connection.sql(FIND).get(key(sha256))?.bytes as Uint8Array | undefined;
   return {
     put: (sha256, bytes) =>
-      group.enqueue(() => {
-        const known = find(sha256);
-        if (!known) connection.sql(INSERT).run(key(sha256), bytes);
-        else if (Buffer.compare(known, bytes) !== 0) connection.sql(MEND).run(bytes, key(sha256));
-      }, true),
+      group.enqueue(
+        () => {
+          const known = find(sha256);
+          if (!known) connection.sql(INSERT).run(key(sha256), bytes);
+          else if (Buffer.compare(known, bytes) !== 0) connection.sql(MEND).run(bytes, key(sha256));
+        },
+        true,
+        bytes.length,
+      ),
     get: (sha256) => connection.read(() => find(sha256)),
     size: (sha256) =>
       connection.read(() => connection.sql(SIZE).get(key(sha256))?.size as number | undefined),

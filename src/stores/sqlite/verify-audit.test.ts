@@ -41,6 +41,7 @@ const SUBSTITUTES: Readonly<Record<string, (column: string) => string>> = {
     `CASE typeof(${column}) WHEN 'integer' THEN CAST(${column} AS TEXT) WHEN 'text' THEN CAST(${column} AS BLOB) END`,
   'a real number or a longer text': (column) =>
     `CASE typeof(${column}) WHEN 'integer' THEN CAST(${column} AS REAL) ELSE ${column} || ' ' END`,
+  'a number beyond all numbers': (column) => `coalesce(${column}, 0) * 0 + (1 << 62)`,
   'NULL, or empty where it was NULL': (column) => `CASE WHEN ${column} IS NULL THEN '' END`,
 };
 
@@ -95,6 +96,11 @@ describe('audit.verify', () => {
       const columns = Object.keys(AUDIT_COLUMNS).slice(1).join(', ');
       env.sql(`INSERT INTO audit SELECT ${ROWS + 1}, ${columns} FROM audit WHERE seq = ${ROWS}`);
     }, ROWS + 1));
+
+  it('notices a row whose number is beyond all numbers', () =>
+    tampered(async (env) => {
+      env.sql(`DROP TRIGGER audit_keeps_values; UPDATE audit SET seq = 1 << 62 WHERE seq = ${VICTIM}`);
+    }));
 
   it('notices a row before the first', () =>
     tampered(async (env) => {

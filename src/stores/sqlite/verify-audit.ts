@@ -13,7 +13,6 @@ import {
   type StoredRow,
 } from '../audit-row.ts';
 import { breathe, fetchRows, selectRows, windows } from './audit-pages.ts';
-import { HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 
 /** Rows that are appended while this runs are not looked at. */
@@ -21,25 +20,21 @@ export async function verifyAudit(
   connection: Connection,
   kept: AuditHead | undefined,
 ): Promise<AuditVerdict> {
-  const newest = await connection.read(() => connection.sql(HEAD).get());
-  const last = (newest?.count as number | undefined) ?? 0;
-  // A row before the first is one too many; it would not be seen from 1 on.
-  const stray = await connection.read(() => connection.sql('SELECT min(seq) AS seq FROM audit').get());
-  if (typeof stray?.seq === 'number' && stray.seq < 1)
-    return bad(stray.seq, 'it stands before the first row');
+  const ends = await connection.read(() => connection.sql(ENDS).get() as { first: number; last: number });
+  if (ends.first < 1) return bad(ends.first, 'it stands before the first row');
 
   let head: AuditHead = { count: 0, hash: GENESIS };
   let broken = keptProblem(kept, head);
-  for (const [from, to] of windows(1, last)) {
-    if (broken) return broken;
-    const rows = await connection.read(() => fetchRows(selectRows(connection, RANGE, ANY_REAL), from, to));
+  for (const [from, to] of windows(1, ends.last)) {
+    const rows = await connection.read(() => readExactly(connection, from, to));
     for (const row of rows) {
       const problem = problemOf(connection, row, head);
       if (problem !== undefined) return bad(head.count + 1, problem);
       head = { count: head.count + 1, hash: row[HASH] as string };
       broken ??= keptProblem(kept, head);
     }
-    if (!broken && head.count < to) return bad(head.count + 1, 'it is missing');
+    if (broken) return broken;
+    if (head.count < to) return bad(head.count + 1, 'it is missing');
     await breathe();
   }
   if (broken) return broken;
@@ -48,18 +43,32 @@ export async function verifyAudit(
   return { ok: true, head };
 }
 
-const RANGE = 'WHERE seq BETWEEN ? AND ? ORDER BY seq';
+/** Kept within what JavaScript can count, whatever somebody made of the numbers. */
+const ENDS = `SELECT coalesce(max(-1, (SELECT min(seq) FROM audit)), 1) AS first,
+  coalesce(min(${Number.MAX_SAFE_INTEGER}, (SELECT max(seq) FROM audit)), 0) AS last`;
 
-/** JavaScript cannot tell the integer 1 from the real 1.0; SQLite can. */
-const REAL_AT = Object.keys(AUDIT_COLUMNS).length;
-const ANY_REAL = `, (${Object.entries(AUDIT_COLUMNS)
-  .filter(([, type]) => type.startsWith('integer'))
-  .map(([name]) => `typeof(${name}) = 'real'`)
-  .join(' OR ')})`;
+/**
+ * As numbers, the integer 1 and the real 1.0 are the same, and a huge integer cannot be read at all. As big integers
+ * they differ: what comes as anything else, or is too big, is turned into what no row holds.
+ */
+function readExactly(connection: Connection, from: number, to: number): StoredRow[] {
+  const statement = selectRows(connection, 'WHERE seq BETWEEN ? AND ? ORDER BY seq /* exactly */');
+  statement.setReadBigInts(true);
+  const rows = fetchRows(statement, from, to);
+  for (const row of rows) {
+    for (const at of INTEGERS) {
+      const value: unknown = row[at];
+      if (value !== null) row[at] = typeof value === 'bigint' ? Number(value) : Number.NaN;
+    }
+  }
+  return rows;
+}
+
+const INTEGERS = Object.values(AUDIT_COLUMNS).flatMap((type, at) => (type.startsWith('integer') ? [at] : []));
 
 function problemOf(connection: Connection, row: StoredRow, before: AuditHead): string | undefined {
-  const wrong = misfit(row) ?? (row[REAL_AT] === 1 ? 'a time or a size' : undefined);
-  if (wrong !== undefined) return `the type of ${wrong} is not the one that was written`;
+  const wrong = misfit(row);
+  if (wrong !== undefined) return `the value of ${wrong} is not of the type that was written`;
   if (row[SEQ] !== before.count + 1) return 'it is missing';
   if (row[PREV] !== before.hash) return 'it does not follow the row before it (prev is another hash)';
   if (row[HASH] !== hashRow(row)) return 'its columns do not match its hash';
