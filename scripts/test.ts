@@ -1,0 +1,64 @@
+// Owns: `npm test`: every test that can run here, and a plain list of what could not and why.
+// Refuses: to pass with a skipped test when CI=true.
+// usage: test.ts [unit | e2e]
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  unit: ['src/**/*.test.ts', 'test/*.test.ts', 'test/pins/*.test.ts'],
+  e2e: ['test/e2e/*.test.ts'],
+};
+
+const root = join(import.meta.dirname, '..');
+const asked = process.argv[2];
+const names = asked === undefined ? Object.keys(GROUPS) : [asked];
+const results = names.map((name) => runGroup(name));
+const skipped = results.flatMap((result) => result.skipped);
+
+if (skipped.length > 0) {
+  console.log(
+    `\nNot run here:\n${skipped.map((line) => `  ${line}`).join('\n')}\nnpm run verify, as root on Debian, installs what is missing and runs everything.`,
+  );
+}
+const failed =
+  results.some((result) => result.status !== 0) || (process.env.CI === 'true' && skipped.length > 0);
+process.exitCode = failed ? 1 : 0;
+
+function runGroup(name: string): { readonly status: number; readonly skipped: readonly string[] } {
+  const patterns = GROUPS[name];
+  if (!patterns) {
+    console.error(`There is no group "${name}"; take one of ${Object.keys(GROUPS).join(', ')}`);
+    return { status: 2, skipped: [] };
+  }
+  const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+  const log = join(tmpdir(), `haft-test-${process.pid}-${name}.txt`);
+  console.log(`\n${name}: ${files.length} files`);
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      '--test',
+      '--test-concurrency=2',
+      '--test-reporter=dot',
+      '--test-reporter-destination=stdout',
+      '--test-reporter=tap',
+      `--test-reporter-destination=${log}`,
+      ...files,
+    ],
+    { cwd: root, stdio: 'inherit' },
+  );
+  const tap = readFileSync(log, 'utf8');
+  rmSync(log, { force: true });
+  const counts = Object.fromEntries(
+    [...tap.matchAll(/^# (pass|fail|skipped|duration_ms) ([\d.]+)$/gm)].map((m) => [m[1]!, Number(m[2])]),
+  );
+  console.log(
+    `\n${counts.pass ?? 0} passed, ${counts.fail ?? 0} failed, ${counts.skipped ?? 0} skipped\n(${name}, ${Math.round((counts.duration_ms ?? 0) / 1000)} s)`,
+  );
+  const skips = [...tap.matchAll(/^\s*ok \d+ - (.*?) # SKIP ?(.*)$/gm)].map(
+    (m) => `${m[1]}${m[2] ? `: ${m[2]}` : ''}`,
+  );
+  return { status: status ?? 1, skipped: skips };
+}

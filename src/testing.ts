@@ -1,0 +1,13 @@
+// Owns: what authors of adapters, rules, stores and tools outside of this package may test with.
+// Refuses: anything that is not a suite or what a suite needs.
+export { ADAPTER_CASES, type AdapterEnvironment, adapterSuite } from './testing/adapter-suite.ts';
+export {
+  type ConformanceCase,
+  type Environment,
+  failingCases,
+  registerCases,
+} from './testing/conformance.ts';
+export * from './testing/object-store-suite.ts';
+export * from './testing/replay-suite.ts';
+export { RULE_CASES, type RuleEnvironment, ruleSuite } from './testing/rule-suite.ts';
+export * from './testing/store-suite.ts';
