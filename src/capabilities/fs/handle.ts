@@ -99,7 +99,7 @@ function stat(scope: CallScope, root: Root, path: string): EntryStat | undefined
     type: typeOf(stat),
     size: Number(stat.size),
     mode: modeOf(stat),
-    mtimeMs: Number(stat.mtimeNs) / 1e6,
+    mtimeMs: Number(stat.mtimeNs / 1_000_000_000n) * 1e3 + Number(stat.mtimeNs % 1_000_000_000n) / 1e6,
   };
 }
 

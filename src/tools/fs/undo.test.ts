@@ -117,6 +117,15 @@ describe('undo', () => {
     });
   });
 
+  it('leaves a folder that it made when others use it by now, and says so', async () => {
+    const { callId } = await harness.call(fileWrite, { path: 'made/file', content: 'x' });
+    harness.put('made/other', 'work');
+    const { data, warnings } = await harness.call(undo, { call_id: callId });
+    assert.deepEqual(data, { undone: true, restored: ['made/file'] });
+    assert.match(warnings[0]?.message ?? '', /Left the folder "made"/);
+    assert.equal(harness.text('made/other'), 'work');
+  });
+
   describe('refuses', () => {
     it('to destroy what came after, with the diff of it', async () => {
       harness.put('c/file', 'one\n');
@@ -170,14 +179,6 @@ describe('undo', () => {
       harness.put('c/deleted', 'new\n');
       const failure = await harness.refuse(undo, { call_id: callId });
       assert.deepEqual([failure.reason, conflictsOf(failure)[0]?.fact], ['undo.conflict', 'is there again']);
-    });
-
-    it('when something new is in a folder that it made', async () => {
-      const { callId } = await harness.call(fileWrite, { path: 'made/file', content: 'x' });
-      harness.put('made/other', 'work');
-      const failure = await harness.refuse(undo, { call_id: callId });
-      assert.equal(failure.reason, 'undo.conflict');
-      assert.equal(harness.text('made/other'), 'work');
     });
 
     it('when a moved tree was touched', async () => {

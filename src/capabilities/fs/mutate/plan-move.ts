@@ -5,7 +5,7 @@ import type { Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { modeOf, sameThing } from '../located.ts';
 import { cannot, notAFile } from '../path-failures.ts';
-import { nameOf, type Place } from '../root.ts';
+import type { Place } from '../root.ts';
 import { expectHash } from './expect-hash.ts';
 import { planCopyTree, refuseIntoItself } from './plan-copy.ts';
 import { planRemove, planRemoveTree, refuseRoot } from './plan-delete.ts';
@@ -13,7 +13,6 @@ import { entriesOf } from './plan-tree.ts';
 import {
   admitBelow,
   alreadyThere,
-  below,
   notFound,
   type Planning,
   parent,
@@ -30,13 +29,14 @@ export async function planMove(
   edit: Extract<Edit, { op: 'move' | 'copy' }>,
   planning: Planning,
 ): Promise<void> {
+  // Who may not read a file may not move it to where they may.
+  target(planning, edit.from, 'move', 'fs.read', 'keep');
   const from = target(planning, edit.from, 'move', 'fs.write', 'keep');
   const to = target(planning, edit.to, 'move', 'fs.write', 'keep');
   const seen = planning.view.look(from.place);
   if (seen.is === 'nothing') throw notFound(from.place, 'move');
   refuseRoot(from.place, 'move');
   refuseIntoItself(from.place, to.place, 'move');
-  refuseHidden(planning, from.place);
   await expectHash(planning, from.place, seen, edit.expectedSha256, 'move');
   const there = planning.view.look(to.place);
   if (there.is !== 'nothing' && !edit.overwrite) throw alreadyThere(to.place, 'move to');
@@ -46,12 +46,6 @@ export async function planMove(
   else if (crossesFileSystems(planning, seen, to.place)) await planCarry(planning, from, to, seen, there);
   else if (seen.type === 'dir') await planRenameTree(planning, from, to, seen, there);
   else await planRename(planning, from.place, to.place, seen, there);
-}
-
-/** Who may not read a file may not move it to where they may. */
-function refuseHidden({ scope }: Planning, place: Place): void {
-  if (scope.visible(nameOf(place.root, place.rel))) return;
-  throw fail('policy.denied', `${cannot({ ...place, verb: 'move' })}: policy does not let this call read it`);
 }
 
 function refuseClash(planning: Planning, seen: Look, to: Place, there: Look): void {
@@ -96,9 +90,9 @@ export async function planRename(planning: Planning, from: Place, to: Place, see
 async function planRenameTree(planning: Planning, from: Target, to: Target, seen: Look, there: Look) {
   const { entries, fingerprint } = await entriesOf(planning, from.place, 'move');
   for (const { rel } of entries) {
+    admitBelow(planning, 'fs.read', from, rel);
     admitBelow(planning, 'fs.write', from, rel);
     admitBelow(planning, 'fs.write', to, rel);
-    refuseHidden(planning, below(from.place, rel));
   }
   pushTreeRename(planning, from.place, to.place, seen, there, fingerprint);
 }
