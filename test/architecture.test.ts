@@ -112,13 +112,15 @@ function allowed(file: SourceFile, target: string): boolean {
   if (target.startsWith('..')) return false;
   const row = rowOf(target);
   if (row === undefined || file.row === undefined) return false;
-  if (row === file.row) return leafFamily(file.path) === leafFamily(target) || !REACHES_FAMILY.has(row);
+  if (row === file.row)
+    return !FAMILIES.has(row) || sharedInFamily(target) || family(file.path) === family(target);
   return MAY_IMPORT[file.row]!.includes(row);
 }
 
-/** Within these a family is a folder of its own: an adapter never imports another adapter. */
-const REACHES_FAMILY = new Set(['capabilities', 'adapters', 'backends', 'stores']);
-const leafFamily = (path: string) => path.split('/').slice(0, 2).join('/');
+/** Within these a member is a folder of its own and never imports another; what they share lies beside them. */
+const FAMILIES = new Set(['capabilities', 'adapters', 'backends', 'stores']);
+const family = (path: string) => path.split('/').slice(0, 2).join('/');
+const sharedInFamily = (path: string) => path.split('/').length === 2;
 
 function users(what: RegExp, where: readonly string[]): string[] {
   return files

@@ -109,7 +109,6 @@ export type NewId = (prefix: string) => string;
 /** What `createRuntime` puts together. */
 export interface RuntimeParts {
   readonly root: string;
-  readonly extraRoots: readonly string[];
   readonly policy: LoadedPolicy;
   /** Checks a session's registry, given as an object in the shape of haft.yaml. */
   readonly checkRegistry: (registry: JsonObject) => MaybePromise<LoadResult<PolicyFile>>;

@@ -102,7 +102,7 @@ export interface SandboxLimits {
   readonly cpuSeconds?: number;
   /** By default 4 GiB. Private temporary files count where cgroups do the counting. */
   readonly memoryBytes?: number;
-  /** Processes and threads at one time. By default 1024. */
+  /** Processes and threads at one time. By default 1024. Without cgroups a fork beyond it fails, and may go unreported. */
   readonly processes?: number;
   /** The size of one file. By default 4 GiB. */
   readonly fileSizeBytes?: number;

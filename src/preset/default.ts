@@ -12,8 +12,8 @@ import { RULES } from '../rules/index.ts';
 import { createRuntime } from '../runtime/create-runtime.ts';
 import { createEventBus } from '../runtime/events.ts';
 import { openObjectStore } from '../stores/objects/open-object-store.ts';
+import { processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
-import { processIdentity } from '../stores/sqlite/process-identity.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
 import { loadPolicy } from './load-policy.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
@@ -55,7 +55,6 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     });
     const runtime = await createRuntime({
       root,
-      extraRoots: policy.resolved?.extraRoots ?? [],
       policy,
       checkRegistry: async (registry) => {
         const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy-object.ts');

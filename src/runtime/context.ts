@@ -27,7 +27,7 @@ export interface ContextCall {
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
 
-type Parts = Pick<RuntimeParts, 'root' | 'extraRoots' | 'objects' | 'clock' | 'capabilities'>;
+type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'clock' | 'capabilities'>;
 
 /** Builds the prototype once for a runtime: one lazy getter a capability. */
 export function createContextMaker(parts: Parts, histories: CallHistories): ContextMaker {
@@ -65,7 +65,7 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
     undo,
     warn,
     root: parts.root,
-    extraRoots: parts.extraRoots,
+    extraRoots: engine.loaded.resolved?.extraRoots ?? [],
     objects: parts.objects,
     intend: call.intend,
     admit(effect, actual = effect) {

@@ -20,7 +20,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     parts,
     registry,
     sessions,
-    effectSite: { history, place: createPlace(parts.root, parts.extraRoots) },
+    effectSite: { history, place: createPlace(parts.root, () => engine.loaded.resolved?.extraRoots ?? []) },
     makeContext: createContextMaker(parts, history),
   };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());

@@ -3,7 +3,7 @@
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createSha256 } from '../../base/digest.ts';
-import { isAlive } from '../sqlite/process-identity.ts';
+import { isAlive } from '../process-identity.ts';
 import { toFailure } from '../store-failure.ts';
 import { createFolderSync } from './folder-sync.ts';
 

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { objectStoreSuite } from '../../testing/object-store-suite.ts';
-import { processIdentity } from '../sqlite/process-identity.ts';
+import { processIdentity } from '../process-identity.ts';
 import { type ObjectsEnvironment, openObjectsEnvironment } from './environment.test.ts';
 import { openObjectStore } from './open-object-store.ts';
 

@@ -4,9 +4,9 @@ import type { FileHandle } from 'node:fs/promises';
 import { isDigest, sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
+import type { SmallObjects } from '../small-objects.ts';
 import { createObjectFiles, hashHandle } from './object-files.ts';
 import { putStream } from './put-stream.ts';
-import type { SmallObjects } from './small-objects.ts';
 
 export interface ObjectStoreOptions {
   /** `.haft/objects`; made when the first large object comes. */

@@ -2,11 +2,11 @@
 // Refuses: to change or remove a row, ever.
 import type { AuditEntry, AuditHead, AuditRow, AuditStore } from '../../contract/store.ts';
 import { decodeRow, encodeEntry, GENESIS } from '../audit-row.ts';
+import { isAlive } from '../process-identity.ts';
 import { fetchRows, selectRows } from './audit-pages.ts';
 import { type AuditWriter, HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { isAlive } from './process-identity.ts';
 import { queryAudit } from './query-audit.ts';
 import { verifyAudit } from './verify-audit.ts';
 

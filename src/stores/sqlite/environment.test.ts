@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoreEnvironment } from '../../testing/store-suite.ts';
+import { processIdentity } from '../process-identity.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqliteStore, type SqliteStore } from './open-sqlite-store.ts';
-import { processIdentity } from './process-identity.ts';
 
 export interface SqliteEnvironment extends StoreEnvironment {
   readonly store: SqliteStore;

@@ -1,10 +1,10 @@
 // Owns: write locks on paths, in turn, between all calls of all processes that share the workspace.
 // Refuses: to be held by the dead, and to let anyone overtake someone who waits for the same path.
 import type { LockStore } from '../../contract/store.ts';
+import { isAlive } from '../process-identity.ts';
 import { backoff, type Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Blocker, createLockTable } from './lock-table.ts';
-import { isAlive } from './process-identity.ts';
 
 export interface Locks extends LockStore {
   /** Gives back whatever is still held. */

@@ -8,10 +8,10 @@ import { describe, it } from 'node:test';
 import type { Store } from '../../contract/store.ts';
 import { entry } from '../../testing/store/entries.ts';
 import { storeSuite } from '../../testing/store-suite.ts';
+import { processIdentity } from '../process-identity.ts';
 import { openSqliteEnvironment } from './environment.test.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqliteStore } from './open-sqlite-store.ts';
-import { processIdentity } from './process-identity.ts';
 
 storeSuite('the SQLite store', openSqliteEnvironment);
 

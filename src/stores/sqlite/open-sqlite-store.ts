@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Store } from '../../contract/store.ts';
-import type { SmallObjects } from '../objects/small-objects.ts';
+import type { SmallObjects } from '../small-objects.ts';
 import { toFailure } from '../store-failure.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';

@@ -18,7 +18,7 @@ function start(env: SqliteEnvironment, name: string, code: string): ChildProcess
   const program = `
     import { readFileSync, writeFileSync, writeSync } from 'node:fs';
     import { openSqliteStore } from ${urlOf('./open-sqlite-store.ts')};
-    import { processIdentity } from ${urlOf('./process-identity.ts')};
+    import { processIdentity } from ${urlOf('../process-identity.ts')};
     import { entry, intent } from ${urlOf('../../testing/store/entries.ts')};
     const name = ${JSON.stringify(name)};
     const folder = ${JSON.stringify(env.folder)};

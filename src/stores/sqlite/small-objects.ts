@@ -1,6 +1,6 @@
 // Owns: objects of a few KiB, kept in the database, where one sync makes many of them durable.
 // Refuses: to be asked for what is large; a file of its own serves that better.
-import type { SmallObjects } from '../objects/small-objects.ts';
+import type { SmallObjects } from '../small-objects.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 

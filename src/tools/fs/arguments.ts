@@ -9,10 +9,10 @@ export function record(properties: Properties, required: readonly string[]): Jso
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
+/** No `maxLength`: a path that is too long is refused as a path (`path.invalid`), like any other that names nothing. */
 export const path = (description: string): JsonSchema => ({
   type: 'string',
   minLength: 1,
-  maxLength: 4096,
   description: `${description} Relative to the workspace root, or absolute below it.`,
 });
 

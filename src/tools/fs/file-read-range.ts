@@ -3,9 +3,8 @@
 import { createSha256, sha256Hex } from '../../base/digest.ts';
 import type { ToolContext } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
-import type { FileReadArgs, FileReadData } from './file-read.ts';
 import { type LineSpan, lineSpan } from './line-span.ts';
-import { toContent } from './text-content.ts';
+import { type AskedEncoding, type TextContent, toContent } from './text-content.ts';
 
 export interface RangeArgs {
   readonly start_line?: number;
@@ -21,6 +20,17 @@ export interface RangeData {
   readonly start_byte: number;
   readonly end_byte: number;
   readonly truncated: boolean;
+}
+
+export interface FileReadArgs extends RangeArgs {
+  readonly path: string;
+  readonly max_bytes: number;
+  readonly encoding: AskedEncoding;
+}
+
+export interface FileReadData extends TextContent, Partial<RangeData> {
+  readonly size: number;
+  readonly sha256?: string;
 }
 
 /** Up to here a range costs a pass over the whole file, so that its hash and its number of lines are known. */

@@ -4,19 +4,8 @@ import { sha256Hex } from '../../base/digest.ts';
 import type { FileContent } from '../../contract/capability.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { count, path, record, sha256 } from './arguments.ts';
-import { isRange, type RangeArgs, type RangeData, readRange } from './file-read-range.ts';
-import { type AskedEncoding, type TextContent, toContent } from './text-content.ts';
-
-export interface FileReadArgs extends RangeArgs {
-  readonly path: string;
-  readonly max_bytes: number;
-  readonly encoding: AskedEncoding;
-}
-
-export interface FileReadData extends TextContent, Partial<RangeData> {
-  readonly size: number;
-  readonly sha256?: string;
-}
+import { type FileReadArgs, type FileReadData, isRange, readRange } from './file-read-range.ts';
+import { toContent } from './text-content.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const POSITION = Number.MAX_SAFE_INTEGER;

@@ -92,7 +92,8 @@ function below(folder: string, patch: FilePatch): PatchTarget {
 function joined(folder: string, name: string): string {
   const rel = normalizeRelPath(name);
   if (!rel.ok || rel.path === '.' || segments(name).includes('..')) throw wrongFile(folder, name);
-  return joinRel(folder === '/' ? '' : folder.replace(/\/\.?$|\/+$/, '') || '.', rel.path);
+  const names = segments(folder);
+  return joinRel(folder.startsWith('/') ? ['', ...names].join('/') : names.join('/') || '.', rel.path);
 }
 
 function wrongFile(path: string, name: string) {
