@@ -24,7 +24,8 @@ function normal(path: string, given: string): string {
 
 /** The caller named the path itself, so naming the folder that it is in tells nothing new. */
 function outside(given: string, fact: string): Failure {
-  const folder = given.slice(0, given.lastIndexOf('/')) || (given.startsWith('/') ? '/' : '..');
+  const slash = given.lastIndexOf('/');
+  const folder = slash > 0 ? given.slice(0, slash) : slash === 0 ? '/' : '..';
   const admit = folder.length > 400 ? {} : { admit: `paths:\n  extra_roots: [${JSON.stringify(folder)}]` };
   return fail('path.outside_workspace', `Cannot use the path: ${fact}`, {
     rule: 'paths.extra_roots',
