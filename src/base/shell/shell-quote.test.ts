@@ -1,0 +1,54 @@
+// Owns: that a quoted value is read back as itself by a real bash.
+// Refuses: values with NUL, which no argument can hold.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { quoteCommandWord, shellQuote } from './shell-quote.ts';
+
+describe('shellQuote', () => {
+  it('is read back by bash as the same value, on one line', () => {
+    const value = fc
+      .string({ unit: 'binary', maxLength: 20 })
+      .map((text) => text.replaceAll('\0', '').toWellFormed());
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 50, maxLength: 80 }), (values) => {
+        const quoted = ["''", '~', 'a~', '~a', 'a=~', '{}', '[', 'a:~b', '-n', ...values].map((each) =>
+          shellQuote(each),
+        );
+        const line = `printf '%s\\0' ${quoted.join(' ')}`;
+        assert.doesNotMatch(line, /[\n\r]/);
+        const { stdout } = spawnSync('/bin/bash', ['-c', line], {
+          env: { LC_ALL: 'C.UTF-8', HOME: '/h', PATH: '/none' },
+        });
+        const read = String(stdout).split('\0').slice(0, -1);
+        assert.deepEqual(read.slice(9), values);
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('leaves plain words as they are', () => {
+    for (const word of [
+      'cargo',
+      'a/b.rs',
+      '--k=v',
+      'HEAD~1',
+      'HEAD^',
+      '[',
+      '{}',
+      'a@b',
+      'x:y',
+      '1,2',
+      'a%b+c',
+    ])
+      assert.equal(shellQuote(word), word);
+  });
+
+  it('quotes what would be an assignment or a keyword in front', () => {
+    assert.equal(quoteCommandWord('a=b'), "'a=b'");
+    assert.equal(quoteCommandWord('if'), "'if'");
+    assert.equal(quoteCommandWord('ls'), 'ls');
+    assert.equal(shellQuote('if'), 'if');
+  });
+});
