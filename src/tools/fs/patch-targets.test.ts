@@ -22,6 +22,7 @@ describe('patchTargets', () => {
     ['a path whose folder the header names', 'src', plain('x'), [['src/x', 'src/x']]],
     ['the root', '.', plain('src/x'), [['src/x', 'src/x']]],
     ['a folder with a slash', 'src/', plain('x'), [['src/x', 'src/x']]],
+    ['the top of the disk, however spelled', '//', plain('x'), [['/x', '/x']]],
     ['a folder named like the file in it', 'x/', plain('x'), [['x/x', 'x/x']]],
     [
       'several files',

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { basename } from 'node:path';
+import { basename, normalize } from 'node:path';
 import { PLAIN } from './path-arguments.ts';
 import { makeWorkspace, type Workspace } from './workspace.ts';
 
@@ -26,6 +26,8 @@ export interface HostilePath {
   readonly kind: 'outside' | 'state' | 'policy' | 'special';
   /** The last name is a link: who moves or deletes it touches only the link. */
   readonly isLink?: boolean;
+  /** By its names it leads back into the workspace, where a new file may be made; what it really shows is elsewhere. */
+  readonly landsInside?: boolean;
 }
 
 export interface HostileWorkspace {
@@ -63,8 +65,7 @@ export async function makeHostileWorkspace(): Promise<HostileWorkspace> {
       rmSync(workspace.path(name), { force: true, recursive: true });
       symlinkSync(target, workspace.path(name));
     }
-    for (const name of Object.values(PLAIN))
-      rmSync(workspace.path(name), { force: true, recursive: true });
+    for (const name of Object.values(PLAIN)) rmSync(workspace.path(name), { force: true, recursive: true });
     writeFileSync(workspace.path(PLAIN.file), 'plain\n');
     mkdirSync(workspace.path(PLAIN.folder));
     writeFileSync(workspace.path(`${PLAIN.folder}/inner.txt`), 'inner\n');
@@ -211,16 +212,18 @@ function outsidePaths(root: string, outside: string, links: Record<string, strin
     ...through('dangling-dir', 'new.txt', 'a/b.txt'),
     ...through('loop-a', 'x'),
     ...through('loop-self', 'x'),
-    ...(links['other-namespace'] ? through('other-namespace', 'secret.txt', 'd/f') : []),
+    ...(links['other-namespace'] ? through('other-namespace', 'secret.txt', 'new.txt', 'd/f') : []),
   ];
   const own = Object.keys(links).filter(
     (name) => !STATE_LINKS.includes(name) && !POLICY_LINKS.includes(name) && name !== 'proc-cwd',
   );
   return [
-    ...plain.map((path) => ({ path, kind: 'outside' as const })),
-    ...own
-      .flatMap((name) => [name, `./${name}`, `${name}/`])
-      .map((path) => ({ path, kind: 'outside' as const, isLink: true })),
+    ...[...plain, ...own, './link-file', 'link-file/', 'in/../link-dir', 'link-dir/.'].map((path) => ({
+      path,
+      kind: 'outside' as const,
+      isLink: own.includes(normalize(path).replace(/\/$/, '')),
+      landsInside: path.includes('other-namespace'),
+    })),
   ];
 }
 

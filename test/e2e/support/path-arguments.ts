@@ -98,7 +98,14 @@ const FORMS: readonly PathArgument[] = [
     access: 'read',
     args: (path) => ({ path: '.', unified_diff: moved('copy', path, PLAIN.free) }),
   },
-  { title: 'fs_list', tool: 'fs_list', argument: 'glob', access: 'list', args: (path) => ({ glob: path }) },
+  {
+    title: 'fs_list',
+    tool: 'fs_list',
+    argument: 'glob',
+    access: 'list',
+    keepsLink: true,
+    args: (path) => ({ glob: path }),
+  },
   {
     title: 'fs_list below',
     tool: 'fs_list',
