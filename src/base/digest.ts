@@ -15,22 +15,23 @@ export type DigestType =
   | 'audit/v1';
 
 /** sha256("haft1 " + len(type) + " " + type + " " + len(body) + " " + body), lengths in bytes, as lowercase hex. */
-export function digest(type: DigestType, body: Uint8Array): string {
-  const head = Buffer.from(`haft1 ${Buffer.byteLength(type)} ${type} ${body.length} `);
-  if (body.length <= ONE_SHOT) return sha256Hex(Buffer.concat([head, body]));
+export function digest(type: DigestType, body: Uint8Array | string): string {
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  const head = `haft1 ${type.length} ${type} ${length} `;
+  if (typeof body === 'string') return sha256Hex(head + body);
+  if (length <= ONE_SHOT) return sha256Hex(Buffer.concat([Buffer.from(head), body]));
   const hash = createSha256();
-  hash.update(head);
+  hash.update(Buffer.from(head));
   hash.update(body);
   return hash.hex();
 }
 
 /** Equal to `sha256sum` of the bytes, or of the text in UTF-8. */
 export function sha256Hex(input: Uint8Array | string): string {
-  const bytes = typeof input === 'string' ? Buffer.from(input) : input;
-  const crypto = cryptoFor(bytes.length);
-  if (crypto) return crypto.hash('sha256', bytes);
+  const crypto = cryptoFor(input.length);
+  if (crypto) return crypto.hash('sha256', input);
   const hash = createJsSha256();
-  hash.update(bytes);
+  hash.update(typeof input === 'string' ? Buffer.from(input) : input);
   return hash.hex();
 }
 

@@ -120,10 +120,11 @@ export function parseHttpUrl(text: string, base?: URL): ParsedHttpUrl {
   if (url.username || url.password)
     throw refuse('it holds a user or a password; send an Authorization header');
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
-  if (url.hostname.split('.').includes('') || url.hostname.length > 253)
-    throw refuse('it does not name a host');
-  url.hash = '';
-  return { url, target: { scheme, host: url.hostname, port } };
+  const host = url.hostname;
+  if (host === '' || host.length > 253 || /^\.|\.\.|\.$/.test(host)) throw refuse('it does not name a host');
+  // The setter parses again: only where there is something to take away.
+  if (url.hash !== '') url.hash = '';
+  return { url, target: { scheme, host, port } };
 }
 
 // ------------------------------------------------------------------------------------------- egress

@@ -29,32 +29,50 @@ export type ContextMaker = (call: ContextCall) => ToolContext;
 
 type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'clock' | 'capabilities'>;
 
-/** Builds the prototype once for a runtime: one lazy getter a capability. */
+/** Makes the class of contexts once for a runtime: one lazy getter a capability. */
 export function createContextMaker(parts: Parts, histories: CallHistories): ContextMaker {
-  const prototype = {};
+  class Context {
+    readonly #call: ContextCall;
+    readonly scope: CallScope;
+    constructor(call: ContextCall) {
+      this.#call = call;
+      this.scope = scopeOf(parts, call);
+    }
+    get callId() {
+      return this.#call.callId;
+    }
+    get requestId() {
+      return this.#call.requestId;
+    }
+    get sessionId() {
+      return this.#call.sessionId;
+    }
+    get signal() {
+      return this.#call.signal;
+    }
+    get progress() {
+      return this.#call.progress;
+    }
+    get warn() {
+      return this.#call.warn;
+    }
+    get history() {
+      return historyFor(histories, this.scope);
+    }
+    now() {
+      return parts.clock.now();
+    }
+  }
   for (const name of Object.keys(parts.capabilities) as (keyof CapabilityFactories)[]) {
-    Object.defineProperty(prototype, name, {
-      get(this: { scope: CallScope }) {
+    Object.defineProperty(Context.prototype, name, {
+      get(this: Context) {
         const handle = parts.capabilities[name](this.scope);
         Object.defineProperty(this, name, { value: handle });
         return handle;
       },
     });
   }
-  return (call) => {
-    const scope = scopeOf(parts, call);
-    return Object.assign(Object.create(prototype), {
-      callId: call.callId,
-      requestId: call.requestId,
-      sessionId: call.sessionId,
-      signal: call.signal,
-      now: parts.clock.now,
-      progress: call.progress,
-      warn: call.warn,
-      history: historyFor(histories, scope),
-      scope,
-    });
-  };
+  return (call) => new Context(call) as unknown as ToolContext;
 }
 
 function scopeOf(parts: Parts, call: ContextCall): CallScope {

@@ -5,6 +5,7 @@ import { startDeadline } from './deadline.ts';
 describe('startDeadline', () => {
   it('aborts with time.deadline once the time is over', async () => {
     const deadline = startDeadline('slow', 1, undefined);
+    deadline.arm();
     await assert.rejects(deadline.aborted, { reason: 'time.deadline', code: 'E_TIMEOUT' });
     assert.equal(deadline.signal.aborted, true);
     deadline.clear();
@@ -22,7 +23,9 @@ describe('startDeadline', () => {
     deadline.clear();
   });
   it('leaves no timer behind once cleared', () => {
-    startDeadline('quick', 60_000, undefined).clear();
+    const deadline = startDeadline('quick', 60_000, undefined);
+    deadline.arm();
+    deadline.clear();
     assert.deepEqual(
       process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout'),
       [],

@@ -6,6 +6,8 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Rejects when the signal aborts; never resolves. */
   readonly aborted: Promise<never>;
+  /** Lets the time run. A call that never waits for anything needs no timer, and timers cost more than small reads. */
+  arm(): void;
   clear(): void;
 }
 
@@ -16,11 +18,7 @@ export function startDeadline(tool: string, timeoutMs: number, caller: AbortSign
     controller.abort(fail('time.cancelled', `Cannot finish "${tool}": the caller cancelled it`));
   if (caller?.aborted) cancel();
   else caller?.addEventListener('abort', cancel, { once: true });
-  const timer = setTimeout(
-    () =>
-      controller.abort(fail('time.deadline', `Cannot finish "${tool}": it ran longer than ${timeoutMs} ms`)),
-    timeoutMs,
-  );
+  let timer: NodeJS.Timeout | undefined;
   let aborted: Promise<never> | undefined;
   return {
     signal,
@@ -31,6 +29,13 @@ export function startDeadline(tool: string, timeoutMs: number, caller: AbortSign
       });
       aborted.catch(() => {});
       return aborted;
+    },
+    arm() {
+      timer ??= setTimeout(() => {
+        controller.abort(
+          fail('time.deadline', `Cannot finish "${tool}": it ran longer than ${timeoutMs} ms`),
+        );
+      }, timeoutMs);
     },
     clear() {
       clearTimeout(timer);

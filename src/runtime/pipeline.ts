@@ -78,7 +78,10 @@ export async function runCall(
       const deadline = startDeadline(tool.id, limits.timeoutMs, options.signal);
       try {
         const locks = tool.mutates ? locksFor(record.effects) : [];
-        if (locks.length > 0) release = await parts.store.locks.acquire(locks, deadline.signal);
+        if (locks.length > 0) {
+          deadline.arm();
+          release = await parts.store.locks.acquire(locks, deadline.signal);
+        }
         const how: Execution = { engine, approved, deadline, emit };
         data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
         await checkOutput(site, registered, record, data, limits.maxOutputBytes);
@@ -252,6 +255,7 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
 
 async function execute(record: CallRecord, running: unknown, deadline: Deadline): Promise<unknown> {
   if (!(running instanceof Promise)) return running;
+  deadline.arm();
   try {
     return await Promise.race([running, deadline.aborted]);
   } catch (thrown) {

@@ -113,7 +113,7 @@ export function decodeRow(row: StoredRow): AuditRow {
  * as the text that it is, so not even a space can be added to it unseen.
  */
 export function hashRow(row: StoredRow): string {
-  return digest('audit/v1', Buffer.from(rowBody(row)));
+  return digest('audit/v1', rowBody(row));
 }
 
 /** What is hashed, its names in canonical order. JSON.stringify writes strings and integers as RFC 8785 does. */

@@ -131,12 +131,17 @@ function command(call: Call): void {
   runRest(call);
 }
 
-function runRest(call: Call): void {
+/** Runs a program in place of the shell, never a builtin; alone it only redirects. */
+function exec(call: Call): void {
+  runRest(call, true);
+}
+
+function runRest(call: Call, external = false): void {
   const rest = call.words.slice(call.words[1]?.literal === '--' ? 2 : 1);
   if (rest.length === 0) return call.list(true);
   if (rest[0]!.prefix.startsWith('-'))
     refuse('shell.wrapper', `Cannot run ${name(call)} with ${rest[0]!.canonical}`, rest[0]!);
-  call.run(rest);
+  call.run(rest, { external });
 }
 
 const runsText = never('it runs text that is not known before; write the commands out');
@@ -158,8 +163,8 @@ const TABLE: readonly (readonly [names: string, rule: Rule])[] = [
   ['jobs', only(/^-[lnprs]+$/)],
   ['kill ulimit', (call) => call.list(false)],
   ['command', command],
-  ['builtin', runRest],
-  ['exec', runRest],
+  ['builtin', (call) => runRest(call)],
+  ['exec', exec],
   ['eval . source trap', runsText],
   ['alias unalias hash enable', rebinds],
   [

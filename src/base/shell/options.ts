@@ -4,7 +4,10 @@ import { refuse } from './analysis.ts';
 import { anchored, type Call, known, name, type Rule } from './call.ts';
 import type { ShellWord } from './read-word.ts';
 
-/** A program that runs as itself. Letters and long names without dashes; `values` take the next word. */
+/**
+ * A program that runs as itself. Letters and long names are without dashes. `values` lists only options that always
+ * take the next word, in every version of the program: one too many would hide that word.
+ */
 export interface Inspected {
   /** Options through which it starts other programs. */
   readonly bad?: { readonly letters?: string; readonly long?: string };
@@ -34,6 +37,7 @@ export function inspect(call: Call, words: readonly ShellWord[], spec: Inspected
     if (word.literal === undefined && word.splits === 'free') couldBeOption(call, word);
     if (spec.remote?.test(start)) starts(call, word);
     const bundle = spec.bundled === true && i === 0 && !start.startsWith('-');
+    if (bundle) known(call, word);
     if (bundle && [...start].some((letter) => spec.bad?.letters?.includes(letter))) starts(call, word);
     if (!bundle && takesNext(call, word, start, spec)) {
       const next = words[++i];
@@ -52,14 +56,14 @@ function takesNext(call: Call, word: ShellWord, text: string, spec: Inspected): 
     return value === undefined && listed(spec.values?.long, option);
   }
   if (!text.startsWith('-') || text === '-') return false;
-  for (const [index, letter] of [...text.slice(1)].entries()) {
-    if (spec.bad?.letters?.includes(letter)) starts(call, word);
-    if (spec.values?.letters?.includes(letter)) return index === text.length - 2;
+  for (let i = 1; i < text.length; i++) {
+    if (spec.bad?.letters?.includes(text[i]!)) starts(call, word);
+    if (spec.values?.letters?.includes(text[i]!)) return i === text.length - 1;
   }
   return false;
 }
 
-/** How a program that only starts another takes its own options. Any other option is refused. */
+/** How a program that only starts another takes its own options; `values` as above. Any other option is refused. */
 export interface Wrapping {
   readonly letters?: string;
   readonly values?: { readonly letters?: string; readonly long?: string };
@@ -68,8 +72,12 @@ export interface Wrapping {
   readonly operands?: number;
 }
 
-/** The index of the command's word; every word before it is known. */
-export function skipOptions(call: Call, spec: Wrapping): number {
+/** The index of the command's word; every word before it is known. `took` hears of each value. */
+export function skipOptions(
+  call: Call,
+  spec: Wrapping,
+  took: (option: string, value: string, word: ShellWord) => void = () => {},
+): number {
   let i = 1;
   for (; i < call.words.length; i++) {
     const text = known(call, call.words[i]!);
@@ -78,26 +86,34 @@ export function skipOptions(call: Call, spec: Wrapping): number {
       break;
     }
     if (!text.startsWith('-') || text === '-') break;
-    if (wrapperTakesNext(call, call.words[i]!, text, spec)) known(call, call.words[++i] ?? call.words[0]!);
+    const word = call.words[i]!;
+    const taken = valueOf(call, word, text, spec);
+    if (taken !== undefined) took(taken[0], taken[1] ?? known(call, call.words[++i] ?? word), word);
   }
   for (let operand = 0; operand < (spec.operands ?? 0); operand++, i++)
     if (call.words[i] !== undefined) known(call, call.words[i]!);
   return i;
 }
 
-function wrapperTakesNext(call: Call, word: ShellWord, text: string, spec: Wrapping): boolean {
+/** The option that takes a value, and the value where it is in the same word. */
+function valueOf(
+  call: Call,
+  word: ShellWord,
+  text: string,
+  spec: Wrapping,
+): [option: string, value: string | undefined] | undefined {
   if (text.startsWith('--')) {
     const [option, value] = split(text.slice(2));
-    if (listed(spec.long, option)) return false;
-    if (listed(spec.values?.long, option)) return value === undefined;
-    return notKnown(call, word);
+    if (listed(spec.long, option) && value === undefined) return undefined;
+    return listed(spec.values?.long, option) ? [option, value] : notKnown(call, word);
   }
-  for (const [index, letter] of [...text.slice(1)].entries()) {
+  for (let i = 1; i < text.length; i++) {
+    const letter = text[i]!;
     if (spec.letters?.includes(letter)) continue;
-    if (spec.values?.letters?.includes(letter)) return index === text.length - 2;
-    notKnown(call, word);
+    if (!spec.values?.letters?.includes(letter)) notKnown(call, word);
+    return [letter, i === text.length - 1 ? undefined : text.slice(i + 1)];
   }
-  return false;
+  return undefined;
 }
 
 function split(text: string): [option: string, value: string | undefined] {

@@ -46,7 +46,7 @@ const TABLE: readonly (readonly [names: string, rule: Rule])[] = [
         long: 'to-command checkpoint-action use-compress-program rsh-command rmt-command info-script new-volume-script files-from',
       },
       fine: 'checkpoint',
-      values: { letters: 'bCfgHKLNVX' },
+      values: { letters: 'bCfX' },
       bundled: true,
       remote: /^(?:--file=|-[a-zA-Z]*f)?[^/=]*:/,
     }),

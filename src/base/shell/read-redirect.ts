@@ -13,7 +13,13 @@ export function readRedirect(walk: Walk, redirection: Redirection): void {
       `Cannot follow {${descriptor.name}}: use a number for the descriptor`,
       redirection,
     );
+  // Bash takes a number that is too large for a word of its own.
+  if ((descriptor?.value ?? 0) > 255) notUnderstood(walk, redirection);
   if (walk.dialect === 'sh' && (descriptor?.value ?? 0) > 9) bashOnly(walk, redirection);
+  const written = /^([0-9]*)([<>&|-]+)/.exec(walk.source.slice(redirection.pos, redirection.pos + 8));
+  const number = descriptor === undefined ? '' : walk.source.slice(descriptor.pos, descriptor.end);
+  if (written?.[1] !== number || !written[2]!.startsWith(redirection.operator))
+    notUnderstood(walk, redirection);
   (READERS[redirection.type] ?? notUnderstood)(walk, redirection as never);
 }
 

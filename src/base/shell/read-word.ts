@@ -103,7 +103,9 @@ const PARTS: Readers = {
       tooDynamic(part);
     const wide = widening(part.text, state.last === '');
     if (wide === 'none') return literal(state, value);
-    unknown(state, visible(part.text), wide === 'files' ? 'files' : 'no');
+    // What a leading tilde becomes is an absolute path.
+    const prefix = wide === 'tilde' && state.last === '' && part.text.startsWith('~') ? '/' : '';
+    unknown(state, visible(part.text), wide === 'files' ? 'files' : 'no', prefix);
   },
   SingleQuoted(_walk, part, state) {
     const value = singleQuotedValue(part.text);

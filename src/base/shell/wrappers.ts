@@ -46,33 +46,26 @@ export function env(call: Call): void {
   call.run(call.words.slice(i), { external: true, env: { ...call.env, ...added } });
 }
 
-/** The words it adds are not known, so the command sees one more that may be anything. */
+/** The words it adds are not known: the command sees one more that may be anything, or with -I the mark replaced. */
 export function xargs(call: Call): void {
-  const replace = call.words.find((word) => /^-[0oprtx]*I/.test(word.literal ?? ''));
   const spec = {
     letters: '0oprtx',
     long: 'null open-tty interactive no-run-if-empty verbose exit',
-    values: { letters: 'adEILnPs', long: 'arg-file delimiter max-args max-procs max-chars max-lines' },
+    values: { letters: 'adEILnPs', long: 'arg-file delimiter max-args max-procs max-chars' },
   };
-  const at = skipOptions(call, spec);
-  const rest = call.words.slice(at);
+  let mark: string | undefined;
+  const at = skipOptions(call, spec, (option, value, word) => {
+    if (option !== 'I') return;
+    if (value === '') refuse('shell.wrapper', 'Cannot tell what xargs -I replaces', word);
+    mark = value;
+  });
   const last = call.words.at(-1)!;
   const unknown: ShellWord = { ...openEnded(last, '', '…'), splits: 'free' };
+  const echo: ShellWord = { ...last, literal: 'echo', prefix: 'echo', canonical: 'echo' };
+  const rest = at < call.words.length ? call.words.slice(at) : [echo];
   ownPath(call);
-  if (rest.length === 0)
-    return call.run([{ ...last, literal: 'echo', prefix: 'echo', canonical: 'echo' }, unknown], {
-      external: true,
-    });
-  const before = replace !== undefined && call.words.indexOf(replace) < at ? replace : undefined;
-  if (before === undefined) return call.run([...rest, unknown], { external: true });
-  const attached = before.literal!.replace(/^-[0oprtx]*I/, '');
-  const mark = attached === '' ? call.words[call.words.indexOf(before) + 1]?.literal : attached;
-  if (mark === undefined || mark === '')
-    refuse('shell.wrapper', 'Cannot tell what xargs -I replaces', before);
-  call.run(
-    rest.map((word) => fill(word, mark)),
-    { external: true },
-  );
+  const inner = mark === undefined ? [...rest, unknown] : rest.map((word) => fill(word, mark!));
+  call.run(inner, { external: true });
 }
 
 /** Lists find itself, and each command that its actions start. */
