@@ -87,7 +87,7 @@ export function skipOptions(
     }
     if (!text.startsWith('-') || text === '-') break;
     const word = call.words[i]!;
-    const taken = valueOf(call, word, text, spec);
+    const taken = takenBy(call, word, text, spec);
     if (taken !== undefined) took(taken[0], taken[1] ?? known(call, call.words[++i] ?? word), word);
   }
   for (let operand = 0; operand < (spec.operands ?? 0); operand++, i++)
@@ -96,7 +96,7 @@ export function skipOptions(
 }
 
 /** The option that takes a value, and the value where it is in the same word. */
-function valueOf(
+function takenBy(
   call: Call,
   word: ShellWord,
   text: string,

@@ -16,6 +16,9 @@ export function readRedirect(walk: Walk, redirection: Redirection): void {
   // Bash takes a number that is too large for a word of its own.
   if ((descriptor?.value ?? 0) > 255) notUnderstood(walk, redirection);
   if (walk.dialect === 'sh' && (descriptor?.value ?? 0) > 9) bashOnly(walk, redirection);
+  // Over a continued line a number before it would belong to it.
+  if (walk.source.slice(Math.max(0, redirection.pos - 2), redirection.pos) === '\\\n')
+    notUnderstood(walk, redirection);
   const written = /^([0-9]*)([<>&|-]+)/.exec(walk.source.slice(redirection.pos, redirection.pos + 8));
   const number = descriptor === undefined ? '' : walk.source.slice(descriptor.pos, descriptor.end);
   if (written?.[1] !== number || !written[2]!.startsWith(redirection.operator))
