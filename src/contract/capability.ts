@@ -47,7 +47,7 @@ export interface CallScope {
    */
   admit(effect: Effect, actual?: Effect): void;
   /** True when policy lets tools see this path; for listings, which leave out rather than fail. */
-  visible(path: string): boolean;
+  readonly visible: (path: string) => boolean;
   /**
    * True when a domain rule that allows this connection has `private: true`: the host may then resolve to addresses that
    * are not public. Says nothing about whether the connection is allowed; `admit` does. Absent means never.

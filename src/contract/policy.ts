@@ -140,6 +140,8 @@ export interface PolicyEngine {
     tool: string,
     effects: readonly Effect[],
   ): { readonly decision: Decision; readonly all: readonly Decision[] };
+  /** Which paths this tool may be shown, for listings that ask thousands of times. */
+  sees(tool: string): (path: string) => boolean;
   /** One effect alone, for the re-check at the access. */
   decideEffect(tool: string, effect: Effect): Decision;
 }

@@ -75,6 +75,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       newId,
       process: identity,
     });
+    await sweepAfter(runtime, root);
     return Object.assign(runtime, {
       workspace: root,
       async reloadPolicy() {
@@ -87,6 +88,14 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     await store.close();
     throw thrown;
   }
+}
+
+/** Calls that died on the way may have left temporary files beside what they were to change. */
+async function sweepAfter(runtime: Runtime, root: string): Promise<void> {
+  const { inFlight } = runtime.startup;
+  if (inFlight.length === 0) return;
+  const { foldersOf, sweepTemps } = await import('../capabilities/fs/sweep-temps.ts');
+  await sweepTemps(root, foldersOf(inFlight.flatMap((row) => row.changes.map((change) => change.path))));
 }
 
 async function startPolicy(root: string, onWarning: DefaultRuntimeOptions['onWarning']) {

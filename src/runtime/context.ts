@@ -101,7 +101,9 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
         ...(decision.admit ? { admit: decision.admit } : {}),
       });
     },
-    visible: (path) => engine.decideEffect(tool, { kind: 'fs.read', path }).verdict === 'allow',
+    get visible() {
+      return engine.sees(tool);
+    },
   };
 }
 

@@ -36,6 +36,7 @@ export function inspect(call: Call, words: readonly ShellWord[], spec: Inspected
     if (!anchored(word) && !/^--[^=]+=/.test(start)) couldBeOption(call, word);
     if (word.literal === undefined && word.splits === 'free') couldBeOption(call, word);
     if (spec.remote?.test(start)) starts(call, word);
+    if (spec.remote !== undefined && word.literal === undefined && !start.includes('/')) couldBeOption(call, word);
     const bundle = spec.bundled === true && i === 0 && !start.startsWith('-');
     if (bundle) known(call, word);
     if (bundle && [...start].some((letter) => spec.bad?.letters?.includes(letter))) starts(call, word);
@@ -80,13 +81,14 @@ export function skipOptions(
 ): number {
   let i = 1;
   for (; i < call.words.length; i++) {
-    const text = known(call, call.words[i]!);
+    const word = call.words[i]!;
+    if (word.literal === undefined && anchored(word)) break;
+    const text = known(call, word);
     if (text === '--') {
       i++;
       break;
     }
     if (!text.startsWith('-') || text === '-') break;
-    const word = call.words[i]!;
     const taken = takenBy(call, word, text, spec);
     if (taken !== undefined) took(taken[0], taken[1] ?? known(call, call.words[++i] ?? word), word);
   }

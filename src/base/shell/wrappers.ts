@@ -28,9 +28,11 @@ export function env(call: Call): void {
     long: 'ignore-environment null debug',
     values: { letters: 'uC', long: 'unset chdir' },
   };
-  let i = skipOptions(call, spec);
+  let i = skipOptions(call, spec, (option, value) => {
+    if (option === 'C' || option === 'chdir') changesDirectory(call, value);
+  });
   if (call.words[i]?.literal === '-') i++;
-  const added: Record<string, string> = {};
+  const added: [name: string, value: string][] = [];
   for (; i < call.words.length; i++) {
     const word = call.words[i]!;
     const [, variable] = /^([^=]+)=/.exec(word.prefix) ?? [];
@@ -39,11 +41,11 @@ export function env(call: Call): void {
       refuse('shell.dynamic', `Cannot know what env starts after ${word.canonical}: quote it`, word);
     const value = word.literal?.slice(variable.length + 1);
     setVariable(call.walk, variable, word, value);
-    added[variable] = value ?? word.canonical.slice(variable.length + 1);
+    added.push([variable, value ?? word.canonical.slice(variable.length + 1)]);
   }
   if (i >= call.words.length) return call.list();
   ownPath(call);
-  call.run(call.words.slice(i), { external: true, env: { ...call.env, ...added } });
+  call.run(call.words.slice(i), { external: true, env: { ...call.env, ...Object.fromEntries(added) } });
 }
 
 /** The words it adds are not known: the command sees one more that may be anything, or with -I the mark replaced. */
@@ -83,7 +85,9 @@ export function find(call: Call): void {
       const inner = words.slice(i + 1, end);
       if (end < 0 || inner.length === 0)
         refuse('shell.wrapper', `Cannot tell where the command of ${text} ends`, word);
-      for (const each of inner) if (each.splits === 'free') known(call, each);
+      // What could become `;` could end the command and start another.
+      for (const each of inner) if (each.splits === 'free' || !/^[\w./]/.test(each.prefix)) known(call, each);
+      if (text.endsWith('dir')) changesDirectory(call, undefined);
       // No path that find hands on starts with a dash.
       call.run(
         inner.map((each) => fill(each, '{}', './')),
@@ -114,6 +118,11 @@ const FIND_ACTIONS: ReadonlySet<string> = new Set(['-exec', '-execdir', '-ok', '
 const FIND_WRITES = /^-(?:fprint0?|fprintf|fls)$/;
 const FIND_VALUES =
   /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|regextype|type|xtype|size|[acm]time|[acm]min|newer\w*|[ac]newer|perm|user|group|uid|gid|links|inum|samefile|maxdepth|mindepth|printf|fstype|used|context)$/;
+
+/** Text that the inner command hands to a shell may open files from there. */
+function changesDirectory(call: Call, to: string | undefined): void {
+  call.walk.gathered.directories.push({ to, loop: to === undefined || call.walk.gathered.loops > 0 });
+}
 
 /** A wrapper given as a path is a program of its own: it must be allowed too. */
 export function ownPath(call: Call): void {

@@ -6,8 +6,9 @@ import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
 import { createDirectorySync, type SyncFolder } from './directory-sync.ts';
 import { type LastLink, type Located, modeOf, release, typeOf } from './located.ts';
-import { type FileBytes, readLocated } from './read-file.ts';
-import { makeRoots, nameOf, type Root } from './root.ts';
+import { readDirect } from './read-direct.ts';
+import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
+import { makeRoots, nameOf, type Place, type Root } from './root.ts';
 import { createTempNames } from './temp-name.ts';
 import { refuseTemp, toPlace } from './to-place.ts';
 
@@ -67,26 +68,30 @@ function read(
   path: string,
   options: ReadOptions = {},
 ): MaybePromise<FileContent> {
-  const found = admitted(scope, root, path, 'read', 'follow');
-  const content = ({ bytes, stat }: FileBytes): FileContent => ({
-    bytes,
-    size: Number(stat.size),
-    mode: modeOf(stat),
-    path: nameOf(found.root, found.rel),
-  });
+  const named = admittedName(scope, root, path, 'read');
+  const { range, maxBytes = SYNC_LIMIT } = options;
+  const direct = range ? undefined : readDirect(named.root, named.rel, Math.min(maxBytes, SYNC_LIMIT));
+  if (direct) return contentOf(named, direct);
+  const found = admittedPlace(scope, named, 'read', 'follow');
   try {
     const result = readLocated(found, { ...options, signal: scope.signal });
-    return result instanceof Promise ? result.then(content) : content(result);
+    return result instanceof Promise
+      ? result.then((bytes) => contentOf(found, bytes))
+      : contentOf(found, result);
   } finally {
     // The content has a descriptor of its own by now.
     release(found);
   }
 }
 
+function contentOf({ root, rel }: Place, { bytes, stat }: FileBytes): FileContent {
+  return { bytes, size: Number(stat.size), mode: modeOf(stat), path: nameOf(root, rel) };
+}
+
 function stat(scope: CallScope, root: Root, path: string): EntryStat | undefined {
   let found: Located;
   try {
-    found = admitted(scope, root, path, 'stat', 'keep');
+    found = admittedPlace(scope, admittedName(scope, root, path, 'stat'), 'stat', 'keep');
   } catch (thrown) {
     if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory')) {
       return undefined;
@@ -104,14 +109,19 @@ function stat(scope: CallScope, root: Root, path: string): EntryStat | undefined
 }
 
 /** By name before the disk is looked at, so that nobody learns what exists where they may not read. */
-function admitted(scope: CallScope, root: Root, path: string, verb: string, last: LastLink): Located {
+function admittedName(scope: CallScope, root: Root, path: string, verb: string): Place {
   const named = toPlace(root, path, verb);
-  const effect = { kind: 'fs.read', path: nameOf(named.root, named.rel) } as const;
-  scope.admit(effect);
+  scope.admit({ kind: 'fs.read', path: nameOf(named.root, named.rel) });
+  return named;
+}
+
+/** Where the name leads, admitted again when that is elsewhere. */
+function admittedPlace(scope: CallScope, named: Place, verb: string, last: LastLink): Located {
   const found = locate(named.root, named.rel, verb, last);
   if (found.rel === named.rel && found.root === named.root) return found;
   try {
     refuseTemp(found, verb);
+    const effect = { kind: 'fs.read', path: nameOf(named.root, named.rel) } as const;
     scope.admit(effect, { kind: 'fs.read', path: nameOf(found.root, found.rel) });
   } catch (thrown) {
     release(found);

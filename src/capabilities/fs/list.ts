@@ -21,7 +21,8 @@ export async function list(scope: CallScope, root: Root, query: ListQuery): Prom
   try {
     const real = nameOf(start.root, start.rel);
     if (real !== base) scope.admit(effect, { kind: 'fs.read', path: real, tree: true });
-    const visible = (rel: string) => scope.visible(nameOf(start.root, rel));
+    const sees = scope.visible;
+    const visible = start.root.extra ? (rel: string) => sees(nameOf(start.root, rel)) : sees;
     if (!start.stat.isDirectory()) {
       const files = matches(base) && visible(start.rel) ? [base] : [];
       return { files: files.slice(0, query.maxResults), truncated: files.length > query.maxResults };

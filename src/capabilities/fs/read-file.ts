@@ -19,7 +19,7 @@ export interface FileBytes {
 }
 
 /** Up to here a synchronous read is faster than a hop through the thread pool, and short enough for the event loop. */
-const SYNC_LIMIT = 256 * 1024;
+export const SYNC_LIMIT = 256 * 1024;
 const CHUNK = 4 * 1024 * 1024;
 /** A file that is being rewritten is read again, so that bytes and size belong together. */
 const TURNS = 4;

@@ -21,6 +21,8 @@ export interface Command {
   readonly examples: readonly string[];
   /** How many positionals it takes; more or fewer is a usage error. */
   readonly positionals: readonly [least: number, most: number];
+  /** What the first of them may be, where that is known; completion offers it. */
+  readonly choices?: readonly string[];
   /** Answers with the exit code. Failures of the table may be thrown. */
   run(invocation: Invocation): Promise<number>;
 }
@@ -37,6 +39,7 @@ export interface Invocation {
 }
 
 export interface Io {
+  /** Control characters arrive as escapes: a name in the workspace must not move the reader's cursor. */
   out(text: string): void;
   err(text: string): void;
   /** A person is looking: colour, tables and progress are welcome. */
@@ -44,7 +47,7 @@ export interface Io {
   readonly columns: number;
   /** Standard input, whole, up to a limit in bytes. */
   readStdin(limit: number): Promise<Uint8Array>;
-  /** Aborts on the first Ctrl-C. */
+  /** Aborts on the first Ctrl-C, and when nobody reads standard output any more. */
   readonly signal: AbortSignal;
 }
 
@@ -56,6 +59,5 @@ export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
     value: 'DIR',
     help: 'the workspace (default: the nearest folder upwards with haft.yaml or .haft)',
   },
-  frozen: { type: 'boolean', help: 'refuse tools that differ from haft.lock' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },
 };

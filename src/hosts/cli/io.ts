@@ -3,12 +3,21 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { fail } from '../../contract/errors.ts';
 import type { Io } from './command.ts';
+import { printable } from './output.ts';
 
 export function processIo(): Io {
   let controller: AbortController | undefined;
+  let listening = false;
+  const abort = () => {
+    controller ??= new AbortController();
+    controller.abort();
+  };
   return {
-    out: (text) => writeAll(1, text),
-    err: (text) => writeAll(2, text),
+    out(text) {
+      // Nobody reads any more, as in `haft audit tail | head`: whatever goes on until it is told to stop is told to.
+      if (!writeAll(1, printable(text))) abort();
+    },
+    err: (text) => void writeAll(2, printable(text)),
     get tty() {
       return isTerminal(1);
     },
@@ -17,30 +26,39 @@ export function processIo(): Io {
     },
     readStdin: (limit) => readAll(limit),
     get signal() {
-      if (!controller) {
-        const made = new AbortController();
-        controller = made;
-        process.once('SIGINT', () => made.abort());
-        process.once('SIGTERM', () => made.abort());
+      controller ??= new AbortController();
+      if (!listening) {
+        listening = true;
+        process.once('SIGINT', abort);
+        process.once('SIGTERM', abort);
       }
       return controller.signal;
     },
   };
 }
 
-/** Synchronous, so that nothing is lost when the process ends; `process.stdout` would also cost start-up time. */
-function writeAll(fd: number, text: string): void {
+/**
+ * Answers false when the reader is gone. Synchronous, so that nothing is lost when the process ends; `process.stdout`
+ * would also cost start-up time.
+ */
+function writeAll(fd: number, text: string): boolean {
   let bytes: Uint8Array = Buffer.from(text);
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(writeSync(fd, bytes));
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;
-      if (code === 'EAGAIN') continue;
-      if (code === 'EPIPE') return;
-      throw thrown;
+      if (code === 'EPIPE') return false;
+      if (code !== 'EAGAIN') throw thrown;
+      pause();
     }
   }
+  return true;
+}
+
+/** For a pipe that its other end has made non-blocking. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
 }
 
 const isTerminal = (fd: number): boolean => {
@@ -56,7 +74,7 @@ async function readAll(limit: number): Promise<Uint8Array> {
   let total = 0;
   for (;;) {
     const chunk = Buffer.allocUnsafe(256 * 1024);
-    const count = readSync(0, chunk, 0, chunk.length, null);
+    const count = readSome(chunk);
     if (count === 0) return Buffer.concat(chunks);
     total += count;
     if (total > limit) {
@@ -65,5 +83,16 @@ async function readAll(limit: number): Promise<Uint8Array> {
       });
     }
     chunks.push(chunk.subarray(0, count));
+  }
+}
+
+function readSome(chunk: Uint8Array): number {
+  for (;;) {
+    try {
+      return readSync(0, chunk, 0, chunk.length, null);
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'EAGAIN') throw thrown;
+      pause();
+    }
   }
 }

@@ -6,7 +6,7 @@ import { ERRORS, fail, isFailure, toErrorEntry } from '../../contract/errors.ts'
 import type { Runtime } from '../../contract/runtime.ts';
 import { VERSION } from '../../contract/version.ts';
 import { createDefaultRuntime } from '../../preset/default.ts';
-import { COMMON_OPTIONS, type Command, type Io } from './command.ts';
+import { COMMON_OPTIONS, type Command, type CommandOption, type Io } from './command.ts';
 import type { CommandEntry, CommandGroup, Commands } from './commands.ts';
 import { processIo } from './io.ts';
 import { describeError } from './output.ts';
@@ -21,12 +21,13 @@ export async function runCli(
   try {
     const found = findCommand(argv, commands);
     if ('version' in found) {
-      io.out(`haft ${VERSION}\n`);
+      io.out(json ? `${JSON.stringify({ version: VERSION })}\n` : `haft ${VERSION}\n`);
       return 0;
     }
     if ('help' in found) {
+      if (json && !found.asked) throw fail('usage', 'Cannot run haft: a command is missing (see haft help)');
       io.out((await import('./help.ts')).renderHelp(commands, found.help));
-      return found.exit;
+      return found.asked ? 0 : ERRORS.usage.exit;
     }
     const command = await found.entry.load();
     const { flags, positionals } = parseFlags(command, found.name, found.rest);
@@ -60,14 +61,7 @@ async function runCommand(
       ...run,
       workspace,
       runtime() {
-        opened ??= createDefaultRuntime({ workspace }).then((runtime) => {
-          for (const row of runtime.startup.inFlight) {
-            run.io.err(
-              `haft: ${row.tool} (${row.callId}) was in flight when its process died; "haft undo ${row.callId}" takes back what it did\n`,
-            );
-          }
-          return runtime;
-        });
+        opened ??= openRuntime(workspace, run.io);
         return opened;
       },
     });
@@ -76,27 +70,60 @@ async function runCommand(
   }
 }
 
+/** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
+async function openRuntime(workspace: string, io: Io): Promise<Runtime> {
+  const runtime = await createDefaultRuntime({ workspace });
+  for (const { tool, callId } of runtime.startup.inFlight) {
+    io.err(
+      `haft: ${tool} (${callId}) was in flight when its process died; "haft undo ${callId}" takes back what it did\n`,
+    );
+  }
+  runtime.subscribe(({ event, data }) => {
+    if (event === 'InternalError') io.err(`haft: ${(data as { stack: string }).stack}\n`);
+  });
+  return runtime;
+}
+
 type Found =
   | { readonly name: string; readonly entry: CommandEntry; readonly rest: readonly string[] }
-  | { readonly help: CommandGroup | undefined; readonly exit: number }
+  /** `asked`: somebody wants it, rather than not knowing what else to say. */
+  | { readonly help: CommandGroup | undefined; readonly asked: boolean }
   | { readonly version: true };
 
 function findCommand(argv: readonly string[], commands: Commands): Found {
-  const at = argv.findIndex((word, i) => !word.startsWith('-') && argv[i - 1] !== '--workspace');
+  const at = wordAt(argv);
   const word = argv[at];
-  if (word === undefined && argv.includes('--version')) return { version: true };
-  if (word === undefined || word === 'help') return { help: undefined, exit: argv.length === 0 ? 2 : 0 };
-  const entry = lookUp(word, commands, 'command');
+  if (word === undefined) return withoutCommand(argv);
   const rest = argv.toSpliced(at, 1);
+  if (word === 'help') return findCommand([...rest, '--help'], commands);
+  if (word === 'version') return { version: true };
+  const entry = lookUp(word, commands, 'command');
   if ('load' in entry) return { name: word, entry, rest };
-  const subAt = rest.findIndex((one) => !one.startsWith('-'));
+  const subAt = wordAt(rest);
   const sub = rest[subAt];
-  if (sub === undefined) return { help: entry, exit: rest.includes('--help') || rest.includes('-h') ? 0 : 2 };
+  if (sub === undefined) return { help: entry, asked: asksForHelp(rest) };
+  if (sub === 'help') return findCommand([...argv.filter((one) => one !== sub), '--help'], commands);
   return {
     name: `${word} ${sub}`,
     entry: lookUp(sub, entry.commands, `${word} command`),
     rest: rest.toSpliced(subAt, 1),
   };
+}
+
+/** The first word that is neither a flag nor a flag's value. */
+const wordAt = (argv: readonly string[]) =>
+  argv.findIndex((word, i) => !word.startsWith('-') && argv[i - 1] !== '--workspace');
+
+const asksForHelp = (argv: readonly string[]) => argv.includes('--help') || argv.includes('-h');
+
+const ALONE = ['--json', '--workspace', '--help', '-h'];
+
+function withoutCommand(argv: readonly string[]): Found {
+  if (argv.includes('--version') || argv.includes('-V')) return { version: true };
+  const flag = argv.find((one) => one.startsWith('-') && !ALONE.includes(one.split('=', 1)[0]!));
+  if (flag !== undefined)
+    throw fail('usage', `Cannot run haft ${flag.slice(0, 80)}: a command is missing (see haft help)`);
+  return { help: undefined, asked: asksForHelp(argv) };
 }
 
 function lookUp<T>(word: string, among: Readonly<Record<string, T>>, what: string): T {
@@ -110,25 +137,42 @@ function lookUp<T>(word: string, among: Readonly<Record<string, T>>, what: strin
 
 function parseFlags(command: Command, name: string, args: readonly string[]): Parsed {
   const options = { ...COMMON_OPTIONS, ...command.options };
+  const config = Object.fromEntries(
+    Object.entries(options).map(([key, { type, short, multiple = false }]) => [
+      key,
+      { type, multiple, ...(short ? { short } : {}) },
+    ]),
+  );
+  const refuse = (fact: string) => {
+    const usage = `haft ${name} ${command.usage}`.trimEnd();
+    return fail('usage', `Cannot run haft ${name}: ${fact} (usage: ${usage}; --help says more)`);
+  };
+  let parsed: ReturnType<typeof parseArgs>;
   try {
-    const config = Object.fromEntries(
-      Object.entries(options).map(([key, { type, short, multiple = false }]) => [
-        key,
-        { type, multiple, ...(short ? { short } : {}) },
-      ]),
-    );
-    const { values, positionals } = parseArgs({ args: [...args], options: config, allowPositionals: true });
-    const [least, most] = command.positionals;
-    if (!values.help && (positionals.length < least || positionals.length > most)) {
-      throw new Error(
-        positionals.length < least
-          ? 'an argument is missing'
-          : `"${positionals[most]}" is one argument too many`,
-      );
-    }
-    return { flags: values as Parsed['flags'], positionals };
+    parsed = parseArgs({ args: [...args], options: config, allowPositionals: true });
   } catch (thrown) {
-    const why = thrown instanceof Error ? (thrown.message.split('. ')[0] ?? '') : '';
-    throw fail('usage', `Cannot run haft ${name}: ${why}; usage: haft ${name} ${command.usage}`);
+    throw refuse(flagProblem(thrown as Error & { code?: string }, options));
   }
+  const { values, positionals } = parsed;
+  const [least, most] = command.positionals;
+  if (!values.help && positionals.length < least) throw refuse('an argument is missing');
+  if (!values.help && positionals.length > most)
+    throw refuse(`"${positionals[most]!.slice(0, 80)}" is one argument too many`);
+  return { flags: values as Parsed['flags'], positionals };
+}
+
+/** Node's complaint about a flag, in our words and with the nearest flag. */
+function flagProblem(
+  { code, message }: Error & { code?: string },
+  options: Readonly<Record<string, CommandOption>>,
+): string {
+  const flag = /--?[^\s',=]+/.exec(message.replace(/'-., /, "'"))?.[0] ?? '';
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const near = closest(
+      flag,
+      Object.keys(options).map((one) => `--${one}`),
+    );
+    return `there is no flag ${flag.slice(0, 80)}${near ? `; did you mean ${near}?` : ''}`;
+  }
+  return `${flag} ${options[flag.slice(2)]?.type === 'string' ? 'needs a value' : 'takes no value'}`;
 }

@@ -4,7 +4,7 @@ import { isUnder } from '../../base/rel-path.ts';
 import { describeEffect, type Effect } from '../../contract/effect.ts';
 import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from '../../contract/policy.ts';
 import { isStricter, loadPatternCompiler } from '../../contract/policy-match.ts';
-import { type CompiledPolicy, compilePolicy } from './compile-policy.ts';
+import { type CompiledPolicy, compilePolicy, type Layer } from './compile-policy.ts';
 import { type ToolRules, toolRules } from './decide-tool.ts';
 import { DECIDERS } from './deciders/index.ts';
 import { decideFrom, type Finding, type FindingDecision, GRANT, grantOf } from './finding.ts';
@@ -80,6 +80,9 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
     return all;
   };
 
+  const decideEffect = (tool: string, effect: Effect) =>
+    strictestDecision([effectDecision(effect), toolDecision(tool, effect)]);
+
   return {
     loaded: narrowing.length === 0 ? loaded : { ...loaded, file },
     get hash() {
@@ -103,10 +106,20 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       const decision = obstacles.length > 1 ? withGrant(strictest, grantOf(obstacles)) : strictest;
       return { decision, all };
     },
-    decideEffect: (tool, effect) => strictestDecision([effectDecision(effect), toolDecision(tool, effect)]),
+    sees(tool) {
+      const { rules, plain } = knownTool(tool);
+      // Without a rule about reading only the state folder is hidden, which needs no decision for each path.
+      const open = rules.pathless && plain.verdict === 'allow' && policy.layers.every(readsEverything);
+      if (open) return (path) => !isUnder(path, STATE_FOLDER);
+      return (path) => decideEffect(tool, { kind: 'fs.read', path }).verdict === 'allow';
+    },
+    decideEffect,
     grantFor: (tool, effects) => grantOf(decisionsOf(tool, effects)),
   };
 }
+
+const STATE_FOLDER = '.haft';
+const readsEverything = ({ paths }: Layer) => paths.every(({ read = 'allow' }) => read === 'allow');
 
 type PathEffect = Extract<Effect, { readonly kind: 'fs.read' | 'fs.write' }>;
 const isPathEffect = (effect: Effect): effect is PathEffect =>

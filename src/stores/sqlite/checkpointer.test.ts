@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -19,6 +20,19 @@ describe('the checkpointer', () => {
       await appendAll(store, 25_000);
       assert.ok(size('haft.db-wal') < LOG_BOUND, `${size('haft.db-wal')} bytes`);
       assert.equal((await store.audit.verify()).ok, true);
+    }));
+
+  it('does not keep a process alive that ends without closing its store', () =>
+    withStore(async ({ folder }) => {
+      const urlOf = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
+      const code = `
+        import { openSqliteStore } from ${urlOf('./open-sqlite-store.ts')};
+        import { entry } from ${urlOf('../../testing/store/entries.ts')};
+        const store = await openSqliteStore({ folder: ${JSON.stringify(folder)}, process: '1::', clock: Date });
+        for (let i = 0; i < 5; i++)
+          await Promise.all(Array.from({ length: 1500 }, () => store.audit.append(entry(), false)));`;
+      const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { timeout: 60_000 });
+      assert.equal(child.status, 0);
     }));
 
   it('starts no thread for a process that writes little', () =>

@@ -33,12 +33,13 @@ export function createCheckpointer(file: string): Checkpointer {
   const start = (): Worker => {
     const { Worker: Thread } = process.getBuiltinModule('node:worker_threads');
     const started = new Thread(THREAD, { eval: true, workerData: file });
-    started.unref();
     started.on('message', () => {
       working = false;
     });
     // Without it the log still stays bounded: SQLite folds it in by itself, on the event loop, once it is long.
     started.on('error', () => {});
+    // Last, since a listener makes the thread count again as something that the process waits for.
+    started.unref();
     return started;
   };
 

@@ -1,6 +1,7 @@
 // Owns: `haft approvals grant` and `haft approvals refuse`.
 // Refuses: to change haft.yaml: `--always` prints the line, and a person puts it there.
 import type { Command } from '../command.ts';
+import { describeAdmit } from '../output.ts';
 
 export const grant: Command = {
   summary: 'Let the call through, once',
@@ -39,9 +40,7 @@ async function decide(
   );
   if (flags.always) {
     io.out(
-      approval.admit
-        ? `to admit it always, put this into haft.yaml:\n${approval.admit}\n`
-        : 'no line of haft.yaml can admit it always\n',
+      approval.admit ? `${describeAdmit(approval.admit)}\n` : 'no line of haft.yaml can admit it always\n',
     );
   }
   return 0;

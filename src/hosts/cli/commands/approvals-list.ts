@@ -28,7 +28,8 @@ export const command: Command = {
       status === 'all' ? undefined : (status as Approval['status']),
     );
     if (json) io.out(`${JSON.stringify({ approvals })}\n`);
-    else if (approvals.length === 0) io.out('Nothing waits for approval.\n');
+    else if (approvals.length === 0)
+      io.out(status === 'pending' ? 'Nothing waits for approval.\n' : 'There is no such approval.\n');
     else {
       const rows = approvals.map(({ id, status: state, tool, effects, expiresTs }) => [
         id,

@@ -1,15 +1,27 @@
 // Owns: `haft audit list` and `haft audit tail`: rows as people read them.
 // Refuses: arguments of calls: the audit never had them.
-import type { AuditQuery, AuditRow } from '../../../contract/store.ts';
+import { closest } from '../../../base/closest.ts';
+import { fail } from '../../../contract/errors.ts';
+import type { AuditEntry, AuditQuery, AuditRow } from '../../../contract/store.ts';
 import type { Command, Invocation } from '../command.ts';
 import { table } from '../output.ts';
 import { wholeNumber } from '../whole-number.ts';
+
+const OUTCOMES: readonly AuditEntry['outcome'][] = [
+  'pending',
+  'ok',
+  'denied',
+  'failed',
+  'cancelled',
+  'timeout',
+  'lost',
+];
 
 const FILTERS = {
   tool: { type: 'string', value: 'TOOL', help: 'only calls of this tool' },
   session: { type: 'string', value: 'ID', help: 'only calls of this session' },
   call: { type: 'string', value: 'ID', help: 'only this call' },
-  outcome: { type: 'string', value: 'WORD', help: 'only rows with this outcome: ok, denied, failed, …' },
+  outcome: { type: 'string', value: 'WORD', help: `only rows with this outcome: ${OUTCOMES.join(', ')}` },
   last: { type: 'string', value: 'N', help: 'how many rows, newest last (default: 20)' },
 } as const;
 
@@ -22,7 +34,8 @@ export const list: Command = {
   async run(invocation) {
     const rows = await (await invocation.runtime()).audit.rows(queryOf(invocation));
     if (invocation.json) invocation.io.out(`${JSON.stringify({ rows })}\n`);
-    else invocation.io.out(rows.length === 0 ? 'No calls yet.\n' : table(rows.map(cells), HEADER));
+    else if (rows.length > 0) invocation.io.out(table(rows.map(cells), HEADER));
+    else invocation.io.out(isFiltered(invocation) ? 'No row matches.\n' : 'No calls yet.\n');
     return 0;
   },
 };
@@ -37,8 +50,9 @@ export const tail: Command = {
     const { io, json } = invocation;
     const { audit } = await invocation.runtime();
     const { last, ...filter } = queryOf(invocation);
-    let rows = await audit.rows({ ...filter, ...(last === undefined ? {} : { last }) });
+    // The head first: a row that comes between the two is then in the rows.
     let seq = (await audit.head()).count;
+    let rows = await audit.rows({ ...filter, ...(last === undefined ? {} : { last }) });
     while (!io.signal.aborted) {
       for (const row of rows) {
         io.out(json ? `${JSON.stringify(row)}\n` : table([cells(row)]));
@@ -66,6 +80,11 @@ const cells = (row: AuditRow): string[] => [
 function queryOf({ flags }: Invocation): AuditQuery {
   const last = wholeNumber('last', flags.last, 20);
   const { tool, session, call, outcome } = flags as Readonly<Record<string, string | undefined>>;
+  if (outcome !== undefined && !OUTCOMES.includes(outcome as AuditEntry['outcome'])) {
+    const near = closest(outcome, OUTCOMES);
+    const hint = near ? `did you mean "${near}"?` : `take one of ${OUTCOMES.join(', ')}`;
+    throw fail('usage', `Cannot list rows: there is no outcome "${outcome.slice(0, 80)}"; ${hint}`);
+  }
   return {
     last,
     ...(tool === undefined ? {} : { tool }),
@@ -74,6 +93,9 @@ function queryOf({ flags }: Invocation): AuditQuery {
     ...(outcome === undefined ? {} : { outcome: outcome as AuditRow['outcome'] }),
   };
 }
+
+const isFiltered = ({ flags }: Invocation) =>
+  [flags.tool, flags.session, flags.call, flags.outcome].some((one) => one !== undefined);
 
 const pause = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {

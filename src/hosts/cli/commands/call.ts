@@ -61,21 +61,21 @@ function decode(bytes: Uint8Array, source: string): string {
   }
 }
 
+/** The object that the text of the arguments holds. */
 export function parseArgs(text: string): JsonObject {
   let value: unknown;
   try {
     value = parseStrict(text);
   } catch (thrown) {
+    const { message } = thrown as Error;
     throw fail(
       'input.not_json',
-      `Cannot read the arguments: ${thrown instanceof Error ? thrown.message : 'not JSON'}`,
+      `${message.replace(/^Cannot parse the text/, 'Cannot read the arguments')}; ${FORM}`,
     );
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw fail(
-      'input.not_json',
-      'Cannot read the arguments: they must be a JSON object such as {"path":"README.md"}',
-    );
-  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw fail('input.not_json', `Cannot read the arguments: they are no JSON object; ${FORM}`);
   return value as JsonObject;
 }
+
+const FORM = `write them like '{"path":"README.md"}'`;

@@ -7,23 +7,21 @@ import type { Commands } from '../commands.ts';
 const SHELLS: Readonly<Record<string, (words: string) => string>> = {
   bash: (words) => `# eval "$(haft completion bash)"
 _haft() {
-  local key="\${COMP_WORDS[*]:1:COMP_CWORD-1}"
-  local words
+  local key="\${COMP_WORDS[*]:1:COMP_CWORD-1}" found=""
   case "$key" in
 ${words}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  COMPREPLY=($(compgen -W "$found" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _haft haft
 `,
   zsh: (words) => `# eval "$(haft completion zsh)"
 _haft() {
-  local key="\${words[2,CURRENT-1]}"
-  local words
+  local key="\${words[2,CURRENT-1]}" found
   case "$key" in
 ${words}
   esac
-  compadd -- \${=words}
+  compadd -- \${=found}
 }
 compdef _haft haft
 `,
@@ -44,6 +42,7 @@ export const completionOf = (commands: () => Commands): Command => ({
   usage: 'bash | zsh | fish',
   examples: ['eval "$(haft completion bash)"', 'haft completion fish | source'],
   positionals: [1, 1],
+  choices: Object.keys(SHELLS),
   async run({ positionals, io }) {
     const shell = positionals[0]!;
     const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
@@ -58,17 +57,17 @@ export const completionOf = (commands: () => Commands): Command => ({
 async function cases(commands: Commands, shell: string): Promise<string> {
   const lines = new Map([['', Object.keys(commands)]]);
   for (const [name, entry] of Object.entries(commands)) {
-    if ('load' in entry) lines.set(name, flagsOf(await entry.load()));
+    if ('load' in entry) lines.set(name, wordsOf(await entry.load()));
     else {
       lines.set(name, Object.keys(entry.commands));
       for (const [sub, { load }] of Object.entries(entry.commands))
-        lines.set(`${name} ${sub}`, flagsOf(await load()));
+        lines.set(`${name} ${sub}`, wordsOf(await load()));
     }
   }
   const line = ([key, words]: [string, string[]]) =>
     shell === 'fish'
       ? `    case ${key === '' ? "''" : `'${key}*'`}\n      printf '%s\\n' ${words.join(' ')}`
-      : `    ${key === '' ? '""' : `"${key}"*`}) words="${words.join(' ')}" ;;`;
+      : `    ${key === '' ? '""' : `"${key}"*`}) found="${words.join(' ')}" ;;`;
   // The longest key first, so that "audit verify" is not taken for "audit".
   return [...lines]
     .sort(([a], [b]) => b.length - a.length)
@@ -76,5 +75,7 @@ async function cases(commands: Commands, shell: string): Promise<string> {
     .join('\n');
 }
 
-const flagsOf = (command: Command) =>
-  Object.keys({ ...command.options, ...COMMON_OPTIONS }).map((name) => `--${name}`);
+const wordsOf = ({ choices = [], options }: Command) => [
+  ...choices,
+  ...Object.keys({ ...options, ...COMMON_OPTIONS }).map((name) => `--${name}`),
+];

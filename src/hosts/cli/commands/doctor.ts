@@ -1,6 +1,6 @@
 // Owns: `haft doctor`: is everything here that Haft needs, proven by trying it?
 // Refuses: to repair anything; each failed check says what to type.
-import { diagnose } from '../../../preset/diagnose.ts';
+import { diagnose, type Finding } from '../../../preset/diagnose.ts';
 import type { Command } from '../command.ts';
 
 export const command: Command = {
@@ -13,9 +13,8 @@ export const command: Command = {
     const failed = findings.filter((one) => one.state === 'failed');
     if (json) io.out(`${JSON.stringify({ ok: failed.length === 0, findings })}\n`);
     else {
-      for (const { state, name, evidence, fix } of findings) {
-        io.out(`${MARKS[state]} ${name}: ${evidence}\n${fix && state !== 'ok' ? `    ${fix}\n` : ''}`);
-      }
+      const said = new Set<string>();
+      for (const finding of findings) io.out(describe(finding, said));
       io.out(
         failed.length === 0
           ? 'Everything that Haft needs is here.\n'
@@ -27,3 +26,12 @@ export const command: Command = {
 };
 
 const MARKS = { ok: 'ok    ', weaker: 'weaker', failed: 'FAILED' } as const;
+
+/** Details below their check, and each of them once: a bad policy is why the state cannot be opened, too. */
+function describe({ state, name, evidence, fix }: Finding, said: Set<string>): string {
+  const [fact = '', ...details] = evidence.split('\n').map((line) => line.trim());
+  const fresh = details.filter((line) => !said.has(line));
+  for (const line of details) said.add(line);
+  const below = [...fresh, ...(fix && state !== 'ok' ? [fix] : [])].map((line) => `         ${line}\n`);
+  return `${MARKS[state]}  ${name}: ${fact}\n${below.join('')}`;
+}

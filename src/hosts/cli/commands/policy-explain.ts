@@ -2,6 +2,7 @@
 // Refuses: to make the call.
 import { describeEffect } from '../../../contract/effect.ts';
 import type { Command } from '../command.ts';
+import { describeAdmit } from '../output.ts';
 import { parseArgs } from './call.ts';
 
 export const command: Command = {
@@ -30,8 +31,7 @@ export const command: Command = {
       );
     }
     io.out(`${decision.verdict}: ${decision.message}\n`);
-    if (decision.verdict !== 'allow' && decision.admit)
-      io.out(`haft.yaml would admit it with:\n${decision.admit}\n`);
+    if (decision.verdict !== 'allow' && decision.admit) io.out(`${describeAdmit(decision.admit)}\n`);
     return 0;
   },
 };

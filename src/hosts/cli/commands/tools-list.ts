@@ -1,7 +1,7 @@
 // Owns: `haft tools list`.
 // Refuses: to hide a disabled tool: it is listed with the line that would grant it.
 import type { Command } from '../command.ts';
-import { table } from '../output.ts';
+import { describeAdmit, table } from '../output.ts';
 
 export const command: Command = {
   summary: 'List the installed tools',
@@ -30,7 +30,7 @@ export const command: Command = {
     ]);
     io.out(table(rows, ['TOOL', 'STATE', 'WHAT IT DOES']));
     for (const { contract, enabled, admit } of tools) {
-      if (!enabled && admit) io.err(`${contract.id} is disabled; haft.yaml would grant it with:\n${admit}\n`);
+      if (!enabled && admit) io.err(`${contract.id} is disabled\n${describeAdmit(admit)}\n`);
     }
     return 0;
   },
