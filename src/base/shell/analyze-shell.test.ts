@@ -118,6 +118,11 @@ describe('analyzeShell lists what the shell itself touches', () => {
     );
   });
 
+  it('files under the folder that env starts a shell in', async () => {
+    const { redirects } = await listed("env -C sub bash -c 'ls > out'");
+    assert.deepEqual(redirects[0]?.candidates, ['out', 'sub/out']);
+  });
+
   it('files that nested text opens', async () => {
     const { redirects } = await listed('echo "$(<in)"; bash -c "ls > out"');
     assert.deepEqual(

@@ -36,7 +36,8 @@ export function inspect(call: Call, words: readonly ShellWord[], spec: Inspected
     if (!anchored(word) && !/^--[^=]+=/.test(start)) couldBeOption(call, word);
     if (word.literal === undefined && word.splits === 'free') couldBeOption(call, word);
     if (spec.remote?.test(start)) starts(call, word);
-    if (spec.remote !== undefined && word.literal === undefined && !start.includes('/')) couldBeOption(call, word);
+    if (spec.remote !== undefined && word.literal === undefined && !start.includes('/'))
+      couldBeOption(call, word);
     const bundle = spec.bundled === true && i === 0 && !start.startsWith('-');
     if (bundle) known(call, word);
     if (bundle && [...start].some((letter) => spec.bad?.letters?.includes(letter))) starts(call, word);

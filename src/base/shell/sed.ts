@@ -1,7 +1,7 @@
 // Owns: which sed scripts surely start nothing and open no file.
 // Refuses: anything else, unless sed itself is told to refuse it (--sandbox).
 import { refuse } from './analysis.ts';
-import { type Call, known } from './call.ts';
+import { anchored, type Call, known } from './call.ts';
 
 export function sed(call: Call): void {
   const words = call.words.slice(1);
@@ -12,18 +12,11 @@ export function sed(call: Call): void {
   let first = -1;
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!;
-    const text = operands
-      ? ''
-      : (word.literal ?? (scripts.length > 0 || first >= 0 ? word.prefix || '-' : known(call, word)));
-    if (text === '--') operands = true;
-    else if (/^-[nrEsuz]*e$|^--expression$/.test(text)) scripts.push(++i);
-    else if (
-      /^-[nrEsuz]*i|^-[nrEsuz]+$|^--(?:quiet|silent|regexp-extended|separate|unbuffered|null-data|in-place(?:=.*)?|posix|debug)$/.test(
-        text,
-      )
-    )
-      continue;
-    else if (text.startsWith('-'))
+    const text = word.literal ?? word.prefix;
+    if (!operands && text === '--') operands = true;
+    else if (!operands && /^-[nrEsuz]*e$|^--expression$/.test(text)) scripts.push(++i);
+    else if (!operands && FLAGS.test(text)) continue;
+    else if (!operands && (!anchored(word) || /^-./.test(text)))
       refuse('shell.wrapper', `Cannot tell what sed does with ${word.canonical}: put --sandbox first`, word);
     else if (first < 0) first = i;
   }
@@ -40,6 +33,8 @@ export function sed(call: Call): void {
   call.list();
 }
 
+const FLAGS =
+  /^-[nrEsuz]*i|^-[nrEsuz]+$|^--(?:quiet|silent|regexp-extended|separate|unbuffered|null-data|in-place(?:=.*)?|posix|debug)$/;
 const ADDRESS = String.raw`(?:[0-9]+|\$|/(?:[^/\\\n]|\\[^\n])*/I?)`;
 const WHERE = String.raw`(?:${ADDRESS}(?:,[+~]?${ADDRESS})?[ \t]*(?:![ \t]*)?)?`;
 /** Flags `e` (run) and `w` (write) are left out. */
