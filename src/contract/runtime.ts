@@ -19,6 +19,8 @@ export interface Runtime {
   call(request: CallRequest, options?: CallOptions): Promise<CallResponse>;
   /** Installed tools, sorted by id. */
   tools(): readonly ToolListing[];
+  /** One tool's contract, or undefined where it is not installed. */
+  tool(id: string): ToolContract | undefined;
   readonly policy: RuntimePolicy;
   readonly sessions: RuntimeSessions;
   readonly approvals: RuntimeApprovals;

@@ -28,6 +28,11 @@ export interface ToolContract {
   /** Changes the workspace: takes locks, leaves pre-images, can be undone. */
   readonly mutates: boolean;
   readonly limits: ToolLimits;
+  /**
+   * The field of the answer that a reader wants to see as it is, where there is one: a file's content. Doors that show
+   * text to a model show it unquoted; all of the answer is in the structured part.
+   */
+  readonly textField?: string;
   /** Calls that must work as documented: `haft tools show` prints them. */
   readonly examples?: readonly ToolExample[];
 }

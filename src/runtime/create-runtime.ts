@@ -34,6 +34,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       running.then(done, done);
       return running;
     },
+    tool: (id) => registry.get(id)?.tool,
     tools: () =>
       registry.all().map(({ tool, origin }) => {
         const { decision } = engine.decide(tool.id, []);

@@ -73,6 +73,7 @@ export async function runCall(
     const hit = record.run && parts.replay ? await parts.replay.find(record.run.runId) : undefined;
     if (hit) {
       data = hit.data;
+      record.answerBytes = sizeOf(data);
       replayed = true;
     } else {
       const deadline = startDeadline(tool.id, limits.timeoutMs, options.signal);
@@ -104,7 +105,7 @@ export async function runCall(
     data = null;
   }
 
-  error = await writeOutcome(parts, record, { data, error, budget: session?.budget });
+  error = await writeOutcome(parts, record, { error, budget: session?.budget });
   giveBack?.();
   await release?.();
   emit({
@@ -279,6 +280,7 @@ async function checkOutput(
     throw fail('output.schema', `Cannot return what "${record.tool}" answered: ${list}`);
   }
   const bytes = sizeOf(data);
+  record.answerBytes = bytes;
   if (bytes > maxBytes) {
     const artifact = await site.parts.objects.put(Buffer.from(JSON.stringify(data)));
     const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${maxBytes}; the whole answer is kept as ${artifact}`;

@@ -9,7 +9,6 @@ import type { RuntimeParts } from '../contract/runtime.ts';
 import type { AuditEntry } from '../contract/store.ts';
 import type { Budget } from './budget.ts';
 import type { ArgsIdentity, RunIdentity } from './identity.ts';
-import { sizeOf } from './measure.ts';
 
 export interface CallRecord {
   readonly callId: string;
@@ -19,6 +18,7 @@ export interface CallRecord {
   session: string;
   contract: string;
   args: ArgsIdentity;
+  answerBytes: number;
   attribution: JsonObject | null;
   decision: AuditEntry['decision'];
   effects: readonly Effect[];
@@ -41,6 +41,7 @@ export function beginRecord(parts: RuntimeParts, request: CallRequest, defaultSe
     session: request.sessionId?.slice(0, LONGEST_NAME) ?? defaultSession,
     contract: '',
     args: { hash: '', bytes: 0 },
+    answerBytes: 0,
     attribution: null,
     decision: { verdict: 'deny', rule: 'input' },
     effects: [],
@@ -67,13 +68,9 @@ export async function writeIntent(
 export async function writeOutcome(
   parts: RuntimeParts,
   record: CallRecord,
-  result: {
-    readonly data: unknown;
-    readonly error: ErrorEntry | undefined;
-    readonly budget: Budget | undefined;
-  },
+  result: { readonly error: ErrorEntry | undefined; readonly budget: Budget | undefined },
 ): Promise<ErrorEntry | undefined> {
-  const { data, error, budget } = result;
+  const { error, budget } = result;
   try {
     const receipt = await parts.store.audit.append(
       {
@@ -82,7 +79,7 @@ export async function writeOutcome(
         endTs: parts.clock.now(),
         outcome: error ? outcomeOf(error) : 'ok',
         errors: error ? [{ code: error.code, reason: error.reason }] : [],
-        bytes: record.args.bytes + (error ? 0 : sizeOf(data)),
+        bytes: record.args.bytes + (error ? 0 : record.answerBytes),
       },
       record.intended,
     );

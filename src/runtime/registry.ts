@@ -15,6 +15,7 @@ export interface RegisteredTool {
 export interface Registry {
   /** Throws `tool.unknown` with the nearest name. */
   find(id: string): RegisteredTool;
+  get(id: string): RegisteredTool | undefined;
   all(): readonly RegisteredTool[];
 }
 
@@ -49,6 +50,7 @@ export function createRegistry(
         `Cannot call "${shorten(id)}": no such tool${near ? `; did you mean "${near}"?` : ''}`,
       );
     },
+    get: (id) => byId.get(id),
     all: () => sorted,
   };
 }

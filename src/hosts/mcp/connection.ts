@@ -105,11 +105,12 @@ export function createConnection(
     const token = meta?.progressToken;
     const onEvent = token === undefined ? undefined : progressSender(token, send);
     const call = { tool: name, args: args as JsonObject };
-    const response = await (await runtime()).call(call, { signal, ...(onEvent ? { onEvent } : {}) });
+    const host = await runtime();
+    const response = await host.call(call, { signal, ...(onEvent ? { onEvent } : {}) });
     const [error] = response.errors;
     if (error?.reason === 'tool.unknown')
       throw new RpcError(RPC.params, error.message, { reason: error.reason });
-    return callResultJson(response, extra);
+    return callResultJson(response, host.tool(name)?.textField, extra);
   }
 
   const answer = async (method: string, request: Request): Promise<void> => {

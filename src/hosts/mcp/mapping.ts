@@ -23,17 +23,27 @@ export function toMcpTool({ contract }: ToolListing) {
 }
 
 /**
- * The result of `tools/call`, as JSON text: data can be large, so it is written once and quoted once.
- * A failure carries no `structuredContent`, so that no client holds it against the output schema.
+ * The result of `tools/call`, as JSON text: data can be large, so it is written once. The text block is the answer as
+ * JSON, or the one field that a reader wants to see unquoted. A failure carries no `structuredContent`, so that no
+ * client holds it against the output schema.
  */
-export function callResultJson(response: CallResponse, extra: string): string {
+export function callResultJson(response: CallResponse, textField: string | undefined, extra: string): string {
   const meta = metaOf(response);
   if (response.ok) {
     const data = JSON.stringify(response.data);
-    return `{"content":[{"type":"text","text":${JSON.stringify(data)}}],"structuredContent":${data},"isError":false${extra},"_meta":${meta}}`;
+    const shown = textField === undefined ? undefined : (response.data as Record<string, unknown>)[textField];
+    const text = JSON.stringify(typeof shown === 'string' ? shown : data);
+    return `{"content":[{"type":"text","text":${text}}${warningBlocks(response)}],"structuredContent":${data},"isError":false${extra},"_meta":${meta}}`;
   }
   const text = JSON.stringify(response.errors.map(errorText).join('\n'));
   return `{"content":[{"type":"text","text":${text}}],"isError":true${extra},"_meta":${meta}}`;
+}
+
+/** What the reader should know beside the answer, each as a block of its own. */
+function warningBlocks({ warnings = [] }: CallResponse): string {
+  return warnings
+    .map(({ message }) => `,${JSON.stringify({ type: 'text', text: `Note: ${message}` })}`)
+    .join('');
 }
 
 function metaOf(response: CallResponse): string {

@@ -27,8 +27,8 @@ export function serveStdio(
     output.write(text);
   };
   const connection = createConnection(runtime, version, (json) => {
-    // Answers of one turn of the event loop leave in one write.
-    if (outbox.push(`${json}\n`) === 1) setImmediate(flush);
+    // Runs once the answers of this turn are all there: a group of calls that were recorded together leaves in one write.
+    if (outbox.push(json, '\n') === 2) process.nextTick(flush);
   });
 
   const lines = createLineSplitter(LONGEST_LINE, (line) => {

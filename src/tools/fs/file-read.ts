@@ -13,6 +13,7 @@ const POSITION = Number.MAX_SAFE_INTEGER;
 export const fileRead = defineBuiltin<FileReadArgs, FileReadData>({
   id: 'file_read',
   title: 'Read a file',
+  textField: 'content',
   description:
     'Reads one file and answers its content, size and SHA-256 (pass the hash as expected_sha256 when you change the file). ' +
     'A file over max_bytes is refused with its size: read a part of it with start_line and end_line, or start_byte and end_byte. ' +

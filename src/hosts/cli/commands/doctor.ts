@@ -29,7 +29,10 @@ const MARKS = { ok: 'ok    ', weaker: 'weaker', failed: 'FAILED' } as const;
 
 /** Details below their check, and each of them once: a bad policy is why the state cannot be opened, too. */
 function describe({ state, name, evidence, fix }: Finding, said: Set<string>): string {
-  const [fact = '', ...details] = evidence.split('\n').map((line) => line.trim());
+  const [fact = '', ...details] = evidence
+    .replace(/ \[[a-z._]+\]$/, '')
+    .split('\n')
+    .map((line) => line.trim());
   const fresh = details.filter((line) => !said.has(line));
   for (const line of details) said.add(line);
   const below = [...fresh, ...(fix && state !== 'ok' ? [fix] : [])].map((line) => `         ${line}\n`);
