@@ -1,0 +1,85 @@
+// Owns: that a machine which cannot contain programs is told apart, with the reason and what to do.
+// Refuses: to change this machine; what it may not do is taken away in a namespace of the test's own.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { SandboxAvailability } from '../../../contract/sandbox.ts';
+import { explainFailure, findPrograms } from './availability.ts';
+import { createSandbox } from './create-sandbox.ts';
+
+/** Asks for a sandbox in a process that is root in a user namespace of its own, after a line of shell there. */
+function availableAfter(line: string): SandboxAvailability & { out?: string } {
+  const fixture = join(import.meta.dirname, 'sandbox-fixture.ts');
+  const code = `import { withSandbox } from ${JSON.stringify(fixture)};
+    await withSandbox({}, async ({ sandbox, sh }) => {
+      const available = await sandbox.available();
+      const { out } = await sh('echo x > f && cat f');
+      console.log(JSON.stringify({ ...available, out }));
+    });`;
+  const script = `${line}; exec "$@"`;
+  const words = [
+    '-Ur',
+    '-m',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    process.execPath,
+    '--input-type=module-typescript',
+    '-e',
+    code,
+  ];
+  return JSON.parse(execFileSync('unshare', words, { encoding: 'utf8' }));
+}
+
+describe('available', () => {
+  it('says so when user namespaces are forbidden', () => {
+    const answer = availableAfter('echo 0 > /proc/sys/user/max_user_namespaces');
+    assert.equal(answer.ok, false);
+    assert.match(answer.ok ? '' : answer.reason, /namespaces/);
+    assert.match(answer.ok ? '' : answer.hint, /max_user_namespaces/);
+    assert.equal(answer.out, '');
+  });
+
+  it('finds the best that is left to a root without power', () => {
+    const answer = availableAfter('true');
+    assert.deepEqual([answer.ok && answer.observed.identity, answer.out], ['bare_root', 'x\n']);
+  });
+
+  it('refuses folders of the system as workspaces', async () => {
+    for (const workspace of ['/', '/usr', '/tmp']) {
+      const sandbox = createSandbox({ workspace });
+      const available = await sandbox.available();
+      assert.match(available.ok ? '' : available.reason, /folder of the system/);
+      assert.equal((await sandbox.run({ argv: ['true'], env: {} })).refused?.reason, 'sandbox.unavailable');
+      await sandbox.close();
+    }
+  });
+});
+
+describe('findPrograms', () => {
+  it('says how to install what is missing', () => {
+    const found = findPrograms('/nowhere');
+    assert.ok('ok' in found);
+    assert.match(found.reason, /bubblewrap is not installed/);
+    assert.match(found.hint, /apt-get install bubblewrap/);
+  });
+});
+
+describe('explainFailure', () => {
+  it('knows what bubblewrap says, and repeats what it does not know', () => {
+    assert.match(explainFailure('bwrap: Unknown option --disable-userns').reason, /older than 0.8/);
+    assert.match(explainFailure('bwrap: setting up uid map: Permission denied').reason, /user namespaces/);
+    assert.match(
+      explainFailure('bwrap: Creating new namespace failed: Operation not permitted').reason,
+      /user namespaces/,
+    );
+    assert.match(
+      explainFailure("bwrap: Can't mount proc on /newroot/proc: Operation not permitted").reason,
+      /proc/,
+    );
+    assert.match(explainFailure('bwrap: something new').reason, /something new/);
+    assert.match(explainFailure('').reason, /no reason was given/);
+  });
+});

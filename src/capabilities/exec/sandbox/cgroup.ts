@@ -1,0 +1,230 @@
+// Owns: one cgroup for each slot, below the one this process is in, and what the kernel counts there.
+// Refuses: to leave the limits that this process itself stands under, and to move this process anywhere.
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { quietly, succeeds } from './quietly.ts';
+
+export interface CgroupTree {
+  readonly version: 'cgroup_v1' | 'cgroup_v2';
+  /** The folders that hold the slots' folders; what has to be removed at the end. */
+  readonly bases: readonly string[];
+  slot(id: number): SlotCgroup;
+  /** What the keeper does at its end, for the case that it had none. */
+  remove(): void;
+}
+
+export interface SlotCgroup {
+  /** Folders whose `cgroup.procs` a slot enters. */
+  readonly folders: readonly string[];
+  /** `processes` without what the sandbox itself needs. */
+  limit(memoryBytes: number, processes: number): void;
+  /** Running totals, but for the peak, which `limit` resets. */
+  counters(): CgroupCounters;
+  pids(): number[];
+}
+
+export interface CgroupCounters {
+  readonly oomKills: number;
+  readonly refusedForks: number;
+  readonly cpuMs: number;
+  readonly memoryPeakBytes: number;
+}
+
+/** A slot's shell, the feeder of stdin, bubblewrap outside and the shell inside. */
+const OWN_PROCESSES = 4;
+
+/** Undefined where this process may not make cgroups that bound memory and processes. */
+export function createCgroupTree(name: string, proc: ProcFiles = realProcFiles): CgroupTree | undefined {
+  for (const layout of LAYOUTS) {
+    const bases = layout.bases(parseOwn(proc.cgroup()), parseMounts(proc.mountinfo()), name);
+    if (!bases || !makeAll(Object.values(bases), layout)) continue;
+    return {
+      version: layout.version,
+      bases: [...new Set(Object.values(bases))],
+      slot: (id) => slotCgroup(layout, bases, String(id)),
+      remove: () => {
+        for (const base of new Set(Object.values(bases))) {
+          for (const name of quietly(() => readdirSync(base)) ?? []) {
+            if (/^\d+$/.test(name)) quietly(() => rmdirSync(join(base, name)));
+          }
+          quietly(() => rmdirSync(base));
+        }
+      },
+    };
+  }
+  return undefined;
+}
+
+export interface ProcFiles {
+  /** /proc/self/cgroup */
+  cgroup(): string;
+  /** /proc/self/mountinfo */
+  mountinfo(): string;
+}
+
+const realProcFiles: ProcFiles = {
+  cgroup: () => readFileSync('/proc/self/cgroup', 'utf8'),
+  mountinfo: () => readFileSync('/proc/self/mountinfo', 'utf8'),
+};
+
+type Controller = 'memory' | 'pids' | 'cpu';
+type Bases = Readonly<Record<Controller, string>>;
+
+interface CgroupMount {
+  readonly type: 'cgroup' | 'cgroup2';
+  readonly root: string;
+  readonly at: string;
+  readonly options: readonly string[];
+}
+
+/** How the two generations spell the same things. `[controller, file, key]`; without a key the whole file is a number. */
+interface Layout {
+  readonly version: CgroupTree['version'];
+  bases(own: ReadonlyMap<string, string>, mounts: readonly CgroupMount[], name: string): Bases | undefined;
+  /** Makes the controllers work in the folders below. */
+  enable(base: string): void;
+  readonly memoryMax: readonly string[];
+  readonly memoryPeak: string;
+  readonly oomKills: readonly [string, string];
+  readonly cpu: { readonly file: string; readonly key?: string; readonly perMs: number };
+}
+
+const V1_CONTROLLERS: Readonly<Record<Controller, string>> = {
+  memory: 'memory',
+  pids: 'pids',
+  cpu: 'cpuacct',
+};
+
+const LAYOUTS: readonly Layout[] = [
+  {
+    version: 'cgroup_v2',
+    bases(own, mounts, name) {
+      const mount = mounts.find((m) => m.type === 'cgroup2');
+      const path = own.get('');
+      if (!mount || path === undefined) return undefined;
+      const parent = delegatingAncestor(mount.at, below(mount, path));
+      return parent === undefined ? undefined : all(join(parent, name));
+    },
+    enable: (base) => writeFileSync(join(base, 'cgroup.subtree_control'), '+memory +pids'),
+    memoryMax: ['memory.swap.max=0', 'memory.max'],
+    memoryPeak: 'memory.peak',
+    oomKills: ['memory.events', 'oom_kill'],
+    cpu: { file: 'cpu.stat', key: 'usage_usec', perMs: 1000 },
+  },
+  {
+    version: 'cgroup_v1',
+    bases(own, mounts, name) {
+      const found = Object.entries(V1_CONTROLLERS).map(([controller, option]) => {
+        const mount = mounts.find((m) => m.type === 'cgroup' && m.options.includes(option));
+        const path = own.get(option);
+        return [
+          controller,
+          mount && path !== undefined ? join(below(mount, path), name) : undefined,
+        ] as const;
+      });
+      return found.some(([, base]) => base === undefined) ? undefined : (Object.fromEntries(found) as Bases);
+    },
+    enable: () => {},
+    memoryMax: ['memory.limit_in_bytes'],
+    memoryPeak: 'memory.max_usage_in_bytes',
+    oomKills: ['memory.oom_control', 'oom_kill'],
+    cpu: { file: 'cpuacct.usage', perMs: 1e6 },
+  },
+];
+
+const all = (base: string): Bases => ({ memory: base, pids: base, cpu: base });
+
+/** A cgroup with processes in it cannot hand controllers down, so a v2 group goes beside them: where they already are. */
+function delegatingAncestor(top: string, own: string): string | undefined {
+  for (let dir = own; ; dir = dirname(dir)) {
+    const given = quietly(() => readFileSync(join(dir, 'cgroup.subtree_control'), 'utf8').split(/\s+/)) ?? [];
+    const may = succeeds(() => accessSync(join(dir, 'cgroup.procs'), constants.W_OK));
+    if (may && given.includes('memory') && given.includes('pids')) return dir;
+    if (dir === top || dir === '/') return undefined;
+  }
+}
+
+function makeAll(bases: readonly string[], layout: Layout): boolean {
+  const made: string[] = [];
+  try {
+    for (const base of new Set(bases)) {
+      mkdirSync(base);
+      made.push(base);
+      layout.enable(base);
+    }
+    return true;
+  } catch {
+    for (const base of made) quietly(() => rmdirSync(base));
+    return false;
+  }
+}
+
+function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
+  const at = (controller: Controller, file: string) => join(bases[controller], name, file);
+  const folders = [...new Set(Object.values(bases))].map((base) => join(base, name));
+  for (const folder of folders) mkdirSync(folder);
+  let limits = '';
+  return {
+    folders,
+    limit(memoryBytes, processes) {
+      quietly(() => writeFileSync(at('memory', layout.memoryPeak), '0'));
+      if (limits === `${memoryBytes} ${processes}`) return;
+      for (const setting of layout.memoryMax) {
+        const [file, fixed] = setting.split('=');
+        const write = () => writeFileSync(at('memory', file!), fixed ?? String(memoryBytes));
+        fixed === undefined ? write() : quietly(write); // without swap accounting there is no swap limit to set
+      }
+      writeFileSync(at('pids', 'pids.max'), String(processes + OWN_PROCESSES));
+      limits = `${memoryBytes} ${processes}`;
+    },
+    counters: () => ({
+      oomKills: read(at('memory', layout.oomKills[0]), layout.oomKills[1]),
+      refusedForks: read(at('pids', 'pids.events'), 'max'),
+      cpuMs: read(at('cpu', layout.cpu.file), layout.cpu.key) / layout.cpu.perMs,
+      memoryPeakBytes: read(at('memory', layout.memoryPeak)),
+    }),
+    pids: () =>
+      (quietly(() => readFileSync(at('pids', 'cgroup.procs'), 'utf8')) ?? '')
+        .split('\n')
+        .filter(Boolean)
+        .map(Number),
+  };
+}
+
+/** A number of a file, or of its line `key number`; 0 where there is none. */
+function read(path: string, key?: string): number {
+  const text = quietly(() => readFileSync(path, 'utf8')) ?? '';
+  if (key === undefined) return Number.parseInt(text, 10) || 0;
+  const line = text.split('\n').find((l) => l.startsWith(`${key} `));
+  return line ? Number(line.slice(key.length + 1)) : 0;
+}
+
+/** Controller → path. The unified hierarchy has the empty name. */
+function parseOwn(text: string): Map<string, string> {
+  const own = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [, controllers, ...path] = line.split(':');
+    for (const controller of controllers?.split(',') ?? []) own.set(controller, path.join(':'));
+  }
+  return own;
+}
+
+function parseMounts(text: string): CgroupMount[] {
+  return text.split('\n').flatMap((line) => {
+    const [before = '', after = ''] = line.split(' - ');
+    const [, , , root = '/', at = ''] = before.split(' ');
+    const [type, , options = ''] = after.split(' ');
+    return type === 'cgroup' || type === 'cgroup2' ? [{ type, root, at, options: options.split(',') }] : [];
+  });
+}
+
+/** Where a mount shows a cgroup; a mount may start below the hierarchy's root. */
+const below = (mount: CgroupMount, path: string): string => join(mount.at, relative(mount.root, path));

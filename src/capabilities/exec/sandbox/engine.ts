@@ -1,0 +1,163 @@
+// Owns: everything that one handle keeps running: scratch folder, keeper, cgroups, slots, and what the slots can reach.
+// Refuses: to be used before a look from inside has shown that it holds.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SandboxObservation } from '../../../contract/sandbox.ts';
+import { explainFailure, findPrograms, type Programs, type Unavailable } from './availability.ts';
+import { createCgroupTree } from './cgroup.ts';
+import { candidateIdentities, type HostIdentity } from './host-identity.ts';
+import { type Keeper, startKeeper } from './keeper.ts';
+import { createProxyBridges, type ProxyBridges } from './proxy-bridge.ts';
+import { createScratch, removeScratch } from './scratch.ts';
+import { seccompFilter } from './seccomp.ts';
+import { shWords } from './sh-word.ts';
+import { openSlot } from './slot.ts';
+import { createSlotPool, type SlotPool } from './slot-pool.ts';
+import { NEVER_WORKSPACE, systemWords } from './system-paths.ts';
+
+export interface Engine {
+  readonly programs: Programs;
+  readonly identity: HostIdentity;
+  readonly scratch: string;
+  readonly limitsBy: SandboxObservation['limitsBy'];
+  readonly system: readonly string[];
+  readonly pool: SlotPool;
+  readonly bridges: ProxyBridges;
+  /** Where the sandbox's user finds a path outside. Undefined when it cannot be shown. */
+  sourceOf(path: string): Promise<string | undefined>;
+  readonly gone: boolean;
+  complaints(): string;
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly workspace: string;
+  readonly concurrency: number;
+  /** Leaves out the others, although they may be better; for tests of what only some machines need. */
+  readonly identity?: HostIdentity['name'] | undefined;
+}
+
+/** Tries the identities that this host offers, best first; `accept` looks at each engine from inside. */
+export async function startEngine<T>(
+  options: EngineOptions,
+  accept: (engine: Engine) => Promise<T | Unavailable>,
+): Promise<{ readonly ok: true; readonly engine: Engine; readonly accepted: T } | Unavailable> {
+  const { workspace } = options;
+  const programs = findPrograms();
+  if ('ok' in programs) return programs;
+  if (!seccompFilter()) {
+    return {
+      ok: false,
+      reason: `the system calls of ${process.arch} are not known`,
+      hint: 'Use an x86-64 or arm64 machine.',
+    };
+  }
+  if (NEVER_WORKSPACE.includes(workspace)) {
+    return {
+      ok: false,
+      reason: 'the workspace is a folder of the system',
+      hint: 'Make a folder of its own the workspace.',
+    };
+  }
+  const host = { uid: process.getuid!(), gid: process.getgid!(), setpriv: programs.setpriv };
+  let last: Unavailable = { ok: false, reason: 'setpriv is missing', hint: 'Install util-linux.' };
+  for (const identity of candidateIdentities(workspace, host)) {
+    if (options.identity && identity.name !== options.identity) continue;
+    const engine = await openEngine(options, programs, identity);
+    if ('ok' in engine) {
+      last = engine;
+      continue;
+    }
+    const accepted = await accept(engine);
+    if (!isUnavailable(accepted)) return { ok: true, engine, accepted };
+    last = accepted;
+    await engine.close();
+  }
+  return last;
+}
+
+async function openEngine(
+  options: EngineOptions,
+  programs: Programs,
+  identity: HostIdentity,
+): Promise<Engine | Unavailable> {
+  const { workspace, concurrency } = options;
+  const scratch = createScratch([workspace]);
+  if (scratch === undefined) {
+    return {
+      ok: false,
+      reason: 'every temporary folder lies inside the workspace',
+      hint: 'Set XDG_RUNTIME_DIR to a folder outside of it.',
+    };
+  }
+  const cgroups = createCgroupTree(`haft-${process.pid}-${scratch.slice(-6)}`);
+  const keeper = await startKeeper({
+    shell: programs.shell,
+    bash: programs.bash,
+    scratch,
+    mounts: identity.mounts,
+    drop: identity.drop,
+    groups: cgroups?.bases ?? [],
+  });
+  if (!keeper) {
+    removeScratch(scratch);
+    cgroups?.remove();
+    return {
+      ok: false,
+      reason: 'the keeper of the sandboxes did not start',
+      hint: 'Install util-linux (unshare, setpriv) and coreutils.',
+    };
+  }
+  const owner = identity.name === 'self' ? undefined : identity;
+  const sourceOf = sources(keeper, scratch, identity);
+  const bridges = createProxyBridges(scratch, owner);
+  let slots = 0;
+  const engine: Engine = {
+    programs,
+    identity,
+    scratch,
+    limitsBy: cgroups?.version ?? 'rlimit',
+    system: systemWords(),
+    pool: createSlotPool(concurrency, () => {
+      const id = ++slots;
+      return openSlot({ keeper, scratch, id, bwrap: programs.bwrap, owner, cgroup: cgroups?.slot(id) });
+    }),
+    bridges,
+    sourceOf,
+    get gone() {
+      return keeper.gone;
+    },
+    complaints: () => keeper.complaints(),
+    async close() {
+      bridges.close();
+      await keeper.close();
+      // Only finds something where the keeper was killed.
+      removeScratch(scratch);
+      cgroups?.remove();
+    },
+  };
+  if ((await sourceOf(workspace)) !== undefined) return engine;
+  await engine.close();
+  return explainFailure(`the workspace cannot be shown to another user: ${keeper.complaints()}`);
+}
+
+/** Root can show a sandbox's user what it could not reach by itself; anybody else shows what they reach. */
+function sources(keeper: Keeper, scratch: string, identity: HostIdentity): Engine['sourceOf'] {
+  if (!identity.mounts) return async (path) => path;
+  const shown = new Map<string, Promise<string | undefined>>();
+  const show = async (path: string): Promise<string | undefined> => {
+    const { uid, gid } = statSync(path);
+    const at = join(scratch, 'm', String(shown.size));
+    const how = identity.name === 'mapped' ? 'mapped' : 'plain';
+    const line = shWords(['expose', how, String(identity.uid), path, at, String(uid), String(gid)]);
+    return (await keeper.ask(line)) ? at : undefined;
+  };
+  return (path) => {
+    const known = shown.get(path) ?? show(path);
+    shown.set(path, known);
+    return known;
+  };
+}
+
+const isUnavailable = (value: unknown): value is Unavailable =>
+  typeof value === 'object' && value !== null && 'ok' in value && value.ok === false;

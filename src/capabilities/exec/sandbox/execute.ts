@@ -1,0 +1,215 @@
+// Owns: one program in one slot, from its first byte to the end of its tree: streams, time, limits, ending it.
+// Refuses: to let go of a slot before both streams are at their end.
+
+import type { Socket } from 'node:net';
+import { constants } from 'node:os';
+import { createBoundedBuffer } from '../../../base/bounded-buffer.ts';
+import type {
+  SandboxLimitName,
+  SandboxSpec,
+  SandboxStream,
+  SandboxUsage,
+} from '../../../contract/sandbox.ts';
+import { watchLimits } from './limit-watch.ts';
+import type { ResolvedLimits } from './limits.ts';
+import { descendants } from './process-tree.ts';
+import { quietly } from './quietly.ts';
+import type { Slot, SlotEnd, SlotStreams } from './slot.ts';
+
+export interface Job {
+  readonly slot: Slot;
+  readonly profile: readonly string[];
+  readonly words: readonly string[];
+  readonly spec: Pick<SandboxSpec, 'timeoutMs' | 'signal' | 'graceMs' | 'captureBytes' | 'onOutput'>;
+  readonly limits: ResolvedLimits;
+  readonly stdin: boolean;
+  /** Whether stdout goes to the caller instead of being captured. */
+  readonly handOver: boolean;
+}
+
+export interface Execution {
+  /** Undefined when the program never started. */
+  readonly streams: Promise<SlotStreams | undefined>;
+  /** Rejects only when `onOutput` did. */
+  readonly ended: Promise<Ended>;
+  /** Settles when the slot may be used again. */
+  readonly released: Promise<unknown>;
+  stop(graceMs: number): void;
+}
+
+export interface Ended {
+  readonly end: SlotEnd;
+  /** Whether the program's streams were opened; before that nothing of it can have happened. */
+  readonly started: boolean;
+  readonly signal: string | null;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+  readonly truncated: { readonly stdout: boolean; readonly stderr: boolean };
+  readonly timedOut: boolean;
+  readonly aborted: boolean;
+  readonly limitHit: SandboxLimitName | undefined;
+  readonly usage: SandboxUsage;
+}
+
+const GRACE_MS = 200;
+const CAPTURE_BYTES = 2 ** 20;
+const ASK_AGAIN_MS = 5;
+/** How long a killed tree has before its slot is killed too. */
+const STUBBORN_MS = 2_000;
+
+export function execute(job: Job): Execution {
+  const { slot, spec, limits } = job;
+  const begun = performance.now();
+  const ending = createEnding(slot);
+  let closeStdin = () => {};
+  const watch = watchLimits(limits, slot.cgroup, {
+    onHit: () => ending.end(0),
+    onGone: () => closeStdin(),
+  });
+  const cap = spec.captureBytes ?? CAPTURE_BYTES;
+  const kept = { stdout: createBoundedBuffer(job.handOver ? 0 : cap), stderr: createBoundedBuffer(cap) };
+  const graceMs = spec.graceMs ?? GRACE_MS;
+  let timedOut = false;
+  let aborted = false;
+  let overflow = false;
+  let callerFault: { readonly error: unknown } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const take = (stream: SandboxStream, socket: Socket) => (chunk: Uint8Array) => {
+    kept[stream].push(chunk);
+    if (kept.stdout.total + kept.stderr.total > limits.outputBytes) {
+      overflow = true;
+      ending.end(0);
+    }
+    const fail = (error: unknown) => {
+      callerFault ??= { error };
+      ending.end(0);
+    };
+    try {
+      const waiting = callerFault ? undefined : spec.onOutput?.(stream, chunk);
+      if (!waiting) return;
+      socket.pause();
+      void waiting.catch(fail).then(() => socket.resume());
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const onAbort = () => {
+    aborted = true;
+    ending.end(graceMs);
+  };
+
+  const started = Promise.withResolvers<SlotStreams | undefined>();
+  const over = Promise.withResolvers<SlotEnd>();
+  const stdoutClosed = Promise.withResolvers<void>();
+  const stderrClosed = Promise.withResolvers<void>();
+
+  slot.execute({
+    profile: job.profile,
+    words: job.words,
+    stdin: job.stdin,
+    onStart(streams) {
+      const { stdin, stdout, stderr } = streams;
+      stdin?.on('error', () => {});
+      closeStdin = () => stdin?.destroy();
+      stdout.on('error', () => {}).once('close', stdoutClosed.resolve);
+      stderr.on('error', () => {}).once('close', stderrClosed.resolve);
+      if (!job.handOver) stdout.on('data', take('stdout', stdout));
+      stderr.on('data', take('stderr', stderr));
+      if (spec.timeoutMs !== undefined) {
+        timer = setTimeout(() => {
+          timedOut = true;
+          ending.end(graceMs);
+        }, spec.timeoutMs);
+      }
+      started.resolve(streams);
+    },
+    onInit(pid) {
+      ending.tree(pid);
+      watch.begin(pid);
+    },
+    onExit: () => closeStdin(),
+    onEnd: over.resolve,
+  });
+  if (spec.signal?.aborted) onAbort();
+  else spec.signal?.addEventListener('abort', onAbort, { once: true });
+
+  const finish = async (): Promise<Ended> => {
+    const end = await over.promise;
+    ending.over();
+    clearTimeout(timer);
+    spec.signal?.removeEventListener('abort', onAbort);
+    const { hit, used } = watch.end(end.code);
+    started.resolve(undefined);
+    const streams = await started.promise;
+    closeStdin();
+    if (streams) await Promise.all([job.handOver || stdoutClosed.promise, stderrClosed.promise]);
+    if (callerFault) throw callerFault.error;
+    return {
+      end,
+      started: streams !== undefined,
+      signal: signalOf(end.code),
+      stdout: kept.stdout.bytes(),
+      stderr: kept.stderr.bytes(),
+      truncated: { stdout: !job.handOver && kept.stdout.truncated, stderr: kept.stderr.truncated },
+      timedOut,
+      aborted,
+      limitHit: hit ?? (overflow ? 'output' : undefined),
+      usage: { wallMs: performance.now() - begun, ...used },
+    };
+  };
+  const ended = finish();
+  const released = Promise.allSettled([ended, started.promise]).then(async ([, streams]) => {
+    if (streams.status === 'fulfilled' && streams.value) await stdoutClosed.promise;
+  });
+  return { streams: started.promise, ended, released, stop: ending.end };
+}
+
+/** Ends a tree: politely where there is time, and surely. Waits for its first process where that is not known yet. */
+function createEnding(slot: Slot) {
+  let pid: number | undefined;
+  let wanted: number | undefined;
+  const timers: NodeJS.Timeout[] = [];
+  let isOver = false;
+  const after = (ms: number, action: () => void) => timers.push(setTimeout(action, ms));
+  const kill = () => {
+    if (pid !== undefined && !isOver) quietly(() => process.kill(pid!, 'SIGKILL'));
+    after(STUBBORN_MS, () => slot.kill());
+  };
+  const act = () => {
+    if (pid === undefined || wanted === undefined || isOver) return;
+    for (const timer of timers.splice(0)) clearTimeout(timer);
+    if (wanted === 0) return kill();
+    ask(pid);
+    after(wanted, kill);
+  };
+  const ask = (leader: number) => {
+    if (isOver) return;
+    // The first process leads a session of its own and ignores this; until it has a child there is nobody to ask.
+    if (descendants(leader).length > 1) quietly(() => process.kill(-leader, 'SIGTERM'));
+    else after(ASK_AGAIN_MS, () => ask(leader));
+  };
+  return {
+    tree(initPid: number) {
+      pid = initPid;
+      act();
+    },
+    end(graceMs: number) {
+      if (isOver || (wanted !== undefined && wanted <= graceMs)) return;
+      wanted = graceMs;
+      if (pid === undefined) after(STUBBORN_MS, () => slot.kill());
+      act();
+    },
+    over() {
+      isOver = true;
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
+}
+
+const SIGNAL_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name]),
+);
+
+const signalOf = (code: number | undefined): string | null =>
+  code === undefined || code <= 128 ? null : (SIGNAL_NAMES.get(code - 128) ?? null);

@@ -1,0 +1,92 @@
+// Owns: the shell text of the keeper: it makes slots, and when its input ends, for whatever reason, it ends them
+// and removes what they used. And the Perl text that shows root's files to another user (an id-mapped mount).
+// Refuses: to remove anything recursively. A workspace is mounted below; only known names are unlinked.
+
+/**
+ * Arguments: the scratch folder, `private` or `shared` mounts, the shell, the words that drop privileges,
+ * IDMAP, and cgroup folders. Then it obeys lines from stdin and answers on stdout.
+ *
+ * A slot's fds 0 and 3 are opened before it loses its privileges. A background job of a shell ignores SIGINT and
+ * SIGQUIT, and so would every program below it: `env --default-signal` takes that back. Before a slot is killed its
+ * parent is looked at: the number of one that died earlier may be somebody else's by now.
+ */
+export const KEEPER = `
+umask 077
+scratch=$1 mounts=$2 shell=$3 drop=$4 idmap=$5; shift 5
+cd "$scratch" || exit 70
+env --default-signal true 2>/dev/null && fresh='env --default-signal' || fresh=
+fifos() {
+  for slot in "$@"; do set -- "$@" "$slot/cmd" "$slot/status" "$slot/in" "$slot/out" "$slot/err"; shift; done
+  mkfifo -m 600 "$@" && echo "fifos ok" || echo "fifos failed"
+}
+slot() {
+  n=$1; shift
+  (
+    cd "$n" || exit
+    for group in "$@"; do echo 0 >"$group/cgroup.procs" || { echo X >status; exit; }; done
+    exec $drop $fresh "$shell" -s <cmd >/dev/null 3>status
+  ) &
+  pids="$pids $!"
+}
+expose() {
+  how=$1 id=$2 from=$3 to=$4
+  if [ -d "$from" ]; then mkdir -m 755 "$to"; else : >"$to"; fi
+  if [ "$how" = mapped ]; then perl -e "$idmap" "$id" "$5" "$6" "$from" "$to" 2>/dev/null
+  else mount --rbind "$from" "$to"; fi && echo "expose ok" || echo "expose failed"
+}
+if [ "$mounts" = private ]; then mount -t tmpfs -o mode=711,size=1m haft m || exit 72; fi
+echo ready
+pids=
+while IFS= read -r line; do eval "$line"; done
+for pid in $pids; do
+  read -r _ _ _ parent _ 2>/dev/null <"/proc/$pid/stat" && [ "$parent" = $$ ] && kill -9 "$pid"
+done
+wait
+[ "$mounts" = private ] && umount -l m
+rm -f [0-9]*/cmd [0-9]*/status [0-9]*/in [0-9]*/out [0-9]*/err share/* proxy/*
+rmdir [0-9]* share proxy m 2>/dev/null
+cd / && rmdir "$scratch" 2>/dev/null
+tries=0
+for group in "$@"; do
+  until rmdir "$group"/[0-9]* "$group" 2>/dev/null || [ ! -d "$group" ] || [ $tries -gt 60 ]; do
+    tries=$((tries + 1)); sleep 0.05
+  done
+done
+`;
+
+/**
+ * Arguments: the sandbox's id, the user and group that it shall stand for, source, destination. A mount of the source
+ * appears at the destination in which that owner's files belong to the sandbox's id, both ways; everybody
+ * else's stay theirs. The numbers are those of open_tree, mount_setattr and move_mount, equal on every CPU.
+ */
+export const IDMAP = `
+use strict;
+my ($id, $uid, $gid, $from, $to) = @ARGV;
+pipe(my $r, my $w) or die;
+my $pid = fork() // die;
+if (!$pid) { close $w; open(STDIN, "<&", $r) or die; exec "unshare", "-U", "sh", "-c", "read x"; die }
+close $r;
+my $own = readlink "/proc/self/ns/user";
+for (1 .. 4000) {
+  last if (readlink("/proc/$pid/ns/user") // $own) ne $own;
+  die "unshare" if waitpid($pid, 1) == $pid;
+  select undef, undef, undef, 0.0005;
+}
+sub map_ids {
+  my ($kind, $owner) = @_;
+  my $text = "$owner $id 1\\n";
+  $text .= "0 0 $owner\\n" if $owner > 0;
+  my $next = $owner + 1;
+  $text .= "$next $next " . ($id - $next) . "\\n";
+  open(my $f, ">", "/proc/$pid/$kind") or die "$kind: $!";
+  syswrite($f, $text) or die "$kind: $!";
+}
+map_ids("uid_map", $uid); map_ids("gid_map", $gid);
+open(my $ns, "<", "/proc/$pid/ns/user") or die;
+my $tree = syscall(428, -100, $from, 1 | 0x80000 | 0x8000);
+die "open_tree: $!" if $tree < 0;
+my ($attr, $empty) = (pack("Q4", 0x100000 | 2 | 4, 0, 0, fileno $ns), "");
+syscall(442, $tree, $empty, 0x1000 | 0x8000, $attr, 32) == 0 or die "mount_setattr: $!";
+syscall(429, $tree, $empty, -100, $to, 4) == 0 or die "move_mount: $!";
+close $w; waitpid $pid, 0;
+`;

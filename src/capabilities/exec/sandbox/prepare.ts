@@ -1,0 +1,69 @@
+// Owns: turning a checked spec into the words, mounts and limits of one program.
+// Refuses: to start it.
+import type { SandboxRefusal, SandboxSpec } from '../../../contract/sandbox.ts';
+import type { CheckedBind, CheckedSpec } from './check-spec.ts';
+import type { Engine } from './engine.ts';
+import { insideScript, type ResolvedLimits, resolveLimits } from './limits.ts';
+import { profileWords, programWords } from './profile.ts';
+import { FORWARDER_TASKS, forwarderPrelude, proxyEnv } from './proxy-bridge.ts';
+import { mountWorkspace, type WorkspaceMounts } from './workspace-mounts.ts';
+
+export interface Prepared {
+  readonly profile: readonly string[];
+  readonly words: readonly string[];
+  readonly limits: ResolvedLimits;
+  readonly mounts: WorkspaceMounts;
+}
+
+export async function prepare(
+  engine: Engine,
+  workspace: string,
+  spec: SandboxSpec,
+  checked: CheckedSpec,
+  mount: typeof mountWorkspace = mountWorkspace,
+): Promise<Prepared | SandboxRefusal> {
+  const source = await engine.sourceOf(workspace);
+  if (source === undefined) return unreachable('the workspace');
+  const mounts = mount({
+    root: workspace,
+    source,
+    nothing: `${engine.scratch}/share/nothing`,
+    writable: spec.writable,
+    readOnly: spec.readOnly ?? [],
+    hidden: spec.hidden ?? [],
+  });
+  if ('reason' in mounts) return mounts;
+
+  const proxy = spec.network === undefined || spec.network === 'none' ? undefined : spec.network.proxy;
+  const node = process.execPath;
+  const binds: CheckedBind[] = proxy ? [...checked.binds, { path: node, real: node }] : [...checked.binds];
+  const shown = [];
+  for (const bind of binds) {
+    const at = await engine.sourceOf(bind.real);
+    if (at === undefined) return unreachable(`"${bind.path}"`);
+    shown.push({ ...bind, source: at });
+  }
+  const asked = resolveLimits(spec.limits);
+  const limits = proxy ? { ...asked, processes: asked.processes + FORWARDER_TASKS } : asked;
+  const profile = profileWords({
+    scratch: engine.scratch,
+    system: engine.system,
+    binds: shown,
+    workspace: mounts.words,
+    tmpBytes: limits.tmpBytes,
+    proxySocket: proxy && (await engine.bridges.socketFor(proxy)),
+  });
+  const words = programWords({
+    shell: engine.programs.shell,
+    script: insideScript(limits, engine.limitsBy !== 'rlimit', proxy && forwarderPrelude(node)),
+    cwd: checked.cwd,
+    env: proxy ? proxyEnv(spec.env) : spec.env,
+    argv: spec.argv,
+  });
+  return { profile, words, limits, mounts };
+}
+
+const unreachable = (what: string): SandboxRefusal => ({
+  reason: 'path.denied_by_os',
+  message: `Cannot start the program: ${what} cannot be shown to it`,
+});

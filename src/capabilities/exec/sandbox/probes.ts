@@ -1,0 +1,229 @@
+// Owns: the guarantees of the sandbox as a list, each with a program that tries to break it on this machine.
+// Refuses: to report what was configured; a guarantee holds when the attempt was made and failed.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SandboxAvailability, SandboxProbeReport } from '../../../contract/sandbox.ts';
+import { type Fixture, withSandbox } from './sandbox-fixture.ts';
+
+export interface Probe {
+  readonly name: string;
+  /** What to do when it does not hold. */
+  readonly fix: string;
+  /** Undefined when it holds, with what was seen otherwise; or a sentence that says what was seen when it holds. */
+  attempt(scene: ProbeScene): Promise<{ readonly ok: boolean; readonly evidence: string }>;
+}
+
+export interface ProbeScene extends Fixture {
+  readonly available: SandboxAvailability & { ok: true };
+}
+
+const MIB = 2 ** 20;
+const REINSTALL = 'Update bubblewrap and the kernel, and report this: programs may not be contained here.';
+const CGROUPS =
+  'Let this process make cgroups (run it as root, or in a systemd user session with Delegate=yes).';
+
+export const PROBES: readonly Probe[] = [
+  {
+    name: 'no capability and no new privileges',
+    fix: REINSTALL,
+    async attempt({ available, sh }) {
+      const { capabilities, noNewPrivileges } = available.observed;
+      const su = await sh('echo | su root -c true 2>&1');
+      const none = Object.values(capabilities).every((bits) => /^0+$/.test(bits));
+      return {
+        ok: none && noNewPrivileges && su.code !== 0,
+        evidence: `CapEff ${capabilities.CapEff}, no_new_privs ${noNewPrivileges}, su ended with ${su.code}`,
+      };
+    },
+  },
+  {
+    name: 'not root outside',
+    fix: 'Give the workspace to an ordinary user, or install perl and keep it on ext4, xfs or btrfs, so that id-mapped mounts work.',
+    attempt: async ({ available: { observed } }) => ({
+      ok: observed.uid !== 0,
+      evidence: `runs as user ${observed.uid} (${observed.identity})`,
+    }),
+  },
+  {
+    name: 'no mounts and no namespaces',
+    fix: REINSTALL,
+    attempt: ({ sh }) =>
+      allFail(sh, [
+        'mount -t tmpfs x /tmp',
+        'mount -o remount,rw,bind /usr',
+        'unshare -U true',
+        'unshare -m true',
+        'unshare -n true',
+      ]),
+  },
+  {
+    name: 'no set-user-ID files and no devices',
+    fix: REINSTALL,
+    attempt: ({ sh }) =>
+      allFail(sh, ['cp /bin/true t && chmod u+s t', 'mknod /tmp/d b 8 0', 'mknod d c 1 1']),
+  },
+  {
+    name: 'the machine is not seen',
+    fix: REINSTALL,
+    attempt: ({ sh }) =>
+      allFail(sh, [
+        'ls /root/.*',
+        'cat /etc/shadow',
+        'ls /run/*',
+        'ls /sys/kernel',
+        `kill -0 ${process.pid}`,
+      ]),
+  },
+  {
+    name: 'the system is read-only',
+    fix: REINSTALL,
+    attempt: ({ sh }) =>
+      allFail(sh, ['touch /usr/x', 'touch /etc/x', 'touch /x', 'echo core > /proc/sys/kernel/core_pattern']),
+  },
+  {
+    name: 'policy, state and git are protected',
+    fix: REINSTALL,
+    async attempt({ sh, workspace }) {
+      const tried = await allFail(sh, [
+        'echo x > haft.yaml',
+        'mv haft.yaml other',
+        'ls .haft',
+        'touch .haft/x',
+        'mv .haft other',
+        'touch .git/hooks/x',
+        'mv .git other',
+      ]);
+      const whole = readFileSync(join(workspace, 'haft.yaml'), 'utf8') === FILES['haft.yaml'];
+      return {
+        ok: tried.ok && whole && !existsSync(join(workspace, '.git/hooks/x')),
+        evidence: tried.evidence,
+      };
+    },
+  },
+  {
+    name: 'no network and no names',
+    fix: REINSTALL,
+    async attempt({ available: { observed }, sh }) {
+      const tried = await allFail(sh, [
+        'getent hosts example.org',
+        `perl -e 'socket(S, 40, 1, 0) or exit 1'`,
+      ]);
+      return {
+        ok: tried.ok && observed.interfaces.join() === 'lo',
+        evidence: `interfaces: ${observed.interfaces.join(', ')}; ${tried.evidence}`,
+      };
+    },
+  },
+  {
+    name: 'a clean environment',
+    fix: REINSTALL,
+    async attempt({ sandbox }) {
+      const { stdout } = await sandbox.run({ argv: ['env'], env: { PATH: '/usr/bin:/bin' } });
+      const names = Buffer.from(stdout)
+        .toString()
+        .split('\n')
+        .flatMap((line) => line.split('=')[0] || []);
+      return { ok: names.sort().join() === 'PATH,PWD', evidence: `variables: ${names.join(', ')}` };
+    },
+  },
+  {
+    name: "files belong to the workspace's owner",
+    fix: 'Run Haft as the owner of the workspace.',
+    async attempt({ sh, workspace }) {
+      const { code } = await sh('echo x > made');
+      const made = statSync(join(workspace, 'made'), { throwIfNoEntry: false });
+      return {
+        ok: code === 0 && made?.uid === statSync(workspace).uid,
+        evidence: `the file belongs to user ${made?.uid}`,
+      };
+    },
+  },
+  {
+    name: 'memory is bounded',
+    fix: CGROUPS,
+    async attempt({ sh }) {
+      const result = await sh('head -c 400000000 /dev/zero | tail -c 300000000 | wc -c', {
+        limits: { memoryBytes: 64 * MIB },
+        timeoutMs: 20_000,
+      });
+      return {
+        ok: !result.out.startsWith('300000000') && !result.timedOut,
+        evidence: `limit hit: ${result.limitHit ?? 'refused by the kernel'}`,
+      };
+    },
+  },
+  {
+    name: 'processes are bounded',
+    fix: CGROUPS,
+    async attempt({ sh }) {
+      const result = await sh('for i in $(seq 60); do sleep 20 & done; echo all', {
+        limits: { processes: 20 },
+        timeoutMs: 20_000,
+      });
+      return { ok: result.out === '', evidence: `limit hit: ${result.limitHit ?? 'refused by the kernel'}` };
+    },
+  },
+  {
+    name: 'bytes written are bounded',
+    fix: 'Use a kernel with task I/O accounting (CONFIG_TASK_IO_ACCOUNTING).',
+    async attempt({ sh }) {
+      const line = 'for i in $(seq 400); do head -c 1048576 /dev/zero > big$i; done; sleep 20';
+      const result = await sh(line, { limits: { bytesWritten: 8 * MIB }, timeoutMs: 20_000 });
+      return { ok: result.limitHit === 'bytes_written', evidence: `limit hit: ${result.limitHit ?? 'none'}` };
+    },
+  },
+  {
+    name: 'nothing outlives a program',
+    fix: REINSTALL,
+    async attempt({ sh }) {
+      const mark = `${9000 + (process.pid % 1000)}.${Date.now() % 100_000}`;
+      await sh(`trap '' TERM; for i in 1 2 3 4 5; do setsid sleep ${mark} & done; sleep ${mark}`, {
+        timeoutMs: 200,
+        graceMs: 20,
+      });
+      const left = readdirSync('/proc').filter((pid) => commandLine(pid).includes(mark)).length;
+      return { ok: left === 0, evidence: `${left} of 6 processes are left` };
+    },
+  },
+];
+
+const FILES = { 'haft.yaml': 'version: 1\n', '.git/hooks/': '', '.git/config': '' };
+
+/** Tries every guarantee in a throw-away workspace. Where there is no sandbox, nothing is tried and nothing holds. */
+export function runProbes(): Promise<readonly SandboxProbeReport[]> {
+  return withSandbox({ files: FILES }, async (fixture) => {
+    const available = await fixture.sandbox.available();
+    const first = { name: 'a sandbox can be had', ok: available.ok, fix: available.ok ? '' : available.hint };
+    const reports: SandboxProbeReport[] = [
+      { ...first, evidence: available.ok ? `limits by ${available.observed.limitsBy}` : available.reason },
+    ];
+    for (const { name, fix, attempt } of PROBES) {
+      const seen = available.ok
+        ? await attempt({ ...fixture, available })
+        : { ok: false, evidence: 'not tried' };
+      reports.push({ name, fix, ...seen });
+    }
+    return reports;
+  });
+}
+
+/** Holds when no line ends with 0. */
+async function allFail(
+  sh: Fixture['sh'],
+  lines: readonly string[],
+): Promise<{ ok: boolean; evidence: string }> {
+  const results = await Promise.all(lines.map(async (line) => ({ line, code: (await sh(line)).code })));
+  const broken = results.filter(({ code }) => code === 0 || code === null).map(({ line }) => line);
+  return {
+    ok: broken.length === 0,
+    evidence: broken.length === 0 ? `${lines.length} attempts failed` : `did not fail: ${broken.join('; ')}`,
+  };
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}

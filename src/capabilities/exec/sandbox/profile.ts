@@ -1,0 +1,83 @@
+// Owns: bubblewrap's command line: the namespaces, the mounts and the words of one program.
+// Refuses: to look at the disk; it is told what is there.
+import { join } from 'node:path';
+import type { SandboxBind } from '../../../contract/sandbox.ts';
+import { INSIDE_ID } from './host-identity.ts';
+import { INSIDE_HOME } from './scratch.ts';
+
+export interface ProfileRequest {
+  readonly scratch: string;
+  /** From `systemWords`. */
+  readonly system: readonly string[];
+  /** Beside the workspace; `source` is where the sandbox's user finds it outside. */
+  readonly binds: readonly (SandboxBind & { readonly source: string })[];
+  /** From `mountWorkspace`. */
+  readonly workspace: readonly string[];
+  readonly tmpBytes: number;
+  /** Where the proxy listens outside, as a unix socket. */
+  readonly proxySocket: string | undefined;
+}
+
+/** Where the proxy's socket appears inside. */
+export const INSIDE_PROXY = '/run/haft-proxy';
+
+/** The words that stay the same for as long as a caller asks for the same things. */
+export function profileWords(request: ProfileRequest): string[] {
+  const shared = (name: string) => join(request.scratch, 'share', name);
+  const tmpfs = (path: string, perms: string) => [
+    '--perms',
+    perms,
+    '--size',
+    String(request.tmpBytes),
+    '--tmpfs',
+    path,
+  ];
+  return [
+    ...ISOLATION,
+    ...['--perms', '0755', '--dir', '/etc'],
+    ...request.system,
+    ...['passwd', 'group', 'hosts', 'nsswitch.conf'].flatMap((name) => [
+      '--ro-bind',
+      shared(name),
+      `/etc/${name}`,
+    ]),
+    // All of /proc is read-only: root's user id may write to /proc/sys without any capability, and bubblewrap's own
+    // covering of it does not notice.
+    ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
+    ...tmpfs('/dev/shm', '1777'),
+    ...['--remount-ro', '/dev'],
+    ...tmpfs('/tmp', '1777'),
+    ...tmpfs(INSIDE_HOME, '0755'),
+    ...['--dir', '/run', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
+    ...request.binds.flatMap(({ source, path, writable }) => [
+      writable ? '--bind' : '--ro-bind',
+      source,
+      path,
+    ]),
+    ...request.workspace,
+    ...(request.proxySocket === undefined ? [] : ['--ro-bind', request.proxySocket, INSIDE_PROXY]),
+    ...['--remount-ro', '/'],
+    ...['--seccomp', '9', '--json-status-fd', '3', '--as-pid-1', '--clearenv'],
+  ];
+}
+
+export interface ProgramRequest {
+  readonly shell: string;
+  /** From `insideScript`. */
+  readonly script: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly argv: readonly string[];
+}
+
+/** The words of one program, after those of its profile. */
+export function programWords({ shell, script, cwd, env, argv }: ProgramRequest): string[] {
+  const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]);
+  return [...variables, '--chdir', cwd, '--', shell, '-c', script, 'haft', ...argv];
+}
+
+const ISOLATION = [
+  ...['--unshare-all', '--unshare-user', '--disable-userns', '--cap-drop', 'ALL'],
+  ...['--die-with-parent', '--new-session', '--hostname', 'haft'],
+  ...['--uid', String(INSIDE_ID), '--gid', String(INSIDE_ID)],
+];

@@ -1,0 +1,73 @@
+// Owns: the folder with a sandbox's pipes and the small files that it shows inside.
+// Refuses: to lie where a sandboxed program could see it, and to be removed recursively (a workspace is mounted below).
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { INSIDE_ID } from './host-identity.ts';
+import { quietly } from './quietly.ts';
+import { seccompFilter } from './seccomp.ts';
+
+export const INSIDE_HOME = '/home/haft';
+
+/** Makes the folder, or answers undefined where every place for it lies within one of `visible`. */
+export function createScratch(visible: readonly string[]): string | undefined {
+  const place = PLACES().find(
+    (candidate) => isFolder(candidate) && !visible.some((dir) => within(candidate, dir)),
+  );
+  if (place === undefined) return undefined;
+  const scratch = mkdtempSync(join(place, `haft-sandbox-${process.pid}-`));
+  chmodSync(scratch, 0o711);
+  for (const name of ['share', 'proxy', 'm']) {
+    mkdirSync(join(scratch, name));
+    chmodSync(join(scratch, name), 0o711);
+  }
+  for (const [name, { bytes, mode }] of Object.entries(SHARED_FILES())) {
+    const path = join(scratch, 'share', name);
+    writeFileSync(path, bytes, { mode: 0o600 });
+    chmodSync(path, mode);
+  }
+  return scratch;
+}
+
+/** What the keeper removes at its end, for the case that it had none. Unlinks files and empty folders only. */
+export function removeScratch(scratch: string): void {
+  for (const name of quietly(() => readdirSync(scratch)) ?? []) {
+    if (name === 'm') continue;
+    for (const file of quietly(() => readdirSync(join(scratch, name))) ?? []) {
+      quietly(() => unlinkSync(join(scratch, name, file)));
+    }
+    quietly(() => rmdirSync(join(scratch, name)));
+  }
+  quietly(() => rmdirSync(join(scratch, 'm')));
+  quietly(() => rmdirSync(scratch));
+}
+
+/** Whether `path` is `dir` or lies below it; both absolute and normal. */
+export const within = (path: string, dir: string): boolean =>
+  path === dir || path.startsWith(dir === '/' ? '/' : `${dir}/`);
+
+const PLACES = () => [process.env.XDG_RUNTIME_DIR ?? '/dev/shm', '/dev/shm', tmpdir(), '/var/tmp'];
+
+const SHARED_FILES = (): Readonly<Record<string, { bytes: string | Uint8Array; mode: number }>> => ({
+  passwd: {
+    bytes: `haft:x:${INSIDE_ID}:${INSIDE_ID}:Haft:${INSIDE_HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
+    mode: 0o444,
+  },
+  group: { bytes: `haft:x:${INSIDE_ID}:\nnogroup:x:65534:\n`, mode: 0o444 },
+  hosts: { bytes: '127.0.0.1 localhost haft\n::1 localhost\n', mode: 0o444 },
+  'nsswitch.conf': { bytes: 'passwd: files\ngroup: files\nhosts: files\n', mode: 0o444 },
+  seccomp: { bytes: seccompFilter() ?? new Uint8Array(), mode: 0o444 },
+  /** What lies over a hidden file: nobody may open it. */
+  nothing: { bytes: '', mode: 0o000 },
+});
+
+const isFolder = (path: string): boolean => quietly(() => statSync(path).isDirectory()) ?? false;

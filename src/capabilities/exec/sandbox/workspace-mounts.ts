@@ -1,0 +1,174 @@
+// Owns: what a program may do to each path of the workspace, as mounts: written, only read, or not even seen.
+// Refuses: a protected path that a mount cannot protect, and trust in names: what can be renamed away is pinned.
+import { lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
+import type { SandboxRefusal } from '../../../contract/sandbox.ts';
+import { quietly } from './quietly.ts';
+import { within } from './scratch.ts';
+
+export interface WorkspaceRequest {
+  /** Where it is, here and inside. */
+  readonly root: string;
+  /** Where the sandbox's user finds it outside. */
+  readonly source: string;
+  /** A file that nobody may open. */
+  readonly nothing: string;
+  readonly writable: readonly string[] | undefined;
+  readonly readOnly: readonly string[];
+  readonly hidden: readonly string[];
+}
+
+export interface WorkspaceMounts {
+  readonly words: readonly string[];
+  /** Protected paths that are not what they were when this was made. */
+  disturbed(): string[];
+}
+
+type Access = 'write' | 'read' | 'none';
+
+/** Haft's own state and policy, and git's: a program never changes these. */
+const ALWAYS: ReadonlyMap<string, Access> = new Map([
+  ['.haft', 'none'],
+  ['haft.yaml', 'read'],
+  ['haft.lock', 'read'],
+  ['.git', 'read'],
+]);
+
+export function mountWorkspace(request: WorkspaceRequest): WorkspaceMounts | SandboxRefusal {
+  const { root, source, nothing } = request;
+  const access = new Map<string, Access>([['.', 'write']]);
+  if (request.writable) {
+    access.set('.', 'read');
+    for (const path of request.writable) {
+      const real = realRelative(root, path);
+      if (typeof real !== 'string') return real;
+      access.set(real, 'write');
+    }
+  }
+  reserveState(root);
+  const guarded = [...ALWAYS, ...request.readOnly.map((path) => [path, 'read'] as const)];
+  const before = new Map(guarded.map(([path]) => [path, fingerprint(join(root, path))]));
+  for (const [path, wanted] of guarded) {
+    const refusal = guard(root, path, wanted, access);
+    if (refusal) return refusal;
+  }
+  for (const path of request.hidden) {
+    const real = realRelative(root, path);
+    if (real === '.') return refuse('path.invalid', path, 'the whole workspace cannot be hidden');
+    // What is not there cannot be read, and what lies outside is not in the sandbox.
+    if (typeof real === 'string') access.set(real, 'none');
+    else if (real.reason === 'path.invalid') return real;
+  }
+  const words = [...withPins(withoutCovered(access))].flatMap(([path, wanted]) =>
+    wordsFor(wanted, join(source, path), join(root, path), nothing),
+  );
+  return {
+    words,
+    disturbed: () =>
+      [...before].filter(([path, was]) => fingerprint(join(root, path)) !== was).map(([path]) => path),
+  };
+}
+
+/** Haft's state folder must exist before a program could make one of its own. */
+function reserveState(root: string): void {
+  const folder = join(root, '.haft');
+  if (lstatSync(folder, { throwIfNoEntry: false })) return;
+  quietly(() => {
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(folder, '.gitignore'), '*\n');
+  });
+}
+
+/** Demands that a mount on `path` really is on `path`: a link, or a second name, could be changed beside it. */
+function guard(
+  root: string,
+  path: string,
+  wanted: Access,
+  access: Map<string, Access>,
+): SandboxRefusal | undefined {
+  const normal = normalizeRelPath(path);
+  if (!normal.ok) return refuse(normal.reason, path, normal.message);
+  const stat = lstatSync(join(root, normal.path), { throwIfNoEntry: false });
+  if (!stat) return undefined;
+  if (quietly(() => realpathSync(join(root, normal.path))) !== join(root, normal.path)) {
+    return refuse(
+      'path.protected',
+      path,
+      'it is, or lies behind, a symbolic link, which a program could replace',
+    );
+  }
+  if (stat.isFile() && stat.nlink > 1) {
+    return refuse(
+      'path.protected',
+      path,
+      'the file has a second name (a hard link), through which it could be changed',
+    );
+  }
+  if (access.get(normal.path) !== 'none') access.set(normal.path, wanted);
+  return undefined;
+}
+
+/** Nothing below a guarded path is given back. */
+function withoutCovered(access: ReadonlyMap<string, Access>): Map<string, Access> {
+  const kept = new Map(access);
+  for (const path of access.keys()) {
+    for (let up = path; up !== '.'; ) {
+      up = parentOf(up);
+      const above = access.get(up);
+      const covers = above === 'none' || (above === 'read' && up !== '.' && access.get(path) === 'write');
+      if (covers) kept.delete(path);
+    }
+  }
+  return kept;
+}
+
+/**
+ * A mount goes along when the folder that holds it is renamed, and then its old name is free. A folder that is a mount
+ * itself cannot be renamed, so every folder on the way becomes one. Parents come first.
+ */
+function withPins(access: ReadonlyMap<string, Access>): [string, Access][] {
+  const pinned = new Map(access);
+  for (const [path, wanted] of access) {
+    if (wanted === 'write') continue;
+    for (let up = parentOf(path); up !== '.'; up = parentOf(up)) {
+      if (!pinned.has(up)) pinned.set(up, inherited(access, up));
+    }
+  }
+  return [...pinned].sort(([a], [b]) => depth(a) - depth(b));
+}
+
+function inherited(access: ReadonlyMap<string, Access>, path: string): Access {
+  const own = access.get(path);
+  return own ?? inherited(access, parentOf(path));
+}
+
+const depth = (path: string): number => (path === '.' ? 0 : path.split('/').length);
+
+function wordsFor(wanted: Access, from: string, to: string, nothing: string): string[] {
+  if (wanted === 'write') return ['--bind', from, to];
+  if (wanted === 'read') return ['--ro-bind', from, to];
+  if (!quietly(() => lstatSync(to).isDirectory())) return ['--ro-bind', nothing, to];
+  return ['--perms', '0000', '--tmpfs', to, '--remount-ro', to];
+}
+
+function realRelative(root: string, path: string): string | SandboxRefusal {
+  const normal = normalizeRelPath(path);
+  if (!normal.ok) return refuse(normal.reason, path, normal.message);
+  const real = quietly(() => realpathSync(join(root, normal.path)));
+  if (real === undefined) return refuse('path.not_found', path, 'nothing is there');
+  if (!within(real, root)) return refuse('path.outside_workspace', path, 'it leads out of the workspace');
+  return real === root ? '.' : real.slice(root.length + 1);
+}
+
+/** Changes when the entry is another one, or a file another version. */
+function fingerprint(path: string): string {
+  const stat = quietly(() => lstatSync(path, { throwIfNoEntry: false }));
+  if (!stat) return '';
+  return stat.isFile() ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : `${stat.ino}`;
+}
+
+const refuse = (reason: SandboxRefusal['reason'], path: string, fact: string): SandboxRefusal => ({
+  reason,
+  message: `Cannot prepare "${path}" for the sandbox: ${fact}`,
+});
