@@ -8,13 +8,27 @@ import { type Connections, createConnections } from './connections.ts';
 import { type RequestDeadline, startRequestDeadline } from './deadline.ts';
 import type { ResponseHead } from './exchange.ts';
 import { placeOf, toHttpFailure } from './failures.ts';
-import type { HttpCapabilityOptions } from './handle.ts';
-import { createRateLimit, type RateLimit } from './rate-limit.ts';
+import { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.ts';
 import { locationOf, nextHop, type Outgoing } from './redirect.ts';
 import { checkHeaders } from './request-headers.ts';
-import { createHostResolver, type ResolveHost } from './resolve-host.ts';
+import { createHostResolver, type LookupHost, type ResolveHost } from './resolve-host.ts';
 import { isIdempotent, isLostConnection, isPassing, retryDelay } from './retry.ts';
 import { type SendLimits, send } from './send.ts';
+
+export interface HttpClientOptions {
+  /** PEM certificates that are trusted beside the usual ones. */
+  readonly extraCa?: readonly string[];
+  /** Asks for the addresses of a name; by default the system. */
+  readonly lookup?: LookupHost;
+  /** How long their answer is kept, in milliseconds. */
+  readonly keepAddressesMs?: number;
+  /** For each public host. By default 50 a second, 100 at once, refused after 2 s of waiting. */
+  readonly rate?: Partial<RateLimitOptions>;
+  /** The most that `toArtifact` keeps. By default 1 GiB. */
+  readonly maxArtifactBytes?: number;
+  /** At once to one host. By default 32. */
+  readonly maxConnectionsPerHost?: number;
+}
 
 export interface HttpClient {
   request(scope: CallScope, request: HttpRequest): Promise<HttpResponse>;
@@ -46,7 +60,7 @@ const MAX_REDIRECTS = 3;
 const RETRIES = 2;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-export async function createHttpClient(options: HttpCapabilityOptions): Promise<HttpClient> {
+export async function createHttpClient(options: HttpClientOptions): Promise<HttpClient> {
   const { default: Client } = await import('undici/lib/dispatcher/client.js');
   const site: Site = {
     resolve: createHostResolver(options.lookup, options.keepAddressesMs),

@@ -1,39 +1,25 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { afterEach, describe, it } from 'node:test';
 import type { HttpRequest } from '../../contract/http.ts';
-import { createHttpCapability, type HttpCapabilityOptions } from './handle.ts';
-import {
-  createAuthority,
-  createHttpScope,
-  startServer,
-  startTlsServer,
-  type TestServer,
-} from './servers-for-tests.ts';
+import type { HttpClientOptions } from './client.ts';
+import { createHttpCapability } from './handle.ts';
+import { createAuthority, createHttpKit, createHttpScope, startTlsServer } from './servers-for-tests.ts';
 
-const cleanups: (() => unknown)[] = [];
-const opened = <T extends { close(): unknown }>(thing: T): T => {
-  cleanups.push(() => thing.close());
-  return thing;
-};
-afterEach(async () => {
-  for (const close of cleanups.splice(0).reverse()) await close();
-});
-
-type Route = (request: IncomingMessage, response: ServerResponse) => void;
-const server = async (route: Route): Promise<TestServer> => opened(await startServer(route));
+const { server, opened, closeAll } = createHttpKit();
+afterEach(closeAll);
 
 /** Answers what it got, as JSON. */
-const mirror: Route = async (got, answer) => {
+const mirror: RequestListener = async (got, answer) => {
   const body = (await got.toArray()).join('');
   answer.end(JSON.stringify({ method: got.method, headers: got.headers, body, url: got.url }));
 };
 const leadsTo =
-  (location: string, status = 302): Route =>
+  (location: string, status = 302): RequestListener =>
   (_, answer) =>
     answer.writeHead(status, { location }).end('moved');
 
-function request(sent: HttpRequest, domains?: readonly string[], options: HttpCapabilityOptions = {}) {
+function request(sent: HttpRequest, domains?: readonly string[], options: HttpClientOptions = {}) {
   const scope = createHttpScope(domains ? { domains } : {});
   const answer = opened(createHttpCapability(options)).open(scope).request(sent);
   return { scope, answer };

@@ -15,8 +15,12 @@ import { join } from 'node:path';
 import type { CallScope } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
+import type { HttpRequest, HttpResponse } from '../../contract/http.ts';
 import type { ObjectStore } from '../../contract/object-store.ts';
 import { matchesDomain, parseDomain } from '../../contract/policy-match.ts';
+import type { HttpClientOptions } from './client.ts';
+import { createHttpCapability, type HttpCapability } from './handle.ts';
+import type { HostAddress } from './resolve-host.ts';
 
 export interface TestServer {
   readonly port: number;
@@ -159,3 +163,37 @@ export async function eventually(holds: () => boolean, what: string): Promise<vo
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+/** What one test file opens; `closeAll` belongs into `afterEach`. */
+export interface HttpKit {
+  server(route: RequestListener): Promise<TestServer>;
+  /** Whatever has to be closed. */
+  opened<T extends { close(): unknown }>(thing: T): T;
+  capability(options?: HttpClientOptions): HttpCapability;
+  request(sent: HttpRequest, scope?: HttpScopeOptions, options?: HttpClientOptions): Promise<HttpResponse>;
+  closeAll(): Promise<void>;
+}
+
+export function createHttpKit(): HttpKit {
+  const closers: (() => unknown)[] = [];
+  const opened = <T extends { close(): unknown }>(thing: T): T => {
+    closers.push(() => thing.close());
+    return thing;
+  };
+  const capability = (options: HttpClientOptions = {}) => opened(createHttpCapability(options));
+  return {
+    opened,
+    capability,
+    server: async (route) => opened(await startServer(route)),
+    request: (sent, scope = {}, options = {}) =>
+      capability(options).open(createHttpScope(scope)).request(sent),
+    async closeAll() {
+      for (const close of closers.splice(0).reverse()) await close();
+    },
+  };
+}
+
+export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+
+/** A resolver for which every name is this machine. */
+export const onLoopback = async (): Promise<readonly HostAddress[]> => [{ address: '127.0.0.1', family: 4 }];
