@@ -6,6 +6,7 @@ import { parseStrict } from '../../base/strict-json.ts';
 import { type ErrorMessage, fromToolRequest, toToolResponse } from '../../contract/envelope.ts';
 import { ERRORS, fail, isFailure, type Reason, toErrorEntry } from '../../contract/errors.ts';
 import type { Runtime } from '../../contract/runtime.ts';
+import { approvalToWire, toolToWire } from '../../contract/spelling.ts';
 import { createGuard } from './guard.ts';
 
 export interface DaemonOptions {
@@ -73,39 +74,12 @@ function addRoutes(server: FastifyInstance, runtime: Runtime, version: string): 
   server.get('/healthz', () => ({ ok: true, version }));
 
   server.get('/v1/tools', () => ({
-    tools: runtime.tools().map(({ contract, origin, enabled, admit }) => {
-      const {
-        id,
-        version: toolVersion,
-        title,
-        description,
-        tags,
-        input,
-        output,
-        mutates,
-        idempotent,
-        deterministic,
-      } = contract;
-      const facts = {
-        id,
-        version: toolVersion,
-        contract: contract.contract,
-        title,
-        description,
-        tags,
-        origin,
-        enabled,
-      };
-      return {
-        ...facts,
-        mutates,
-        idempotent,
-        deterministic,
-        ...(admit ? { admit } : {}),
-        input_schema: input,
-        output_schema: output,
-      };
-    }),
+    tools: runtime.tools().map(({ contract, origin, enabled, admit }) => ({
+      ...toolToWire(contract),
+      origin,
+      enabled,
+      ...(admit ? { admit } : {}),
+    })),
   }));
 
   server.post('/v1/call', async (request, reply) => {
@@ -116,7 +90,9 @@ function addRoutes(server: FastifyInstance, runtime: Runtime, version: string): 
     return reply.status(error ? ERRORS[error.reason].http : 200).send(toToolResponse(response));
   });
 
-  server.get('/v1/approvals', async () => ({ approvals: await runtime.approvals.list('pending') }));
+  server.get('/v1/approvals', async () => ({
+    approvals: (await runtime.approvals.list('pending')).map(approvalToWire),
+  }));
 
   server.post<{ Params: { id: string } }>('/v1/approvals/:id', async (request) => {
     const decision = (request.body as { decision?: unknown } | null)?.decision;
@@ -126,7 +102,7 @@ function addRoutes(server: FastifyInstance, runtime: Runtime, version: string): 
         'Cannot answer the approval: send {"decision": "granted"} or {"decision": "refused"}',
       );
     }
-    return runtime.approvals.decide(request.params.id, decision, 'http');
+    return approvalToWire(await runtime.approvals.decide(request.params.id, decision, 'http'));
   });
 }
 

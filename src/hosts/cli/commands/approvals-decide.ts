@@ -1,5 +1,6 @@
 // Owns: `haft approvals grant` and `haft approvals refuse`.
 // Refuses: to change haft.yaml: `--always` prints the line, and a person puts it there.
+import { approvalToWire } from '../../../contract/spelling.ts';
 import type { Command } from '../command.ts';
 import { describeAdmit } from '../output.ts';
 
@@ -32,7 +33,7 @@ async function decide(
   const by = process.env.USER ?? process.env.LOGNAME ?? 'cli';
   const approval = await (await runtime()).approvals.decide(positionals[0]!, decision, by);
   if (json) {
-    io.out(`${JSON.stringify({ approval })}\n`);
+    io.out(`${JSON.stringify({ approval: approvalToWire(approval) })}\n`);
     return 0;
   }
   io.out(

@@ -2,6 +2,7 @@
 // Refuses: to answer them.
 import { describeEffect } from '../../../contract/effect.ts';
 import { fail } from '../../../contract/errors.ts';
+import { approvalToWire } from '../../../contract/spelling.ts';
 import type { Approval } from '../../../contract/store.ts';
 import type { Command } from '../command.ts';
 import { table } from '../output.ts';
@@ -27,7 +28,7 @@ export const command: Command = {
     const approvals = await (await runtime()).approvals.list(
       status === 'all' ? undefined : (status as Approval['status']),
     );
-    if (json) io.out(`${JSON.stringify({ approvals })}\n`);
+    if (json) io.out(`${JSON.stringify({ approvals: approvals.map(approvalToWire) })}\n`);
     else if (approvals.length === 0)
       io.out(status === 'pending' ? 'Nothing waits for approval.\n' : 'There is no such approval.\n');
     else {

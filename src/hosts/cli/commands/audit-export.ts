@@ -1,5 +1,6 @@
 // Owns: `haft audit export`: the whole audit as JSON lines.
 // Refuses: to hold it in memory.
+import { auditRowToWire } from '../../../contract/spelling.ts';
 import type { Command } from '../command.ts';
 
 const PAGE = 1000;
@@ -13,7 +14,7 @@ export const command: Command = {
     const { audit } = await runtime();
     for (let afterSeq = 0; ; ) {
       const rows = await audit.rows({ afterSeq, limit: PAGE });
-      io.out(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+      io.out(rows.map((row) => `${JSON.stringify(auditRowToWire(row))}\n`).join(''));
       if (rows.length < PAGE || io.signal.aborted) return 0;
       afterSeq = rows.at(-1)!.seq;
     }

@@ -2,6 +2,7 @@
 // Refuses: arguments of calls: the audit never had them.
 import { closest } from '../../../base/closest.ts';
 import { fail } from '../../../contract/errors.ts';
+import { auditRowToWire } from '../../../contract/spelling.ts';
 import type { AuditEntry, AuditQuery, AuditRow } from '../../../contract/store.ts';
 import type { Command, Invocation } from '../command.ts';
 import { table } from '../output.ts';
@@ -33,7 +34,7 @@ export const list: Command = {
   positionals: [0, 0],
   async run(invocation) {
     const rows = await (await invocation.runtime()).audit.rows(queryOf(invocation));
-    if (invocation.json) invocation.io.out(`${JSON.stringify({ rows })}\n`);
+    if (invocation.json) invocation.io.out(`${JSON.stringify({ rows: rows.map(auditRowToWire) })}\n`);
     else if (rows.length > 0) invocation.io.out(table(rows.map(cells), HEADER));
     else invocation.io.out(isFiltered(invocation) ? 'No row matches.\n' : 'No calls yet.\n');
     return 0;
@@ -55,7 +56,7 @@ export const tail: Command = {
     let rows = await audit.rows({ ...filter, ...(last === undefined ? {} : { last }) });
     while (!io.signal.aborted) {
       for (const row of rows) {
-        io.out(json ? `${JSON.stringify(row)}\n` : table([cells(row)]));
+        io.out(json ? `${JSON.stringify(auditRowToWire(row))}\n` : table([cells(row)]));
         seq = Math.max(seq, row.seq);
       }
       await pause(250, io.signal);

@@ -2,6 +2,7 @@
 // Refuses: a description of its own; it prints the tool's contract.
 import { closest } from '../../../base/closest.ts';
 import { fail } from '../../../contract/errors.ts';
+import { toolToWire } from '../../../contract/spelling.ts';
 import type { Command } from '../command.ts';
 import { table } from '../output.ts';
 
@@ -26,7 +27,7 @@ export const command: Command = {
     }
     const { contract, origin, enabled } = found;
     if (json) {
-      io.out(`${JSON.stringify({ ...contract, origin, enabled })}\n`);
+      io.out(`${JSON.stringify({ ...toolToWire(contract), origin, enabled })}\n`);
       return 0;
     }
     const facts = [

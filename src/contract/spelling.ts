@@ -1,0 +1,40 @@
+// Owns: how records of the runtime are spelled when they leave it as JSON: their field names in snake_case, like envelopes.
+// Refuses: to touch what callers and tools wrote: only names that the contract gives are converted.
+import type { Approval, AuditRow } from './store.ts';
+import type { ToolContract } from './tool.ts';
+
+type Wire = { readonly [field: string]: unknown };
+
+export function auditRowToWire(row: AuditRow): Wire {
+  return { ...toWire(row), changes: row.changes.map(toWire) };
+}
+
+export function approvalToWire(approval: Approval): Wire {
+  return toWire(approval);
+}
+
+/** What a caller is told of a tool. `limits` are those of the tool itself; the host's may be smaller. */
+export function toolToWire(contract: ToolContract): Wire {
+  const { id, version, title, description, tags, mutates, idempotent, deterministic } = contract;
+  return {
+    id,
+    version,
+    contract: contract.contract,
+    title,
+    description,
+    tags,
+    mutates,
+    idempotent,
+    deterministic,
+    limits: toWire(contract.limits),
+    input_schema: contract.input,
+    output_schema: contract.output,
+    examples: contract.examples ?? [],
+  };
+}
+
+function toWire(record: object): Wire {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [snakeCase(name), value]));
+}
+
+const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
