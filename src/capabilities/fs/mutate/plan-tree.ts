@@ -1,7 +1,7 @@
 // Owns: looking at a whole tree on disk before an edit takes it.
 // Refuses: a tree that an earlier edit of the same mutation has changed.
 import { fail } from '../../../contract/errors.ts';
-import { cannot, osFailure } from '../path-failures.ts';
+import { cannot, osFailure, raced } from '../path-failures.ts';
 import type { Place } from '../root.ts';
 import { fingerprint, type TreeEntry, treeEntries } from '../tree-entries.ts';
 import type { Planning } from './planning.ts';
@@ -11,7 +11,10 @@ export async function entriesOf(
   place: Place,
   verb: string,
 ): Promise<{ readonly entries: readonly TreeEntry[]; readonly fingerprint: string }> {
-  if (planning.view.look(place).is !== 'disk' || planning.view.hasPlansBelow(place)) {
+  const { is } = planning.view.look(place);
+  // Who asks for its entries has seen it.
+  if (is === 'nothing') throw raced({ ...place, verb });
+  if (is !== 'disk' || planning.view.hasPlansBelow(place)) {
     throw fail('path.invalid', `${cannot({ ...place, verb })}: an earlier edit changes the tree`);
   }
   try {
