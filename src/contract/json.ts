@@ -17,8 +17,11 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** Checks one value; fills in defaults in place. An empty list means that it fits. */
-export type SchemaCheck = (value: unknown) => readonly SchemaProblem[];
+/**
+ * Checks one value; fills in defaults in place. An empty list means that it fits. Telling what is wrong may take
+ * longer than telling that something is: then it is a promise.
+ */
+export type SchemaCheck = (value: unknown) => MaybePromise<readonly SchemaProblem[]>;
 
 /**
  * Turns a schema into a check. Synchronous where the check was compiled at build time, a promise

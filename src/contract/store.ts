@@ -38,6 +38,7 @@ export interface AuditEntry {
   /** `pending` on an intent; `ok`, `denied`, `failed`, `cancelled`, `timeout` or `lost` on an outcome. */
   readonly outcome: 'pending' | 'ok' | 'denied' | 'failed' | 'cancelled' | 'timeout' | 'lost';
   readonly errors: readonly Pick<ErrorEntry, 'code' | 'reason'>[];
+  /** sha256 of the haft.yaml that decided: provenance. */
   readonly policyHash: string;
   readonly runId: string | null;
   readonly changes: readonly Change[];

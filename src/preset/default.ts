@@ -106,4 +106,11 @@ async function startPolicy(root: string, onWarning: DefaultRuntimeOptions['onWar
   return value;
 }
 
-const SYSTEM_CLOCK: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+const SYSTEM_CLOCK: Clock = {
+  now: () => Date.now(),
+  // `performance.now()` would load a dozen modules at the first call.
+  monotonic: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1e3 + nanoseconds / 1e6;
+  },
+};

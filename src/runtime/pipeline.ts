@@ -55,7 +55,7 @@ export async function runCall(
     session = await site.sessions.use(request.sessionId);
     const engine = await session.engine();
     record.session = session.id;
-    record.policyHash = engine.hash;
+    record.policyHash = engine.loaded.sha256;
 
     const registered = site.registry.find(request.tool);
     const { tool } = registered;
@@ -168,7 +168,7 @@ async function checkInput(
     throw fail('input.too_large', message, { bytes: record.args.bytes, limit: maxBytes });
   }
   const args = { ...sent };
-  const problems = (await registered.checkInput())(args);
+  const problems = await (await registered.checkInput())(args);
   if (problems.length > 0) {
     const list = problems.map((p) => `${p.path || 'arguments'} ${p.message}`).join('; ');
     const details = { problems: problems.map(({ path, keyword, message }) => ({ path, keyword, message })) };
@@ -274,7 +274,7 @@ async function checkOutput(
   data: unknown,
   maxBytes: number,
 ): Promise<void> {
-  const problems = (await registered.checkOutput())(data);
+  const problems = await (await registered.checkOutput())(data);
   if (problems.length > 0) {
     const list = problems.map((p) => `${p.path || 'data'} ${p.message}`).join('; ');
     throw fail('output.schema', `Cannot return what "${record.tool}" answered: ${list}`);

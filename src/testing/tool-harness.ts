@@ -198,7 +198,7 @@ async function check(
   value: unknown,
   reason: 'input.schema' | 'output.schema',
 ): Promise<void> {
-  const problems = (await schemas.compile(schema))(value);
+  const problems = await (await schemas.compile(schema))(value);
   if (problems.length === 0) return;
   throw fail(reason, problems.map((one) => `${one.path} ${one.message}`).join('; '));
 }

@@ -24,6 +24,8 @@ export function visitParameter(walk: Walk, part: ParameterExpansionPart, visit: 
     if (walk.dialect === 'sh' && !SH_OPERATIONS.has(operation.type)) posixOnly(walk, part);
     for (const word of (OPERATIONS[operation.type] ?? tooDynamic)(walk, operation as never, part)) {
       if (word.text.includes("'") && /[$`]/.test(word.text)) tooDynamic(word);
+      // Inside "…" bash pairs the quotes of an operand, and dash does not.
+      if (walk.dialect === 'sh' && /['"\\`{}()]/.test(word.text)) posixOnly(walk, part);
       visit(walk, word);
       pieces.push(word);
     }

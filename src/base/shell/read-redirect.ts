@@ -131,6 +131,9 @@ function readHereDoc(walk: Walk, node: HereDoc): void {
   walk.hereDocs.push(body, closing);
   if (quoted) return;
   const { text, pos, end } = body;
+  // The lines of the text are joined before anything in it is read, inside its single quotes too.
+  if (body.parts?.some((part) => part.type !== 'Literal' && part.text.includes('\\\n')))
+    refuse('shell.dynamic', 'Cannot know how bash joins the lines of an expansion in a here-document', node);
   visitParts(walk, body.parts ?? [{ type: 'Literal', text, value: text, pos, end }], text, body);
 }
 

@@ -182,6 +182,9 @@ function substitution(walk: Walk, part: Around & { readonly script: Parameters<W
   if (open === 1 && !part.text.startsWith('`'))
     refuse('shell.dynamic', 'Cannot know what would run: write the substitution as $(…)', part);
   if (part.text.length <= open || !part.text.endsWith(close)) misread(part);
+  // There bash joins lines even inside single quotes.
+  if (open === 1 && part.text.includes('\\\n'))
+    refuse('shell.dynamic', 'Cannot know how bash joins the lines inside `…`: write it as $(…)', part);
   walk.nested(walk, part.script, { pos: part.pos + open, end: part.end - 1 });
 }
 

@@ -70,6 +70,7 @@ function start(started: Started): void {
     text(text, dialect) {
       const before = walk.gathered.commands.length;
       walk.text(walk, text.literal!, dialect, text);
+      if (walk.gathered.commands.length === before) return call.list();
       // The inner commands are known to be wrapped only now.
       for (const [index, command] of walk.gathered.commands.entries())
         if (index >= before)

@@ -12,6 +12,7 @@ import EVERYDAY from './fixtures/everyday.json' with { type: 'json' };
 import { makeBuiltinLine, makeLine, mutate, seeded } from './fixtures/make-line.ts';
 import LINES from './fixtures/soundness.json' with { type: 'json' };
 import TRICKS from './fixtures/tricks.json' with { type: 'json' };
+import { shellQuote } from './shell-quote.ts';
 
 /** More lines for a longer search: SHELL_LINES=20000 SHELL_SEED=7 node --test … */
 const COUNT = Number(process.env.SHELL_LINES ?? 150);
@@ -60,6 +61,18 @@ describe('no accepted line starts an unlisted program or opens an undeclared fil
       return mutate(random, i % 2 === 0 ? LINES[Math.floor(random() * LINES.length)]! : makeLine(random, 2));
     });
     const { wrong } = await runAll(changed);
+    assert.deepEqual(wrong, []);
+  });
+
+  it(`of ${COUNT} that hand such a line to another shell`, async () => {
+    const handed = Array.from({ length: COUNT }, (_, i) => {
+      const random = seeded(SEED * 4e6 + i);
+      const known = i % 3 === 0 ? LINES[Math.floor(random() * LINES.length)]! : makeLine(random, 1 + (i % 2));
+      const line = i % 5 < 2 ? mutate(random, known) : known;
+      const quoted = i % 2 === 0 ? shellQuote(line) : `"${line.replace(/[\\$`"]/g, '\\$&')}"`;
+      return `${['sh -c', 'bash -c', 'sh -ec', 'env sh -c'][i % 4]} ${quoted}`;
+    });
+    const { wrong } = await runAll(handed);
     assert.deepEqual(wrong, []);
   });
 

@@ -21,7 +21,7 @@ const SLICE = 10;
 /** Parents before their children, in bytewise order. Throws what the system throws. */
 export async function treeEntries(top: PinnedFolder, signal?: AbortSignal): Promise<TreeEntry[]> {
   const entries: TreeEntry[] = [];
-  let pause = performance.now() + SLICE;
+  let pause = Date.now() + SLICE;
 
   const visit = async (folder: PinnedFolder, prefix: string): Promise<void> => {
     const names = readFolder(folder);
@@ -42,10 +42,10 @@ export async function treeEntries(top: PinnedFolder, signal?: AbortSignal): Prom
         leaveFolder(child);
       }
     }
-    if (performance.now() > pause) {
+    if (Date.now() > pause) {
       await setImmediate();
       signal?.throwIfAborted();
-      pause = performance.now() + SLICE;
+      pause = Date.now() + SLICE;
     }
   };
 

@@ -46,7 +46,7 @@ export async function walk(start: Located, shownAs: string, query: WalkQuery): P
   const files: string[] = [];
   const stack: Level[] = [];
   let unreadable = 0;
-  let pause = performance.now() + SLICE;
+  let pause = Date.now() + SLICE;
 
   const enter = (folder: PinnedFolder, real: string, shown: string, outer: IgnoreScope | undefined) => {
     const entries = readFolder(folder);
@@ -75,10 +75,10 @@ export async function walk(start: Located, shownAs: string, query: WalkQuery): P
       const child = enterFolder(level.folder, key.slice(0, -1));
       if (child) enter(child, level.real + key, level.shown + key, level.ignore);
       else unreadable++;
-      if (performance.now() > pause) {
+      if (Date.now() > pause) {
         await setImmediate();
         query.signal?.throwIfAborted();
-        pause = performance.now() + SLICE;
+        pause = Date.now() + SLICE;
       }
     }
   } finally {

@@ -82,7 +82,8 @@ export function createConnection(
     'server/discover': () =>
       JSON.stringify({
         supportedVersions: ENVELOPE_VERSIONS,
-        capabilities: CAPABILITIES,
+        // Announcing changes would take `subscriptions/listen`, which clients then open.
+        capabilities: { tools: {} },
         instructions: INSTRUCTIONS,
         resultType: 'complete',
         ...listed,

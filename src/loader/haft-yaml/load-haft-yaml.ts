@@ -22,6 +22,8 @@ export interface LoadHaftYamlOptions {
 }
 
 const START = { line: 1, column: 1 };
+/** Of no bytes: where there is no file. */
+const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export async function loadHaftYaml(options: LoadHaftYamlOptions): Promise<LoadResult<LoadedPolicy>> {
   const { workspace, file = 'haft.yaml' } = options;
@@ -55,7 +57,7 @@ export async function loadHaftYaml(options: LoadHaftYamlOptions): Promise<LoadRe
 export function defaultPolicy(workspace: string): LoadedPolicy {
   const site = { report: createReport('(defaults)'), compilePattern: undefined, place: () => START };
   const resolved = checkEnvironment({}, workspace, site);
-  return { file: { version: 1 }, name: '(defaults)', lines: {}, sha256: sha256Hex(''), resolved };
+  return { file: { version: 1 }, name: '(defaults)', lines: {}, sha256: EMPTY_SHA256, resolved };
 }
 
 /** Reads the file again. Where it has errors, the policy from before stays and the errors are told. */

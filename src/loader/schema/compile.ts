@@ -8,7 +8,7 @@ import type { JsonSchema, SchemaCheck } from '../../contract/json.ts';
 import { problemsOf } from './problems.ts';
 
 export function createAjvCompiler(): (schema: JsonSchema) => SchemaCheck {
-  const ajv = new Ajv2020({ ...AJV_OPTIONS, code: { regExp: linearRegExp } });
+  const ajv = new Ajv2020({ ...AJV_OPTIONS, allErrors: true, code: { regExp: linearRegExp } });
   formats.default(ajv);
   return (schema) => {
     try {
@@ -25,7 +25,6 @@ export function createAjvCompiler(): (schema: JsonSchema) => SchemaCheck {
 
 /** Shared with the build, which writes the builtins' checks out as code. */
 export const AJV_OPTIONS = {
-  allErrors: true,
   useDefaults: true,
   strict: false,
   validateFormats: true,

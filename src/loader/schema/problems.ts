@@ -3,7 +3,7 @@
 import { closest } from '../../base/closest.ts';
 import type { JsonSchema, SchemaProblem } from '../../contract/json.ts';
 
-/** The part of an Ajv error that is read here; validators compiled at build time produce the same. */
+/** The part of an Ajv error that is read here. */
 export interface RawProblem {
   readonly instancePath: string;
   readonly keyword: string;

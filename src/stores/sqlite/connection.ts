@@ -54,13 +54,13 @@ export function connect(file: string, { patienceMs }: Patience): Connection {
 
 /** Tries at once, and again while the database is locked by another process. */
 export async function untilFree<T>(work: () => T, patienceMs: number): Promise<T> {
-  const end = performance.now() + patienceMs;
+  const end = Date.now() + patienceMs;
   for (let tries = 0; ; tries++) {
     try {
       return work();
     } catch (thrown) {
       if (!isBusy(thrown)) throw thrown;
-      if (performance.now() > end) throw busy(patienceMs);
+      if (Date.now() > end) throw busy(patienceMs);
     }
     await new Promise((resolve) => setTimeout(resolve, backoff(tries)));
   }

@@ -93,8 +93,8 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
   };
 
   const comeBack = (): void => {
-    busySince ??= performance.now();
-    if (performance.now() - busySince > patienceMs) {
+    busySince ??= Date.now();
+    if (Date.now() - busySince > patienceMs) {
       busySince = undefined;
       return refuse(takeAll(), busy(patienceMs));
     }

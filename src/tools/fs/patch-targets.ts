@@ -32,7 +32,7 @@ function parse(diff: string): readonly FilePatch[] {
     return parsePatch(diff);
   } catch (thrown) {
     if (!isPatchSyntaxError(thrown)) throw thrown;
-    throw fail('patch.malformed', thrown.message, { line: thrown.line });
+    throw fail(thrown.reason, thrown.message, { line: thrown.line });
   }
 }
 

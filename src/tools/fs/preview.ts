@@ -1,6 +1,6 @@
 // Owns: the answer of a dry run: the planned changes, and a diff where that can be read.
 // Refuses: to decide what would be refused; the plan of the real change does, by `fs.preview`.
-import { makeUnifiedDiff } from '../../base/unified-diff/make-diff.ts';
+import type { makeUnifiedDiff } from '../../base/unified-diff/make-diff.ts';
 import type { Change, Edit, EntryState, ToolContext } from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { PlannedChange, Preview } from './arguments.ts';
@@ -34,7 +34,7 @@ export async function diffOf(
   const sides = [before?.bytes ?? NOTHING, after?.bytes ?? NOTHING];
   if (sides.some((bytes) => bytes.length > SHOWN_BYTES || !isText(bytes))) return undefined;
   const [old, fresh] = sides.map((bytes) => asBuffer(bytes).toString('utf8')) as [string, string];
-  return makeUnifiedDiff(before?.path ?? null, after?.path ?? null, old, fresh);
+  return unifiedDiff(before?.path ?? null, after?.path ?? null, old, fresh);
 }
 
 /** The bytes of a file that a diff may show; undefined when it is too large, or nothing is there. */
@@ -49,6 +49,11 @@ export async function readShown(ctx: ToolContext, path: string): Promise<Uint8Ar
   }
 }
 
+/** The engine comes with the first diff. */
+async function unifiedDiff(...args: Parameters<typeof makeUnifiedDiff>): Promise<string> {
+  return (await import('../../base/unified-diff/make-diff.ts')).makeUnifiedDiff(...args);
+}
+
 const NOTHING = new Uint8Array();
 
 async function diffOfEdit(
@@ -61,7 +66,7 @@ async function diffOfEdit(
   const { before, after, path, movedFrom } = change;
   if ('from' in edit) {
     const renames = after?.type === 'file' && before === null && movedFrom !== undefined;
-    return renames ? makeUnifiedDiff(movedFrom, path, '', '') : undefined;
+    return renames ? unifiedDiff(movedFrom, path, '', '') : undefined;
   }
   if (edit.op === 'delete' && (changes.length > 1 || before?.type !== 'file')) return undefined;
   const old = before === null ? NOTHING : await readShown(ctx, edit.path);

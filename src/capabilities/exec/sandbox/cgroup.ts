@@ -91,6 +91,7 @@ interface Layout {
   bases(own: ReadonlyMap<string, string>, mounts: readonly CgroupMount[], name: string): Bases | undefined;
   /** Makes the controllers work in the folders below. */
   enable(base: string): void;
+  /** Files in the order to write them. `?`: not every kernel counts swap. `=`: what to write in place of the limit. */
   readonly memoryMax: readonly string[];
   readonly memoryPeak: string;
   readonly oomKills: readonly [string, string];
@@ -114,7 +115,7 @@ const LAYOUTS: readonly Layout[] = [
       return parent === undefined ? undefined : all(join(parent, name));
     },
     enable: (base) => writeFileSync(join(base, 'cgroup.subtree_control'), '+memory +pids'),
-    memoryMax: ['memory.swap.max=0', 'memory.max'],
+    memoryMax: ['memory.swap.max?=0', 'memory.max'],
     memoryPeak: 'memory.peak',
     oomKills: ['memory.events', 'oom_kill'],
     cpu: { file: 'cpu.stat', key: 'usage_usec', perMs: 1000 },
@@ -133,7 +134,8 @@ const LAYOUTS: readonly Layout[] = [
       return found.some(([, base]) => base === undefined) ? undefined : (Object.fromEntries(found) as Bases);
     },
     enable: () => {},
-    memoryMax: ['memory.limit_in_bytes'],
+    // The limit with swap must not be below the one without: whichever way they move, this order gets there.
+    memoryMax: ['memory.memsw.limit_in_bytes?', 'memory.limit_in_bytes', 'memory.memsw.limit_in_bytes?'],
     memoryPeak: 'memory.max_usage_in_bytes',
     oomKills: ['memory.oom_control', 'oom_kill'],
     cpu: { file: 'cpuacct.usage', perMs: 1e6 },
@@ -178,9 +180,9 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
       quietly(() => writeFileSync(at('memory', layout.memoryPeak), '0'));
       if (limits === `${memoryBytes} ${processes}`) return;
       for (const setting of layout.memoryMax) {
-        const [file, fixed] = setting.split('=');
-        const write = () => writeFileSync(at('memory', file!), fixed ?? String(memoryBytes));
-        fixed === undefined ? write() : quietly(write); // without swap accounting there is no swap limit to set
+        const [name = '', fixed = String(memoryBytes)] = setting.split('=');
+        const write = () => writeFileSync(at('memory', name.replace('?', '')), fixed);
+        name.endsWith('?') ? quietly(write) : write();
       }
       writeFileSync(at('pids', 'pids.max'), String(processes + OWN_PROCESSES));
       limits = `${memoryBytes} ${processes}`;

@@ -3,19 +3,14 @@
 import type { SandboxObservation, SandboxRefusal, SandboxResult } from '../../../contract/sandbox.ts';
 import type { Ended } from './execute.ts';
 
-/** bubblewrap's own failures, and those of the shell that starts it. */
-const SET_UP_FAILED = [1, 126, 127];
+/** The part of an observation that is the same for all programs of an engine. */
+export type Machine = Pick<SandboxObservation, 'identity' | 'uid' | 'limitsBy'>;
 
-export function conclude(
-  ended: Ended,
-  observed: SandboxObservation,
-  disturbed: readonly string[],
-): SandboxResult {
-  const { end, timedOut, aborted, limitHit, stdout, stderr, truncated, usage } = ended;
-  const stopped = timedOut || aborted || limitHit !== undefined;
-  const unstarted = !end.ran && !stopped && (!ended.started || SET_UP_FAILED.includes(end.code ?? -1));
-  const lost = !unstarted && (end.code === undefined || (!end.ran && !stopped));
-  const known = end.ran && end.code !== undefined;
+export function conclude(ended: Ended, machine: Machine, disturbed: readonly string[]): SandboxResult {
+  const { end, began, timedOut, aborted, limitHit, stdout, stderr, truncated, usage, inspection } = ended;
+  if (inspection?.fault !== undefined) return { ...notRun(raced(inspection.fault)), disturbed };
+  const known = began && end.ran && end.code !== undefined;
+  const unstarted = !began && !aborted;
   return {
     code: known ? end.code! : null,
     signal: known ? ended.signal : null,
@@ -26,9 +21,9 @@ export function conclude(
     aborted,
     disturbed,
     usage,
-    observed,
+    ...(inspection?.seen ? { observed: { ...machine, ...inspection.seen } } : {}),
     ...(limitHit === undefined ? {} : { limitHit }),
-    ...(lost ? { lost } : {}),
+    ...(began && !known ? { lost: true } : {}),
     ...(unstarted ? { refused: UNSTARTED } : {}),
   };
 }
@@ -40,10 +35,14 @@ const UNSTARTED: SandboxRefusal = {
   hint: 'See stderr of the result; `haft doctor` tries every guarantee of the sandbox.',
 };
 
-export const notRun = (
-  refused: SandboxRefusal | undefined,
-  observed?: SandboxObservation,
-): SandboxResult => ({
+const raced = (fault: string): SandboxRefusal => ({
+  reason: 'path.raced',
+  message: `Cannot start the program: its sandbox is not as promised (${fault})`,
+  hint: 'Try again: something was renamed while it was set up. If it always happens, `haft doctor` says more.',
+});
+
+/** Without a refusal it was cancelled before it came to its turn. */
+export const notRun = (refused: SandboxRefusal | undefined): SandboxResult => ({
   code: null,
   signal: null,
   stdout: new Uint8Array(),
@@ -54,5 +53,4 @@ export const notRun = (
   disturbed: [],
   usage: { wallMs: 0 },
   ...(refused ? { refused } : {}),
-  ...(observed ? { observed } : {}),
 });

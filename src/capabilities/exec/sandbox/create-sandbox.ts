@@ -17,8 +17,9 @@ import { conclude, notRun } from './conclude.ts';
 import { type Engine, type EngineOptions, startEngine } from './engine.ts';
 import { type Execution, execute } from './execute.ts';
 import { feed, writableTo } from './feed.ts';
-import { observe } from './observe.ts';
+import { firstLook, machineOf } from './first-look.ts';
 import { prepare } from './prepare.ts';
+import { quietly } from './quietly.ts';
 import { INSIDE_HOME } from './scratch.ts';
 import { detectToolchains, type Toolchains } from './toolchains.ts';
 
@@ -39,7 +40,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
   };
   const start = async (): Promise<Running | Unavailable> => {
     const started = await startEngine({ workspace, concurrency, identity }, (engine) =>
-      observe(engine, workspace),
+      firstLook(engine, workspace),
     );
     return started.ok ? { ok: true, engine: started.engine, observed: started.accepted } : started;
   };
@@ -56,10 +57,8 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
   const launch = async (spec: SandboxSpec, kind: LaunchKind, again = true): Promise<Launched> => {
     const now = await current();
     if (!now.ok) return { result: Promise.resolve(notRun(unavailable(now))) };
-    const { engine, observed } = now;
-    const answer = (refusal: SandboxRefusal | undefined) => ({
-      result: Promise.resolve(notRun(refusal, observed)),
-    });
+    const { engine } = now;
+    const answer = (refusal: SandboxRefusal | undefined) => ({ result: Promise.resolve(notRun(refusal)) });
     const binds = [...tools().paths.map((path) => ({ path })), ...(spec.binds ?? [])];
     const checked = checkSpec({ ...spec, binds }, workspace, engine.scratch);
     if ('reason' in checked) return answer(checked);
@@ -75,11 +74,17 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
       letGo();
       return answer(program);
     }
-    const execution = execute({ ...kind, ...program, slot, spec });
+    const execution = quietly(() => execute({ ...kind, ...program, slot, spec }));
+    if (!execution) {
+      letGo();
+      return answer(unavailable(explainFailure('its limits could not be set')));
+    }
     void execution.released.then(letGo);
-    // A slot that died before the program was there did nothing; another one can.
+    // A slot that died before the program could begin did nothing; another one can.
     if (again && !(await execution.streams) && (await unserved(execution))) return launch(spec, kind, false);
-    const result = execution.ended.then((ended) => conclude(ended, observed, program.mounts.disturbed()));
+    const result = execution.ended.then((ended) =>
+      conclude(ended, machineOf(engine), program.mounts.disturbed()),
+    );
     return { execution, result };
   };
 
@@ -154,8 +159,8 @@ interface Launched {
 }
 
 async function unserved({ ended }: Execution): Promise<boolean> {
-  const { end, aborted, timedOut } = await ended;
-  return end.code === undefined && !aborted && !timedOut;
+  const { end, began, aborted } = await ended;
+  return end.code === undefined && !began && !aborted;
 }
 
 const unavailable = ({ reason, hint }: Unavailable): SandboxRefusal => ({

@@ -10,6 +10,7 @@ import type {
   SandboxStream,
   SandboxUsage,
 } from '../../../contract/sandbox.ts';
+import type { Inspection } from './inspect.ts';
 import { watchLimits } from './limit-watch.ts';
 import type { ResolvedLimits } from './limits.ts';
 import { descendants } from './process-tree.ts';
@@ -25,10 +26,12 @@ export interface Job {
   readonly stdin: boolean;
   /** Whether stdout goes to the caller instead of being captured. */
   readonly handOver: boolean;
+  /** Looks at the sandbox around its first process, before the program begins. */
+  inspect(initPid: number): Inspection;
 }
 
 export interface Execution {
-  /** Undefined when the program never started. */
+  /** Settles when the program begins; undefined when it never does. */
   readonly streams: Promise<SlotStreams | undefined>;
   /** Rejects only when `onOutput` did. */
   readonly ended: Promise<Ended>;
@@ -39,8 +42,10 @@ export interface Execution {
 
 export interface Ended {
   readonly end: SlotEnd;
-  /** Whether the program's streams were opened; before that nothing of it can have happened. */
-  readonly started: boolean;
+  /** Whether the program was let begin; before that nothing of it can have happened. */
+  readonly began: boolean;
+  /** Undefined when it did not come to that. With a fault the program was not let begin. */
+  readonly inspection: Inspection | undefined;
   readonly signal: string | null;
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
@@ -53,6 +58,8 @@ export interface Ended {
 
 const GRACE_MS = 200;
 const CAPTURE_BYTES = 2 ** 20;
+/** How long the sandbox itself may take; a machine that needs longer cannot run anything. */
+const SET_UP_MS = 30_000;
 const ASK_AGAIN_MS = 5;
 /** How long a killed tree has before its slot is killed too. */
 const STUBBORN_MS = 2_000;
@@ -73,7 +80,11 @@ export function execute(job: Job): Execution {
   let aborted = false;
   let overflow = false;
   let callerFault: { readonly error: unknown } | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let timer = setTimeout(() => ending.end(0), SET_UP_MS);
+  let initPid = 0;
+  let inspection: Inspection | undefined;
+  let open: SlotStreams | undefined;
+  let began = false;
 
   const take = (stream: SandboxStream, socket: Socket) => (chunk: Uint8Array) => {
     kept[stream].push(chunk);
@@ -94,6 +105,10 @@ export function execute(job: Job): Execution {
       fail(error);
     }
   };
+  const onTimeout = () => {
+    timedOut = true;
+    ending.end(graceMs);
+  };
   const onAbort = () => {
     aborted = true;
     ending.end(graceMs);
@@ -109,6 +124,7 @@ export function execute(job: Job): Execution {
     words: job.words,
     stdin: job.stdin,
     onStart(streams) {
+      open = streams;
       const { stdin, stdout, stderr } = streams;
       stdin?.on('error', () => {});
       closeStdin = () => stdin?.destroy();
@@ -116,17 +132,20 @@ export function execute(job: Job): Execution {
       stderr.on('error', () => {}).once('close', stderrClosed.resolve);
       if (!job.handOver) stdout.on('data', take('stdout', stdout));
       stderr.on('data', take('stderr', stderr));
-      if (spec.timeoutMs !== undefined) {
-        timer = setTimeout(() => {
-          timedOut = true;
-          ending.end(graceMs);
-        }, spec.timeoutMs);
-      }
-      started.resolve(streams);
     },
     onInit(pid) {
+      initPid = pid;
       ending.tree(pid);
-      watch.begin(pid);
+    },
+    admit() {
+      inspection = job.inspect(initPid);
+      if (inspection.fault !== undefined || ending.wanted()) return false;
+      clearTimeout(timer);
+      if (spec.timeoutMs !== undefined) timer = setTimeout(onTimeout, spec.timeoutMs);
+      watch.begin(initPid);
+      began = true;
+      started.resolve(open);
+      return true;
     },
     onExit: () => closeStdin(),
     onEnd: over.resolve,
@@ -140,14 +159,17 @@ export function execute(job: Job): Execution {
     clearTimeout(timer);
     spec.signal?.removeEventListener('abort', onAbort);
     const { hit, used } = watch.end(end.code);
-    started.resolve(undefined);
-    const streams = await started.promise;
     closeStdin();
-    if (streams) await Promise.all([job.handOver || stdoutClosed.promise, stderrClosed.promise]);
+    if (!began) {
+      open?.stdout.resume(); // nobody will read it
+      started.resolve(undefined);
+    }
+    if (open) await Promise.all([job.handOver || stdoutClosed.promise, stderrClosed.promise]);
     if (callerFault) throw callerFault.error;
     return {
       end,
-      started: streams !== undefined,
+      began,
+      inspection,
       signal: signalOf(end.code),
       stdout: kept.stdout.bytes(),
       stderr: kept.stderr.bytes(),
@@ -159,8 +181,8 @@ export function execute(job: Job): Execution {
     };
   };
   const ended = finish();
-  const released = Promise.allSettled([ended, started.promise]).then(async ([, streams]) => {
-    if (streams.status === 'fulfilled' && streams.value) await stdoutClosed.promise;
+  const released = Promise.allSettled([ended]).then(async () => {
+    if (open) await stdoutClosed.promise;
   });
   return { streams: started.promise, ended, released, stop: ending.end };
 }
@@ -200,6 +222,7 @@ function createEnding(slot: Slot) {
       if (pid === undefined) after(STUBBORN_MS, () => slot.kill());
       act();
     },
+    wanted: () => wanted !== undefined,
     over() {
       isOver = true;
       for (const timer of timers) clearTimeout(timer);

@@ -16,7 +16,7 @@ scratch=$1 mounts=$2 shell=$3 drop=$4 idmap=$5; shift 5
 cd "$scratch" || exit 70
 env --default-signal true 2>/dev/null && fresh='env --default-signal' || fresh=
 fifos() {
-  for slot in "$@"; do set -- "$@" "$slot/cmd" "$slot/status" "$slot/in" "$slot/out" "$slot/err"; shift; done
+  for slot in "$@"; do set -- "$@" "$slot/cmd" "$slot/status" "$slot/in" "$slot/out" "$slot/err" "$slot/gate"; shift; done
   mkfifo -m 600 "$@" && echo "fifos ok" || echo "fifos failed"
 }
 slot() {
@@ -43,7 +43,7 @@ for pid in $pids; do
 done
 wait
 [ "$mounts" = private ] && umount -l m
-rm -f [0-9]*/cmd [0-9]*/status [0-9]*/in [0-9]*/out [0-9]*/err share/* proxy/*
+rm -f [0-9]*/cmd [0-9]*/status [0-9]*/in [0-9]*/out [0-9]*/err [0-9]*/gate share/* proxy/*
 rmdir [0-9]* share proxy m 2>/dev/null
 cd / && rmdir "$scratch" 2>/dev/null
 tries=0

@@ -22,6 +22,9 @@ export const resolveLimits = (limits: SandboxLimits | undefined): ResolvedLimits
   ...Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined)),
 });
 
+/** Says that everything is set up, and waits until it has been looked at from outside. Then both pipes are closed for good. */
+const GATE = 'echo M >&7; read -r haft <&8; exec 7>&- 8<&-; [ "$haft" = go ] || exit 125';
+
 /**
  * The script of the first process inside. It is not the program itself, because as process 1 a program would
  * ignore signals and leave zombies; when it ends, the kernel ends everybody else, and only then does bubblewrap return.
@@ -47,5 +50,5 @@ export function insideScript(limits: ResolvedLimits, cgroups: boolean, prelude =
         ]),
   ];
   // A limit may already be lower than asked for, and then cannot be raised; that is no reason to fail.
-  return `{ ${lines.join('; ')}; } 2>/dev/null; ${prelude}(exec "$@"); exit $?`;
+  return `${GATE}; { ${lines.join('; ')}; } 2>/dev/null; ${prelude}(exec "$@"); exit $?`;
 }

@@ -3,6 +3,7 @@
 import type { SandboxRefusal, SandboxSpec } from '../../../contract/sandbox.ts';
 import type { CheckedBind, CheckedSpec } from './check-spec.ts';
 import type { Engine } from './engine.ts';
+import { entryId, type Inspection, inspect } from './inspect.ts';
 import { insideScript, type ResolvedLimits, resolveLimits } from './limits.ts';
 import { profileWords, programWords } from './profile.ts';
 import { FORWARDER_TASKS, forwarderPrelude, proxyEnv } from './proxy-bridge.ts';
@@ -13,6 +14,7 @@ export interface Prepared {
   readonly words: readonly string[];
   readonly limits: ResolvedLimits;
   readonly mounts: WorkspaceMounts;
+  inspect(initPid: number): Inspection;
 }
 
 export async function prepare(
@@ -60,7 +62,13 @@ export async function prepare(
     env: proxy ? proxyEnv(spec.env) : spec.env,
     argv: spec.argv,
   });
-  return { profile, words, limits, mounts };
+  const bound = shown.map(({ path, real, writable }) => ({
+    at: path,
+    id: entryId(real),
+    writable: writable ?? false,
+  }));
+  const expected = [...bound, ...mounts.expected];
+  return { profile, words, limits, mounts, inspect: (initPid) => inspect(initPid, expected) };
 }
 
 const unreachable = (what: string): SandboxRefusal => ({

@@ -1,7 +1,7 @@
 // Owns: one kept shell that runs one program at a time, over named pipes that it opens anew for every program.
 // Refuses: to share a stream between programs. What ends a stream is that all who wrote to it are gone, so no text
 // can pass for an end; how a program ended comes on a pipe that it never sees.
-import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { SlotCgroup } from './cgroup.ts';
@@ -29,6 +29,8 @@ export interface SlotJob {
   onStart(streams: SlotStreams): void;
   /** The process id, outside, of the first process inside. With it the whole tree dies. */
   onInit(pid: number): void;
+  /** Everything is set up and the program is about to begin; it does so if this is true. */
+  admit(): boolean;
   /** The tree has ended; what it wrote may still be on its way. */
   onExit(): void;
   onEnd(end: SlotEnd): void;
@@ -62,7 +64,8 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
   mkdirSync(folder);
   chmodSync(folder, 0o711);
   if (!(await keeper.ask(`fifos ${id}`))) return undefined;
-  if (owner) for (const name of ['in', 'out', 'err']) chownSync(join(folder, name), owner.uid, owner.gid);
+  if (owner)
+    for (const name of ['in', 'out', 'err', 'gate']) chownSync(join(folder, name), owner.uid, owner.gid);
 
   const open = (name: string, mode: number) =>
     openSync(join(folder, name), mode | constants.O_NONBLOCK | constants.O_NOFOLLOW);
@@ -76,6 +79,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
 
   let job: SlotJob | undefined;
   let pending: OpenPipes | undefined;
+  let gate: number | undefined;
   let pid = 0;
   let ran = false;
   let dead = false;
@@ -91,6 +95,8 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
     job = undefined;
     pending?.drop();
     pending = undefined;
+    if (gate !== undefined) closeSync(gate);
+    gate = undefined;
     for (const handle of handles) handle.unref();
     ended?.onEnd({ ran, code });
   };
@@ -107,6 +113,9 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       const pipes = pending;
       pending = undefined;
       if (pipes) job?.onStart(pipes.streams());
+    },
+    M: () => {
+      if (gate !== undefined) writeSync(gate, job?.admit() ? 'go\n' : 'no\n');
     },
     '{': (rest) => {
       const child = /"child-pid": (\d+)/.exec(rest)?.[1];
@@ -138,6 +147,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       ran = false;
       for (const handle of handles) handle.ref();
       pending = openPipes(open, next.stdin);
+      gate = open('gate', constants.O_RDWR);
       let text = '';
       if (!sameWords(profile, next.profile)) {
         text = `p() { exec ${shWords([options.bwrap, ...next.profile])} "$@"; }\n`;
@@ -145,7 +155,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       }
       // A program may open its stdin again by name, which would block on a named pipe that has no writer any more;
       // so `cat` makes it a nameless one. Being the last of its pipeline, bubblewrap is still a child of this shell.
-      const program = `p ${shWords(next.words)} 9<${shWord(join(scratch, 'share', 'seccomp'))}`;
+      const program = `p ${shWords(next.words)} 7>&3 8<gate 9<${shWord(join(scratch, 'share', 'seccomp'))}`;
       const fed = next.stdin ? `cat 3>&- | ${program}` : `(${program})`;
       text += `{ echo S >&3; ${fed}; } <${next.stdin ? 'in' : '/dev/null'} >out 2>err; echo "D $?" >&3\n`;
       commands.write(text);

@@ -4,6 +4,7 @@ import { lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
 import type { SandboxRefusal } from '../../../contract/sandbox.ts';
+import { type ExpectedMount, entryId } from './inspect.ts';
 import { quietly } from './quietly.ts';
 import { within } from './scratch.ts';
 
@@ -21,6 +22,8 @@ export interface WorkspaceRequest {
 
 export interface WorkspaceMounts {
   readonly words: readonly string[];
+  /** What must be found inside; the words alone may be outrun by a program that renames. */
+  readonly expected: readonly ExpectedMount[];
   /** Protected paths that are not what they were when this was made. */
   disturbed(): string[];
 }
@@ -60,11 +63,12 @@ export function mountWorkspace(request: WorkspaceRequest): WorkspaceMounts | San
     if (typeof real === 'string') access.set(real, 'none');
     else if (real.reason === 'path.invalid') return real;
   }
-  const words = [...withPins(withoutCovered(access))].flatMap(([path, wanted]) =>
-    wordsFor(wanted, join(source, path), join(root, path), nothing),
+  const planned = withPins(withoutCovered(access)).map(([path, wanted]) =>
+    plan(wanted, join(source, path), join(root, path), nothing),
   );
   return {
-    words,
+    words: planned.flatMap(({ words }) => words),
+    expected: planned.map(({ expected }) => expected),
     disturbed: () =>
       [...before].filter(([path, was]) => fingerprint(join(root, path)) !== was).map(([path]) => path),
   };
@@ -145,11 +149,26 @@ function inherited(access: ReadonlyMap<string, Access>, path: string): Access {
 
 const depth = (path: string): number => (path === '.' ? 0 : path.split('/').length);
 
-function wordsFor(wanted: Access, from: string, to: string, nothing: string): string[] {
-  if (wanted === 'write') return ['--bind', from, to];
-  if (wanted === 'read') return ['--ro-bind', from, to];
-  if (!quietly(() => lstatSync(to).isDirectory())) return ['--ro-bind', nothing, to];
-  return ['--perms', '0000', '--tmpfs', to, '--remount-ro', to];
+interface Planned {
+  readonly words: readonly string[];
+  readonly expected: ExpectedMount;
+}
+
+function plan(wanted: Access, from: string, at: string, nothing: string): Planned {
+  const writable = wanted === 'write';
+  if (wanted !== 'none') {
+    return {
+      words: [writable ? '--bind' : '--ro-bind', from, at],
+      expected: { at, id: entryId(at), writable },
+    };
+  }
+  if (!quietly(() => lstatSync(at).isDirectory())) {
+    return { words: ['--ro-bind', nothing, at], expected: { at, id: entryId(nothing), writable } };
+  }
+  return {
+    words: ['--perms', '0000', '--tmpfs', at, '--remount-ro', at],
+    expected: { at, id: undefined, writable },
+  };
 }
 
 function realRelative(root: string, path: string): string | SandboxRefusal {
