@@ -1,0 +1,328 @@
+// Owns: the check that docs/reference/mcp.md, the MCP host and the official client say the same.
+// Refuses: a client of its own, but for lines that no proper client would send.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Client, type ClientOptions } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { type CallResponse, toToolResponse } from '../src/contract/envelope.ts';
+import { callResultJson, toMcpTool } from '../src/hosts/mcp/mapping.ts';
+import { ENVELOPE_VERSIONS, HANDSHAKE_VERSIONS, RPC } from '../src/hosts/mcp/protocol.ts';
+import { createRuntime } from '../src/index.ts';
+import { BUILTIN_TOOLS } from '../src/tools/index.ts';
+import { makeWorkspace, type Workspace } from './e2e/support/workspace.ts';
+import { type Lines, openLines } from './support/mcp-lines.ts';
+
+const PAGE = readFileSync(join(import.meta.dirname, '../docs/reference/mcp.md'), 'utf8');
+const HAFT = join(import.meta.dirname, '../src/bin/haft.ts');
+const SERVER = join(import.meta.dirname, 'support/mcp-server.ts');
+
+/** The first cells of a section's table, without their backquotes. */
+function firstColumn(section: string): string[] {
+  const text = PAGE.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '';
+  const rows = [...text.matchAll(/^\| (.+?) \|/gm)].map((match) => match[1]!);
+  return rows.slice(1).flatMap((cell) => cell.replaceAll('`', '').split(', '));
+}
+
+const FULL: CallResponse = {
+  ok: true,
+  tool: 'file_read',
+  requestId: 'req_1',
+  callId: 'call_1',
+  runId: 'run_1',
+  replayed: false,
+  durationMs: 1,
+  data: { content: 'text', size: 4 },
+  errors: [{ code: 'E_POLICY', reason: 'policy.denied', message: 'Cannot', retryable: false }],
+  warnings: [{ reason: 'test', message: 'mind' }],
+};
+
+describe('docs/reference/mcp.md', () => {
+  it('lists the revisions that are spoken', () => {
+    assert.deepEqual(firstColumn('Revisions'), [...ENVELOPE_VERSIONS, ...HANDSHAKE_VERSIONS]);
+  });
+
+  it('lists the JSON-RPC errors that are sent', () => {
+    assert.deepEqual(firstColumn('Errors').sort(), Object.values(RPC).map(String).sort());
+  });
+
+  it('lists the fields of a tool', () => {
+    const listed = toMcpTool({ contract: BUILTIN_TOOLS[0]!, origin: 'builtin', enabled: true });
+    const { annotations, ...fields } = listed;
+    const names = [...Object.keys(fields), ...Object.keys(annotations).map((name) => `annotations.${name}`)];
+    assert.deepEqual(firstColumn('A tool').sort(), names.sort());
+  });
+
+  it('lists every field of a ToolResponse but the request id, which a client has its own of', () => {
+    const { request_id: _own, ...fields } = toToolResponse(FULL);
+    assert.deepEqual([...new Set(firstColumn('A response'))].sort(), Object.keys(fields).sort());
+  });
+
+  it('names every haft/ key that is produced, and no other', () => {
+    const { _meta: meta } = JSON.parse(callResultJson(FULL, undefined, ''));
+    const named = new Set([...PAGE.matchAll(/"(haft\/[a-z_]+)"/g)].map((match) => match[1]!));
+    assert.deepEqual([...named].sort(), Object.keys(meta).sort());
+  });
+});
+
+const MODES: Readonly<Record<string, ClientOptions>> = {
+  legacy: { versionNegotiation: { mode: 'legacy' } },
+  auto: { versionNegotiation: { mode: 'auto' } },
+  'pinned to 2026-07-28': { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+};
+
+for (const [mode, options] of Object.entries(MODES)) {
+  describe(`the official client, ${mode}`, () => {
+    let workspace: Workspace;
+    let client: Client;
+    const troubles: string[] = [];
+    before(async () => {
+      workspace = makeWorkspace({ 'a.txt': 'one\n' });
+      client = new Client(
+        { name: 'test', version: '1.0.0' },
+        { ...options, listChanged: { tools: { onChanged: () => {} } } },
+      );
+      client.onerror = (error) => troubles.push(error.message);
+      await client.connect(transportTo([SERVER, workspace.root], workspace.root));
+    });
+    after(async () => {
+      await client.close();
+      workspace.remove();
+    });
+
+    it('agrees on a revision', () => {
+      const expected = mode === 'legacy' ? HANDSHAKE_VERSIONS[0] : ENVELOPE_VERSIONS[0];
+      assert.equal(client.getNegotiatedProtocolVersion(), expected);
+      assert.equal(client.getServerVersion()?.name, 'haft');
+      assert.match(client.getInstructions() ?? '', /haft\.yaml/);
+    });
+
+    it('lists the tools with schemas and hints', async () => {
+      const { tools } = await client.listTools();
+      const own = BUILTIN_TOOLS.map((tool) => tool.id);
+      assert.deepEqual(
+        tools.map((tool) => tool.name),
+        [...own, 'fixed', 'wait', 'warn'].sort(),
+      );
+      const fixed = tools.find((tool) => tool.name === 'fixed');
+      assert.deepEqual(fixed?.annotations, {
+        title: 'Answer the same',
+        readOnlyHint: true,
+        destructiveHint: false,
+        idempotentHint: true,
+        openWorldHint: true,
+      });
+    });
+
+    it('gets an answer as structured content that fits the output schema, and as text', async () => {
+      const result = await client.callTool({ name: 'file_read', arguments: { path: 'a.txt' } });
+      assert.equal((result.structuredContent as { content: string }).content, 'one\n');
+      assert.deepEqual(result.content, [{ type: 'text', text: 'one\n' }]);
+      assert.equal(result.isError, false);
+      assert.match(String(result._meta?.['haft/call_id']), /^call_/);
+      assert.equal(typeof result._meta?.['haft/duration_ms'], 'number');
+    });
+
+    it('gets text as JSON from a tool that names no field', async () => {
+      const { content, structuredContent } = await client.callTool({ name: 'fs_list' });
+      assert.deepEqual(JSON.parse(texts(content)[0]!), structuredContent);
+    });
+
+    it('gets a failure as a result, without structured content', async () => {
+      for (const [args, reason] of [
+        [{ path: '../x' }, 'path.outside_workspace'],
+        [{ path: 'none' }, 'path.not_found'],
+        [{ pth: 'a' }, 'input.schema'],
+      ] as const) {
+        const result = await client.callTool({ name: 'file_read', arguments: args });
+        assert.equal(result.isError, true);
+        assert.ok(!('structuredContent' in result));
+        assert.ok(texts(result.content)[0]?.includes(reason));
+        const [error] = (result._meta?.['haft/errors'] ?? []) as { reason: string }[];
+        assert.equal(error?.reason, reason);
+      }
+    });
+
+    it('gets warnings, and the run of a deterministic tool', async () => {
+      const warned = await client.callTool({ name: 'warn' });
+      assert.deepEqual(warned._meta?.['haft/warnings'], [{ reason: 'test', message: 'mind the gap' }]);
+      assert.deepEqual(texts(warned.content), ['{}', 'Note: mind the gap']);
+      const fixed = await client.callTool({ name: 'fixed', arguments: { x: 1 } });
+      assert.match(String(fixed._meta?.['haft/run_id']), /^run_[0-9a-f]{64}$/);
+      assert.equal(fixed._meta?.['haft/replayed'], false);
+    });
+
+    it('is told of an unknown tool and an unknown method by a JSON-RPC error', async () => {
+      await assert.rejects(client.callTool({ name: 'file_raed' }), {
+        code: RPC.params,
+        data: { reason: 'tool.unknown' },
+      });
+      await assert.rejects(client.request({ method: 'resources/list', params: {} }), { code: RPC.method });
+    });
+
+    it('gets progress that grows, and no answer once it cancels', async () => {
+      const seen: { progress: number; total?: number; message?: string }[] = [];
+      const controller = new AbortController();
+      const call = client.callTool(
+        { name: 'wait' },
+        {
+          signal: controller.signal,
+          onprogress(progress) {
+            seen.push(progress as (typeof seen)[number]);
+            if (seen.length === 2) controller.abort('enough');
+          },
+        },
+      );
+      await assert.rejects(call);
+      assert.deepEqual(
+        seen.map(({ total, message }) => [total, message]),
+        [
+          [100, 'first'],
+          [100, 'second'],
+        ],
+      );
+      assert.ok(seen[0]!.progress < seen[1]!.progress);
+      // The server is free again, and the audit knows how the call ended.
+      await client.callTool({ name: 'file_read', arguments: { path: 'a.txt' } });
+      assert.equal(await outcomeOf(workspace.root, 'wait'), 'cancelled');
+    });
+
+    it('has nothing to complain about', () => assert.deepEqual(troubles, []));
+  });
+}
+
+describe('haft mcp', () => {
+  let workspace: Workspace;
+  let lines: Lines;
+  before(() => {
+    workspace = makeWorkspace({ 'a.txt': 'one\n' });
+    lines = openLines(workspace.root);
+  });
+  after(async () => {
+    assert.equal(await lines.end(), 0);
+    workspace.remove();
+  });
+  const ask = async (line: string | Uint8Array) => {
+    lines.send(line);
+    return lines.next();
+  };
+  const request = (method: string, params?: unknown, id: unknown = 1) =>
+    JSON.stringify({ jsonrpc: '2.0', id, method, params });
+
+  const REFUSED: readonly (readonly [title: string, line: string | Uint8Array, code: number])[] = [
+    ['a line that is not UTF-8', Uint8Array.of(0x7b, 0xff, 0x7d), RPC.parse],
+    ['a line that is not JSON', '{"jsonrpc":', RPC.parse],
+    ['a batch', `[${request('ping')},${request('ping', {}, 2)}]`, RPC.request],
+    ['an empty batch', '[]', RPC.request],
+    ['a bare value', '42', RPC.request],
+    ['a message without a method', '{"jsonrpc":"2.0","id":1}', RPC.request],
+    ['an id that is an object', request('ping', {}, { a: 1 }), RPC.request],
+    ['params that are a text', request('ping', 'x'), RPC.request],
+  ];
+  for (const [title, line, code] of REFUSED) {
+    it(`answers ${title} with ${code} and goes on`, async () => {
+      const { id, error } = await ask(line);
+      assert.deepEqual([id, error?.code], [null, code]);
+      assert.deepEqual((await ask(request('ping'))).result, {});
+    });
+  }
+
+  it('answers an unknown method, a call without a name and arguments that are no object', async () => {
+    assert.equal((await ask(request('resources/list'))).error?.code, RPC.method);
+    assert.equal((await ask(request('__proto__'))).error?.code, RPC.method);
+    assert.equal((await ask(request('tools/call', {}))).error?.code, RPC.params);
+    assert.equal((await ask(request('tools/call', { name: 'undo', arguments: [] }))).error?.code, RPC.params);
+  });
+
+  it('hands a very long id back as it came', async () => {
+    const id = 'x'.repeat(1024 * 1024);
+    assert.equal((await ask(request('ping', {}, id))).id, id);
+    assert.equal((await ask(request('ping', {}, 0))).id, 0);
+  });
+
+  it('answers a revision that it does not speak with those that it does', async () => {
+    const envelope = { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
+    const { error } = await ask(request('tools/list', { _meta: envelope }));
+    assert.equal(error?.code, RPC.version);
+    assert.deepEqual(error?.data, { supported: [...ENVELOPE_VERSIONS], requested: '2099-01-01' });
+    const { result } = await ask(request('initialize', { protocolVersion: '2099-01-01' }));
+    assert.equal(result?.protocolVersion, HANDSHAKE_VERSIONS[0]);
+    for (const protocolVersion of HANDSHAKE_VERSIONS)
+      assert.equal(
+        (await ask(request('initialize', { protocolVersion }))).result?.protocolVersion,
+        protocolVersion,
+      );
+  });
+
+  it('ignores answers and notifications that it did not ask for', async () => {
+    lines.send('{"jsonrpc":"2.0","id":99,"result":{}}');
+    lines.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"none"}}');
+    lines.send('');
+    assert.deepEqual((await ask(request('ping'))).result, {});
+  });
+
+  it('finishes calls under way when the client hangs up', async () => {
+    const other = openLines(workspace.root);
+    other.send(request('tools/call', { name: 'file_read', arguments: { path: 'a.txt' } }, 'last'));
+    const ended = other.end();
+    assert.equal((await other.next()).id, 'last');
+    assert.equal(await ended, 0);
+  });
+
+  it('says why the workspace cannot be opened, to every request about tools', async () => {
+    const broken = makeWorkspace({ 'haft.yaml': 'version: 2\n' });
+    const other = openLines(broken.root);
+    for (const method of ['tools/list', 'tools/call']) {
+      other.send(request(method, { name: 'fs_list' }));
+      const { error } = await other.next();
+      assert.equal(error?.code, RPC.internal);
+      assert.deepEqual(error?.data, { code: 'E_VALIDATION_FAIL', reason: 'policy.invalid' });
+    }
+    await other.end();
+    broken.remove();
+  });
+
+  it('is the same server after it was killed and started again', async () => {
+    const open = async () => {
+      const client = new Client({ name: 'test', version: '1.0.0' });
+      const transport = transportTo([HAFT, 'mcp'], workspace.root);
+      await client.connect(transport);
+      return { client, pid: transport.pid! };
+    };
+    const first = await open();
+    const gone = new Promise<void>((resolve) => {
+      first.client.onclose = resolve;
+    });
+    const written = await first.client.callTool({
+      name: 'file_write',
+      arguments: { path: 'a.txt', content: 'two\n' },
+    });
+    process.kill(first.pid, 'SIGKILL');
+    await gone;
+    const second = await open();
+    const undone = await second.client.callTool({
+      name: 'undo',
+      arguments: { call_id: String(written._meta?.['haft/call_id']) },
+    });
+    assert.deepEqual(undone.structuredContent, { undone: true, restored: ['a.txt'] });
+    assert.equal(readFileSync(workspace.path('a.txt'), 'utf8'), 'one\n');
+    await second.client.close();
+  });
+});
+
+const texts = (content: readonly unknown[]) => content.map((block) => (block as { text: string }).text);
+
+function transportTo(args: string[], cwd: string): StdioClientTransport {
+  const quiet = '--disable-warning=ExperimentalWarning';
+  return new StdioClientTransport({ command: process.execPath, args: [quiet, ...args], cwd });
+}
+
+async function outcomeOf(root: string, tool: string): Promise<string | undefined> {
+  const runtime = await createRuntime({ workspace: root });
+  try {
+    return (await runtime.audit.rows({ tool, last: 1 }))[0]?.outcome;
+  } finally {
+    await runtime.close();
+  }
+}
