@@ -60,7 +60,7 @@ describe('patchTargets', () => {
 
   const REFUSED: [string, string, string, string][] = [
     ['text that is no diff', 'x', 'hello', 'patch.malformed'],
-    ['a binary diff', 'x', 'diff --git a/x b/x\nGIT binary patch\n', 'patch.malformed'],
+    ['a binary diff', 'x', 'diff --git a/x b/x\nGIT binary patch\n', 'patch.binary'],
     ['a header that climbs', '.', plain('../x'), 'patch.wrong_file'],
     ['a header that climbs and comes back', 'src/', plain('../src/x'), 'patch.wrong_file'],
     ['an absolute header', '.', `--- /etc/passwd\n+++ /etc/passwd\n${HUNK}`, 'patch.wrong_file'],
