@@ -85,7 +85,7 @@ export const defineSubject = <State>(subject: Subject<State>): Subject => subjec
 
 export const createScale = (quick: boolean): Scale => ({
   quick,
-  sliceMs: quick ? 150 : 400,
+  sliceMs: quick ? 120 : 250,
   rounds: (full) => (quick ? Math.max(3, Math.ceil(full / 3)) : full),
 });
 
