@@ -1,0 +1,139 @@
+// Owns: the proxy that sandboxed programs get as their only way out: listening, who may come in, and the end of everything.
+// Refuses: to be a cache, a logger of content, or a way to any place that policy was not asked about.
+import { chmodSync } from 'node:fs';
+import { createServer, STATUS_CODES } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { fail } from '../../contract/errors.ts';
+import type { EgressProxy, EgressProxyOptions } from '../../contract/http.ts';
+import { forwardRequest } from './egress/forward.ts';
+import { type EgressSession, startSession } from './egress/session.ts';
+import { openTunnel, type TunnelSite } from './egress/tunnel.ts';
+import type { Refusal } from './egress/way-out.ts';
+import { createHostResolver, type LookupHost } from './resolve-host.ts';
+
+export interface EgressProxyParts extends EgressProxyOptions {
+  /** Asks for the addresses of a name; by default the system. */
+  readonly lookup?: LookupHost;
+  /** How long a program may take to say what it wants. By default 10 s. */
+  readonly headTimeoutMs?: number;
+}
+
+const MAX_HEAD_BYTES = 32 * 1024;
+
+export async function createEgressProxy(options: EgressProxyParts): Promise<EgressProxy> {
+  const { maxConnections = 128, headTimeoutMs = 10_000 } = options;
+  const sockets = new Set<Socket>();
+  /** Of connections that have not said what they want, and of all. */
+  const sessions = new Map<Socket, EgressSession>();
+  const open = new Set<EgressSession>();
+  let clients = 0;
+
+  const track = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+  };
+  const refuse = (client: Socket, session: EgressSession, { status, outcome, message }: Refusal): void => {
+    session.end(outcome, message);
+    const body = `${message}\n`;
+    const length = Buffer.byteLength(body);
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n`;
+    client.end(head + body);
+    // What still comes is read away for a moment, so that the answer is not lost to a reset.
+    client.resume();
+    setTimeout(() => client.destroy(), 1_000).unref();
+  };
+  const site: TunnelSite = {
+    allow: options.allow,
+    resolve: createHostResolver(options.lookup),
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
+    helloTimeoutMs: headTimeoutMs,
+    refuse,
+    track,
+  };
+
+  /** The session of a connection's first and only request; undefined for any that follows. */
+  const claim = (client: Socket): EgressSession | undefined => {
+    const session = sessions.get(client);
+    sessions.delete(client);
+    return session;
+  };
+  /** A mistake in handling one connection ends that one. */
+  const guard = (client: Socket, session: EgressSession, handling: Promise<void>): void => {
+    handling.catch(() => {
+      session.end('failed', 'the proxy could not handle it');
+      client.destroy();
+    });
+  };
+  const parser = createServer({ maxHeaderSize: MAX_HEAD_BYTES, insecureHTTPParser: false, keepAlive: false });
+  parser.on('request', (request, response) => {
+    const session = claim(request.socket);
+    // A second request on the connection is never looked at: the first answer closes it.
+    if (session) guard(request.socket, session, forwardRequest(site, request, response, session));
+  });
+  parser.on('connect', (request, stream, early) => {
+    const client = stream as Socket;
+    const session = claim(client);
+    if (session) guard(client, session, openTunnel(site, request, client, early, session));
+    else client.destroy();
+  });
+  parser.on('clientError', (_, stream) => {
+    const client = stream as Socket;
+    const session = claim(client);
+    const message = 'Cannot understand this request: it is not HTTP as a proxy takes it';
+    if (session && !client.destroyed) refuse(client, session, { status: 400, outcome: 'malformed', message });
+    else client.destroy();
+  });
+
+  const front = createTcpServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    track(client);
+    const session = startSession(options.record);
+    if (clients >= maxConnections) {
+      const message = `Cannot take this connection: there are already ${maxConnections}`;
+      refuse(client, session, { status: 503, outcome: 'busy', message });
+      return;
+    }
+    clients += 1;
+    sessions.set(client, session);
+    const timer = setTimeout(() => {
+      if (claim(client)) {
+        session.end('malformed', 'the request did not come in time');
+        client.destroy();
+      }
+    }, headTimeoutMs);
+    client.once('close', () => {
+      clients -= 1;
+      clearTimeout(timer);
+      // Somebody who came and left without a word is not worth a record.
+      sessions.delete(client);
+      open.delete(session);
+    });
+    open.add(session);
+    parser.emit('connection', client);
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    front.once('error', (error: Error & { code?: string }) =>
+      reject(fail('http.failed', `Cannot start the egress proxy: it cannot listen (${error.code})`)),
+    );
+    if ('socket' in options.listen) front.listen(options.listen.socket, resolve);
+    else front.listen(options.listen.port, '127.0.0.1', resolve);
+  });
+  if ('socket' in options.listen) chmodSync(options.listen.socket, 0o600);
+  front.unref();
+
+  return {
+    address:
+      'socket' in options.listen
+        ? { socket: options.listen.socket }
+        : { host: '127.0.0.1', port: (front.address() as AddressInfo).port },
+    close: () =>
+      new Promise((resolve) => {
+        for (const session of open)
+          if (session.target.port !== 0) session.end('closed', 'the proxy was closed');
+        front.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

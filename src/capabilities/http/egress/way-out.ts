@@ -1,0 +1,70 @@
+// Owns: from a target that a program asked for to an open connection: allowed, resolved, checked, dialled.
+// Refuses: to go on where any of these says no; the program is told which.
+import type { Socket } from 'node:net';
+import { isFailure } from '../../../contract/errors.ts';
+import type { EgressOutcome, EgressProxyOptions, HttpTarget } from '../../../contract/http.ts';
+import { checkPlace } from '../check-place.ts';
+import { dial } from '../dial.ts';
+import { placeOf } from '../failures.ts';
+import type { ResolveHost } from '../resolve-host.ts';
+import type { EgressSession } from './session.ts';
+
+export interface WayOut {
+  readonly allow: EgressProxyOptions['allow'];
+  readonly resolve: ResolveHost;
+  readonly connectTimeoutMs: number;
+}
+
+export interface Refusal {
+  readonly status: 400 | 403 | 502 | 503 | 504;
+  readonly outcome: EgressOutcome;
+  readonly message: string;
+}
+
+/** A connection that has not sent anything, or why there is none. Whoever loses interest destroys it. */
+export async function findWayOut(
+  way: WayOut,
+  target: HttpTarget,
+  session: EgressSession,
+): Promise<Socket | Refusal> {
+  session.target = target;
+  const denied = (message: string): Refusal => ({ status: 403, outcome: 'denied', message });
+  let mayBePrivate = false;
+  try {
+    const decision = way.allow(target);
+    if (!decision.allow) {
+      return denied(
+        decision.message ?? `Cannot connect ${placeOf(target)}: it is not on the domain allowlist`,
+      );
+    }
+    mayBePrivate = decision.private ?? false;
+  } catch (thrown) {
+    return denied(
+      isFailure(thrown) ? thrown.message : `Cannot connect ${placeOf(target)}: policy could not decide`,
+    );
+  }
+  try {
+    const { addresses } = checkPlace(target, await way.resolve(target.host), mayBePrivate);
+    return await new Promise((resolve) => {
+      dial(
+        { host: target.host, port: target.port, secure: false, addresses, timeoutMs: way.connectTimeoutMs },
+        (error, socket, dialled) => {
+          session.address = dialled?.address;
+          resolve(error ? unreachable(target, error) : socket);
+        },
+      );
+    });
+  } catch (thrown) {
+    if (isFailure(thrown) && thrown.reason === 'http.address') return denied(thrown.message);
+    return unreachable(target, thrown as Error);
+  }
+}
+
+function unreachable(target: HttpTarget, error: Error): Refusal {
+  const code = (error as { code?: string }).code ?? 'unknown';
+  const late = code === 'HAFT_CONNECT_TIMEOUT' || code === 'ETIMEDOUT';
+  const message = `Cannot connect ${placeOf(target)}: ${isFailure(error) ? 'it cannot be reached' : code}`;
+  return { status: late ? 504 : 502, outcome: 'failed', message };
+}
+
+export const isRefusal = (found: Socket | Refusal): found is Refusal => 'outcome' in found;
