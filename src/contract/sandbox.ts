@@ -144,7 +144,7 @@ export interface SandboxResult {
    */
   readonly disturbed: readonly string[];
   readonly usage: SandboxUsage;
-  /** What was seen from inside. Absent when refused before anything could be looked at. */
+  /** What its sandbox was seen to be. Absent when the program did not begin. */
   readonly observed?: SandboxObservation;
 }
 
@@ -175,8 +175,8 @@ export interface SandboxProcess {
 }
 
 /**
- * What was read from /proc inside a sandbox of this handle, before the first program ran. A handle whose observation
- * does not show what it promises is not available.
+ * What /proc showed of the program's own sandbox after it was set up and before the program began. A program whose
+ * sandbox does not show what is promised does not begin.
  */
 export interface SandboxObservation {
   /**
@@ -196,7 +196,7 @@ export interface SandboxObservation {
   readonly seccomp: number;
   /** Network interfaces; only `lo`. */
   readonly interfaces: readonly string[];
-  /** Mount points that can be written, without the workspace. */
+  /** Mount points that can be written, without those of the workspace and of writable binds. */
   readonly writableMounts: readonly string[];
 }
 

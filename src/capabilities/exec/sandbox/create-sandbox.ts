@@ -20,7 +20,7 @@ import { feed, writableTo } from './feed.ts';
 import { firstLook, machineOf } from './first-look.ts';
 import { prepare } from './prepare.ts';
 import { quietly } from './quietly.ts';
-import { INSIDE_HOME } from './scratch.ts';
+import { INSIDE_HOME, within } from './scratch.ts';
 import { detectToolchains, type Toolchains } from './toolchains.ts';
 
 /** Nothing is started before the first use. `identity` is for tests: see `EngineOptions`. */
@@ -59,7 +59,8 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
     if (!now.ok) return { result: Promise.resolve(notRun(unavailable(now))) };
     const { engine } = now;
     const answer = (refusal: SandboxRefusal | undefined) => ({ result: Promise.resolve(notRun(refusal)) });
-    const binds = [...tools().paths.map((path) => ({ path })), ...(spec.binds ?? [])];
+    const beside = tools().paths.filter((path) => !within(path, workspace));
+    const binds = [...beside.map((path) => ({ path })), ...(spec.binds ?? [])];
     const checked = checkSpec({ ...spec, binds }, workspace, engine.scratch);
     if ('reason' in checked) return answer(checked);
     const readOnly = [...(options.readOnly ?? []), ...(spec.readOnly ?? [])];

@@ -6,6 +6,7 @@ import type { SandboxObservation } from '../../../contract/sandbox.ts';
 import { explainFailure, findPrograms, type Programs, type Unavailable } from './availability.ts';
 import { createCgroupTree } from './cgroup.ts';
 import { candidateIdentities, type HostIdentity } from './host-identity.ts';
+import { entryId } from './inspect.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
 import { createProxyBridges, type ProxyBridges } from './proxy-bridge.ts';
 import { createScratch, removeScratch } from './scratch.ts';
@@ -50,6 +51,13 @@ export async function startEngine<T>(
       ok: false,
       reason: `the system calls of ${process.arch} are not known`,
       hint: 'Use an x86-64 or arm64 machine.',
+    };
+  }
+  if (/[\0-\x1f\x7f]/.test(workspace)) {
+    return {
+      ok: false,
+      reason: "the workspace's name holds a control character",
+      hint: 'Rename the folder.',
     };
   }
   if (NEVER_WORKSPACE.includes(workspace)) {
@@ -153,8 +161,9 @@ function sources(keeper: Keeper, scratch: string, identity: HostIdentity): Engin
     return (await keeper.ask(line)) ? at : undefined;
   };
   return (path) => {
-    const known = shown.get(path) ?? show(path);
-    shown.set(path, known);
+    const key = `${path} ${entryId(path)}`; // a folder that was replaced is another one
+    const known = shown.get(key) ?? show(path);
+    shown.set(key, known);
     return known;
   };
 }

@@ -33,7 +33,7 @@ export interface Job {
 export interface Execution {
   /** Settles when the program begins; undefined when it never does. */
   readonly streams: Promise<SlotStreams | undefined>;
-  /** Rejects only when `onOutput` did. */
+  /** Rejects only when `onOutput` did, and stdout was not handed over. */
   readonly ended: Promise<Ended>;
   /** Settles when the slot may be used again. */
   readonly released: Promise<unknown>;
@@ -165,7 +165,7 @@ export function execute(job: Job): Execution {
       started.resolve(undefined);
     }
     if (open) await Promise.all([job.handOver || stdoutClosed.promise, stderrClosed.promise]);
-    if (callerFault) throw callerFault.error;
+    if (callerFault && !job.handOver) throw callerFault.error;
     return {
       end,
       began,

@@ -94,6 +94,7 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
   if (!(await expect())) return undefined;
   return {
     ask(line) {
+      if (line.includes('\n')) return Promise.resolve(false); // the rest would be a line of its own
       const answer = expect();
       child.stdin.write(`${line}\n`);
       return answer;

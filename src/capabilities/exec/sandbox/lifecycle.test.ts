@@ -2,6 +2,7 @@
 // Refuses: to take a program's word for being gone; /proc is asked.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -188,6 +189,14 @@ describe('a sandbox', () => {
     assert.deepEqual(leftovers(process.pid), before);
   });
 
+  it('does not keep its host alive, and is gone with it', async () => {
+    const host = startHost(identities()[0]!, 'echo ran', 'forget');
+    const [code] = await once(host.child, 'exit');
+    rmSync(host.folder, { recursive: true });
+    assert.equal(code, 0);
+    await until(() => leftovers(host.child.pid!).length === 0);
+  });
+
   it('begins anew when its keeper was killed', async () => {
     await withSandbox({}, async ({ sh }) => {
       assert.equal((await sh('true')).code, 0);
@@ -262,12 +271,15 @@ interface Host {
   line(text: string): Promise<void>;
 }
 
-/** Another Node.js process that runs a program in a sandbox and waits for it. */
-function startHost(identity: string, line: string): Host {
+/** Another Node.js process that runs a program in a sandbox, and then closes the sandbox or forgets it. */
+function startHost(identity: string, line: string, after: 'close' | 'forget' = 'close'): Host {
   const folder = mkdtempSync(join(tmpdir(), 'haft-host-'));
   const fixture = join(import.meta.dirname, 'sandbox-fixture.ts');
   const code = `import { withSandbox } from ${JSON.stringify(fixture)};
-    await withSandbox({ identity: ${JSON.stringify(identity)} }, ({ sh }) => sh(${JSON.stringify(line)}, { onOutput: (_, c) => void process.stdout.write(c) }));`;
+    await withSandbox({ identity: ${JSON.stringify(identity)} }, async ({ sh, sandbox }) => {
+      await sh(${JSON.stringify(line)}, { onOutput: (_, chunk) => void process.stdout.write(chunk) });
+      if (${after === 'forget'}) sandbox.close = async () => {};
+    });`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TMPDIR: folder },

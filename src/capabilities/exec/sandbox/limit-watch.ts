@@ -27,7 +27,7 @@ export interface CgroupUse {
   readonly memoryPeakBytes: number;
 }
 
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 150;
 
 export function watchLimits(
   limits: ResolvedLimits,

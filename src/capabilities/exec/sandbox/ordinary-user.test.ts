@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { findPrograms } from './availability.ts';
 
 const NOBODY = '65534';
 
@@ -16,8 +17,10 @@ describe('the sandbox', () => {
       .filter((name) => name.endsWith('.test.ts') && name !== 'ordinary-user.test.ts')
       .map((name) => join(import.meta.dirname, name));
     const become = ['--reuid', NOBODY, '--regid', NOBODY, '--clear-groups', '--inh-caps=-all', '--'];
+    const programs = findPrograms();
+    assert.ok('setpriv' in programs && programs.setpriv);
     const run = spawnSync(
-      'setpriv',
+      programs.setpriv,
       [...become, process.execPath, '--test', '--test-reporter=tap', ...files],
       {
         // A path and nothing else: no home of root's, and nothing that would make this a child of the running test.

@@ -36,6 +36,9 @@ export interface FixtureOptions extends Partial<SandboxOptions> {
   readonly files?: Readonly<Record<string, string>>;
 }
 
+/** A name that shells, mount tables and scripts like to get wrong. */
+const AWKWARD = `haft wörk "space' $x; -`;
+
 /** An ordinary user that may own a workspace of root's. */
 const ORDINARY = 65534;
 
@@ -44,7 +47,7 @@ export async function withSandbox<T>(
   use: (fixture: Fixture) => Promise<T>,
 ): Promise<T> {
   const { identity, files = {}, ...rest } = options;
-  const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'haft-workspace-')));
+  const workspace = realpathSync(mkdtempSync(join(tmpdir(), AWKWARD)));
   const own = (path: string) => identity === 'owner' && chownSync(path, ORDINARY, ORDINARY);
   own(workspace);
   for (const [name, content] of Object.entries(files)) {

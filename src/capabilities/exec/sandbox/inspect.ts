@@ -1,0 +1,98 @@
+// Owns: looking at a sandbox after it was set up and before its program begins, and comparing it with what is promised.
+// Refuses: to believe the command line, which is what was asked for: /proc is what was got. A path that was a folder when
+// it was checked may be a link by the time it is mounted; what counts is what is there now.
+import { readFileSync, statSync } from 'node:fs';
+import type { SandboxObservation } from '../../../contract/sandbox.ts';
+import { quietly } from './quietly.ts';
+import { INSIDE_HOME } from './scratch.ts';
+
+export interface Inspection {
+  readonly seen: SeenInside | undefined;
+  /** What is not as promised, in words. */
+  readonly fault: string | undefined;
+}
+
+export type SeenInside = Omit<SandboxObservation, 'identity' | 'uid' | 'limitsBy'>;
+
+/** What must be found at a path inside. */
+export interface ExpectedMount {
+  readonly at: string;
+  /** From `entryId`; undefined where only the access matters. */
+  readonly id: string | undefined;
+  readonly writable: boolean;
+}
+
+export function inspect(pid: number, expected: readonly ExpectedMount[]): Inspection {
+  const seen = quietly(() => lookAround(pid));
+  if (!seen) return { seen: undefined, fault: 'it cannot be looked at' };
+  const { mounts, ...rest } = seen;
+  const granted = new Set(expected.filter(({ writable }) => writable).map(({ at }) => at));
+  const observed = {
+    ...rest,
+    writableMounts: [...mounts].filter(([at, rw]) => rw && !granted.has(at)).map(([at]) => at),
+  };
+  return { seen: observed, fault: faultOf(observed) ?? mountFault(pid, mounts, expected) };
+}
+
+/** Tells entries of a file system apart. */
+export function entryId(path: string): string | undefined {
+  const stat = quietly(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return stat && `${stat.dev}:${stat.ino}`;
+}
+
+function lookAround(pid: number) {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)`, 'm').exec(status)?.[1] ?? '';
+  return {
+    capabilities: Object.fromEntries(CAPABILITY_SETS.map((set) => [set, field(set)])),
+    noNewPrivileges: field('NoNewPrivs') === '1',
+    seccomp: Number(field('Seccomp')),
+    interfaces: interfacesOf(readFileSync(`/proc/${pid}/net/dev`, 'latin1')),
+    mounts: mountsOf(readFileSync(`/proc/${pid}/mountinfo`, 'utf8')),
+  };
+}
+
+const interfacesOf = (text: string): string[] =>
+  text.split('\n').flatMap((line) => /^\s*([^\s:|]+):/.exec(line)?.[1] ?? []);
+
+/** Mount point → whether it can be written. A later mount covers an earlier one. */
+function mountsOf(text: string): Map<string, boolean> {
+  const mounts = new Map<string, boolean>();
+  for (const line of text.split('\n')) {
+    const [, , , , at, options] = line.split(' ');
+    if (at && options)
+      mounts.set(
+        at.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))),
+        /^rw\b/.test(options),
+      );
+  }
+  return mounts;
+}
+
+function faultOf(seen: SeenInside): string | undefined {
+  const loud = Object.entries(seen.capabilities).filter(([, bits]) => !/^0+$/.test(bits));
+  if (loud.length > 0)
+    return `capabilities are left: ${loud.map(([set, bits]) => `${set} ${bits}`).join(', ')}`;
+  if (!seen.noNewPrivileges) return 'no_new_privs is not set';
+  if (seen.seccomp !== 2) return 'no system call filter is in force';
+  if (seen.interfaces.some((name) => name !== 'lo'))
+    return `there are interfaces: ${seen.interfaces.join(', ')}`;
+  const odd = seen.writableMounts.filter((at) => !PRIVATE.has(at) && !at.startsWith('/dev/'));
+  return odd.length > 0 ? `these can be written: ${odd.join(', ')}` : undefined;
+}
+
+function mountFault(
+  pid: number,
+  mounts: ReadonlyMap<string, boolean>,
+  expected: readonly ExpectedMount[],
+): string | undefined {
+  for (const { at, id, writable } of expected) {
+    if (mounts.get(at) !== writable) return `"${at}" is not mounted as it should be`;
+    if (id !== undefined && entryId(`/proc/${pid}/root${at}`) !== id) return `"${at}" is not what it was`;
+  }
+  return undefined;
+}
+
+const CAPABILITY_SETS = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'];
+/** Beside the devices below /dev that anybody may use, and /dev/shm. */
+const PRIVATE: ReadonlySet<string> = new Set(['/tmp', INSIDE_HOME]);
