@@ -2,8 +2,11 @@
 // Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
 import type { Effect, EffectShapes } from './effect.ts';
 import type { Warning } from './envelope.ts';
+import type { HttpHandle } from './http.ts';
+import type { ExecHandle } from './exec.ts';
 import type { JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId, ObjectStore } from './object-store.ts';
+import type { Fence } from './policy.ts';
 
 /** What `run(args, ctx)` receives. Handles are made on first use. */
 export interface ToolContext extends Capabilities {
@@ -15,6 +18,8 @@ export interface ToolContext extends Capabilities {
   /** Milliseconds since 1970, from the runtime's clock. */
   now(): number;
   progress(progress: { readonly pct?: number; readonly message?: string }): void;
+  /** What a program prints, as it prints it; goes to listeners, not into the answer. */
+  output(stream: 'stdout' | 'stderr', text: string): void;
   /** Tells the caller something beside the data: truncation, a weaker guarantee. */
   warn(warning: Warning): void;
   /** What earlier calls changed; what `undo` reads. */
@@ -24,6 +29,8 @@ export interface ToolContext extends Capabilities {
 /** The handles there are. A new capability adds a line here and a factory in its own folder. */
 export interface Capabilities {
   readonly fs: FsHandle;
+  readonly exec: ExecHandle;
+  readonly http: HttpHandle;
 }
 
 /** How the preset offers the handles: one factory each, called once for a call that asks for it. */
@@ -46,6 +53,10 @@ export interface CallScope {
    * effect on the place that they led to, and policy is asked about that too.
    */
   admit(effect: Effect, actual?: Effect): void;
+  /** A path as effects name it; see `EffectSite.place`. */
+  readonly place: (path: string) => string;
+  /** What policy says about whole programs, for handles that contain them. */
+  readonly policy: ScopePolicy;
   /** True when policy lets tools see this path; for listings, which leave out rather than fail. */
   readonly visible: (path: string) => boolean;
   /**
@@ -59,6 +70,18 @@ export interface CallScope {
    */
   intend(changes: readonly Change[]): Promise<void>;
   warn(warning: Warning): void;
+}
+
+/** What a sandbox must know of the policy that holds for a call. */
+export interface ScopePolicy {
+  /** Paths that are hidden from, or read-only to, this call's programs. */
+  readonly fences: readonly Fence[];
+  /** Programs that `shell_allow` names, so that their toolchains can be made visible. */
+  readonly programs: readonly string[];
+  /** Folders of packs, relative to the workspace: read-only. */
+  readonly packs: readonly string[];
+  /** `sandbox: optional`: where no sandbox can be had, run and say so. */
+  readonly sandboxOptional: boolean;
 }
 
 // ---------------------------------------------------------------------------------------------- files

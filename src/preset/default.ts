@@ -2,6 +2,7 @@
 // Refuses: to start with a policy that has an error.
 import { newId } from '../base/new-id.ts';
 import { createFsCapability } from '../capabilities/fs/handle.ts';
+import { createHttpCapability } from '../capabilities/http/handle.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { Clock, Runtime } from '../contract/runtime.ts';
@@ -53,6 +54,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       process: identity,
       small: store.smallObjects,
     });
+    const http = createHttpCapability();
     const runtime = await createRuntime({
       root,
       policy,
@@ -68,7 +70,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       followers: [],
       store,
       objects,
-      capabilities: { fs: createFsCapability() },
+      capabilities: { fs: createFsCapability(), http: http.open },
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
       events: createEventBus(),
       clock,
@@ -76,8 +78,13 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       process: identity,
     });
     await sweepAfter(runtime, root);
+    const { close } = runtime;
     return Object.assign(runtime, {
       workspace: root,
+      async close() {
+        await close();
+        await http.close();
+      },
       async reloadPolicy() {
         const { value, diagnostics } = await loadPolicy(root);
         if (value) await runtime.policy.replace(value);

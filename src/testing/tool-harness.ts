@@ -16,7 +16,13 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { normalizeRelPath } from '../base/rel-path.ts';
-import type { CallScope, CapabilityFactories, Change, ToolContext } from '../contract/capability.ts';
+import type {
+  CallScope,
+  Capabilities,
+  CapabilityFactories,
+  Change,
+  ToolContext,
+} from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
 import type { Warning } from '../contract/envelope.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
@@ -25,7 +31,8 @@ import type { ObjectStore } from '../contract/object-store.ts';
 import type { EffectSite, Tool } from '../contract/tool.ts';
 
 export interface ToolHarnessParts {
-  readonly capabilities: CapabilityFactories;
+  /** Those that the tools under test use. */
+  readonly capabilities: Partial<CapabilityFactories>;
   /** Opens the object store that pre-images go to; the folder exists and is empty. */
   openObjects(folder: string): MaybePromise<ObjectStore>;
   readonly schemas: SchemaCompiler;
@@ -61,6 +68,8 @@ interface HarnessOptions {
   readonly signal?: AbortSignal;
   /** Effects that policy would deny. */
   denies?(effect: Effect): boolean;
+  /** Hosts that policy would name with `private: true`. By default none. */
+  readonly privateHost?: NonNullable<CallScope['privateHost']>;
   readonly undoMaxBytes?: number;
 }
 
@@ -123,6 +132,7 @@ export async function createToolHarness(parts: ToolHarnessParts): Promise<ToolHa
           if (options.denies?.(actual)) throw fail('policy.denied', `Cannot ${describeEffect(actual)}`);
         },
         visible: (path) => !options.denies?.({ kind: 'fs.read', path }),
+        privateHost: options.privateHost ?? (() => false),
         async intend(changes) {
           history.set(callId, { tool: tool.id, changes: JSON.parse(JSON.stringify(changes)) });
         },
@@ -181,8 +191,13 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
         return objects.get(state.object);
       },
     },
-    fs: parts.capabilities.fs(scope),
+    ...handlesOf(parts, scope),
   };
+}
+
+function handlesOf({ capabilities }: ToolHarnessParts, scope: CallScope): Capabilities {
+  const made = Object.entries(capabilities).map(([name, make]) => [name, make(scope)]);
+  return Object.fromEntries(made) as Capabilities;
 }
 
 function place(root: string, path: string): string {

@@ -9,8 +9,10 @@ import { fsDelete } from './fs/fs-delete.ts';
 import { fsList } from './fs/fs-list.ts';
 import { fsMove } from './fs/fs-move.ts';
 import { undo } from './fs/undo.ts';
+import { curl } from './net/curl.ts';
 
 export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
+  curl,
   filePatch,
   fileRead,
   fileWrite,
