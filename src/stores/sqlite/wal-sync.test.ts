@@ -63,7 +63,7 @@ describe('a durable append', () => {
   });
 
   it('shares its sync with those that were committed meanwhile', async () => {
-    const slow = ['-e', 'inject=fdatasync:delay_enter=400000'];
+    const slow = ['-e', 'inject=fdatasync:delay_enter=1000000'];
     const { calls, said } = await traced(
       `
       let first = 'waiting';

@@ -1,8 +1,8 @@
 // Owns: what a store must do with approvals: ask once, answer once, use once, and only for the exact call.
 // Refuses: who may answer; that is the hosts' affair.
 import assert from 'node:assert/strict';
-import type { StoreCase } from '../store-suite.ts';
 import { question } from './entries.ts';
+import type { StoreCase } from './environment.ts';
 
 export const APPROVAL_CASES: readonly StoreCase[] = [
   {

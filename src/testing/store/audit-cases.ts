@@ -2,8 +2,8 @@
 // Refuses: the chain, which has cases of its own.
 import assert from 'node:assert/strict';
 import type { AuditRow } from '../../contract/store.ts';
-import type { StoreCase } from '../store-suite.ts';
 import { entry, intent } from './entries.ts';
+import type { StoreCase } from './environment.ts';
 
 export const AUDIT_CASES: readonly StoreCase[] = [
   {

@@ -1,8 +1,8 @@
 // Owns: what makes a store's audit a chain that nobody can rewrite unseen.
 // Refuses: to know how rows are stored; the environment tampers.
 import assert from 'node:assert/strict';
-import type { StoreCase } from '../store-suite.ts';
 import { entry } from './entries.ts';
+import type { StoreCase } from './environment.ts';
 
 const GENESIS = '0'.repeat(64);
 

@@ -2,8 +2,8 @@
 // Refuses: timing; a case shows order, never duration.
 import assert from 'node:assert/strict';
 import type { LockRequest, Store } from '../../contract/store.ts';
-import type { StoreCase } from '../store-suite.ts';
 import { entry } from './entries.ts';
+import type { StoreCase } from './environment.ts';
 
 export const LOCK_CASES: readonly StoreCase[] = [
   {

@@ -2,8 +2,8 @@
 // Refuses: budgets and narrowing; the runtime enforces those.
 import assert from 'node:assert/strict';
 import type { SessionRecord } from '../../contract/store.ts';
-import type { StoreCase } from '../store-suite.ts';
 import { entry } from './entries.ts';
+import type { StoreCase } from './environment.ts';
 
 const SESSION: Omit<SessionRecord, 'usage'> = {
   id: 'sess_1',
