@@ -84,6 +84,26 @@ describe('HttpHandle.request', () => {
     assert.equal(connections.made, 1);
   });
 
+  it('does not use a kept connection for a call whose policy no longer names the host as private', async () => {
+    const { origin, port, connections } = await server((_, answer) => answer.end());
+    const { open } = capability();
+    await open(createHttpScope()).request({ url: origin });
+    const withdrawn = createHttpScope({ domains: [`127.0.0.1:${port}`] });
+    await assert.rejects(open(withdrawn).request({ url: origin }), { reason: 'http.address' });
+    assert.equal(connections.made, 1);
+  });
+
+  it('does not trust a connection that was idle with a request that cannot be sent again', async (context) => {
+    const { origin, connections } = await server((_, answer) => answer.end());
+    const http = capability().open(createHttpScope());
+    await http.request({ url: origin });
+    const { now } = performance;
+    context.mock.method(performance, 'now', () => now.call(performance) + 2_000);
+    await http.request({ url: origin, method: 'POST' });
+    await http.request({ url: origin, method: 'POST' });
+    assert.equal(connections.made, 2);
+  });
+
   it('shares no connection between two names of one address', async () => {
     const { port, connections } = await server((got, answer) => answer.end(got.headers.host));
     const http = capability({ lookup: onLoopback }).open(createHttpScope());

@@ -139,18 +139,17 @@ export function createConnections(options: ConnectionsOptions): Connections {
     async acquire(place, maxIdleMs, signal) {
       const { key } = place;
       for (;;) {
+        // Asked for anew each time: a shelf goes with its last connection.
         const shelf = shelfOf(key);
-        while (shelf.idle.length > 0) {
-          const { since } = shelf.idle.at(-1)!;
+        const newest = shelf.idle.at(-1);
+        if (newest) {
           const connection = takeIdle(shelf, shelf.idle.length - 1);
-          if (performance.now() - since <= maxIdleMs) return connection;
+          if (performance.now() - newest.since <= maxIdleMs) return connection;
           connection.destroy(new Error('idle for too long'));
-        }
-        if (shelf.open < options.maxPerKey) {
+        } else if (shelf.open < options.maxPerKey) {
           shelf.open += 1;
           return open(place);
-        }
-        await turn(shelf.waiting, signal);
+        } else await turn(shelf.waiting, signal);
       }
     },
     async close() {
