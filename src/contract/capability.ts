@@ -2,8 +2,8 @@
 // Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
 import type { Effect, EffectShapes } from './effect.ts';
 import type { Warning } from './envelope.ts';
-import type { HttpHandle } from './http.ts';
 import type { ExecHandle } from './exec.ts';
+import type { HttpHandle } from './http.ts';
 import type { JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId, ObjectStore } from './object-store.ts';
 import type { Fence } from './policy.ts';
@@ -83,6 +83,9 @@ export interface ScopePolicy {
   /** `sandbox: optional`: where no sandbox can be had, run and say so. */
   readonly sandboxOptional: boolean;
 }
+
+/** A policy that has nothing to say about programs. */
+export const NO_FENCES: ScopePolicy = { fences: [], programs: [], packs: [], sandboxOptional: false };
 
 // ---------------------------------------------------------------------------------------------- files
 

@@ -12,10 +12,11 @@ export interface EffectShapes {
   'fs.write': { readonly path: string; readonly tree?: true };
   /** A program that is started; `command` is the canonical, re-quoted simple command. */
   exec: { readonly command: string };
+  /** With host `*`: whatever policy allows, each connection decided when it is made. */
   'net.connect': { readonly scheme: string; readonly host: string; readonly port: number };
   git: { readonly operation: string; readonly ref?: string; readonly remote?: string };
   /** Looking at the machine's process table. */
-  'proc.list': { readonly [none: string]: never };
+  'proc.list': object;
 }
 
 export type EffectKind = keyof EffectShapes;
@@ -28,6 +29,7 @@ export function covers(declared: Effect, actual: Effect): boolean {
     if (declared.tree) return isUnder(actual.path, declared.path);
     return declared.path === actual.path && !actual.tree;
   }
+  if (declared.kind === 'net.connect' && declared.host === '*') return true;
   return Object.entries(declared).every(([key, value]) => (actual as Record<string, unknown>)[key] === value);
 }
 
@@ -42,7 +44,7 @@ const DESCRIPTIONS: { readonly [K in EffectKind]: (effect: EffectShapes[K]) => s
   'fs.read': (e) => `read ${tree(e)}`,
   'fs.write': (e) => `write ${tree(e)}`,
   exec: (e) => `run ${e.command}`,
-  'net.connect': (e) => `connect ${e.scheme}://${e.host}:${e.port}`,
+  'net.connect': (e) => (e.host === '*' ? 'use the network' : `connect ${e.scheme}://${e.host}:${e.port}`),
   git: (e) => `git ${e.operation}${e.ref ? ` ${e.ref}` : ''}`,
   'proc.list': () => 'list processes',
 };

@@ -1,6 +1,6 @@
 // Owns: the shape of haft.yaml, and what a decision says.
 // Refuses: parsing (loader/haft-yaml) and deciding (runtime/policy).
-import type { Effect } from './effect.ts';
+import type { Effect, EffectShapes } from './effect.ts';
 import type { Reason } from './errors.ts';
 import type { JsonObject } from './json.ts';
 
@@ -123,6 +123,13 @@ export interface Decision {
   readonly effect?: Effect;
 }
 
+/** A path rule as something that contains programs needs it: what may not be read, and what may not be written. */
+export interface Fence {
+  readonly glob: string;
+  readonly read: boolean;
+  readonly write: boolean;
+}
+
 /** A policy ready to decide. Immutable; a reload makes another. */
 export interface PolicyEngine {
   readonly loaded: LoadedPolicy;
@@ -142,6 +149,10 @@ export interface PolicyEngine {
   ): { readonly decision: Decision; readonly all: readonly Decision[] };
   /** Which paths this tool may be shown, for listings that ask thousands of times. */
   sees(tool: string): (path: string) => boolean;
+  /** Every path rule that stands in the way of this tool's programs; what asks stands in the way, too. */
+  fences(tool: string): readonly Fence[];
+  /** True when the rule that allows this connection has `private: true`. */
+  allowsPrivate(target: EffectShapes['net.connect']): boolean;
   /** One effect alone, for the re-check at the access. */
   decideEffect(tool: string, effect: Effect): Decision;
 }

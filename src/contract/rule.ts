@@ -1,6 +1,7 @@
 // Owns: what a rule (a check over code, a diff or a commit) is.
 // Refuses: rules themselves; each is a file of its own below `rules/`.
 import type { Change, FsHandle } from './capability.ts';
+import { describeEffect, type Effect, type EffectKind } from './effect.ts';
 import type { MaybePromise } from './json.ts';
 import type { Enforcement } from './policy.ts';
 
@@ -19,6 +20,9 @@ export interface RuleDefinition {
 export interface RuleSubject {
   readonly tool: string;
   readonly args: unknown;
+  /** What the call declared, and whether policy allows each. */
+  readonly effects: readonly Effect[];
+  allows(effect: Effect): boolean;
   readonly changes: readonly Change[];
   readonly files: Pick<FsHandle, 'read' | 'stat' | 'list'>;
   readonly signal: AbortSignal;
@@ -51,3 +55,20 @@ export const RULE_CATALOGUE = [
   'commit.message.conventional',
   'branch.naming.convention',
 ] as const;
+
+/** A rule that holds the effects of these kinds against policy: what the pipeline decided before, looked at once more after. */
+export function allowlistRule(
+  id: string,
+  kinds: readonly EffectKind[],
+  facts: Pick<RuleDefinition, 'category' | 'description' | 'triggers'>,
+): RuleDefinition {
+  return {
+    id,
+    level: 'blocking',
+    ...facts,
+    check: ({ effects, allows }) =>
+      effects
+        .filter((effect) => kinds.includes(effect.kind) && !allows(effect))
+        .map((effect) => ({ rule: id, message: `policy does not allow to ${describeEffect(effect)}` })),
+  };
+}

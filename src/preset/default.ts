@@ -1,6 +1,7 @@
 // Owns: the runtime that everybody uses: SQLite in .haft/, the builtin tools, haft.yaml of the workspace.
 // Refuses: to start with a policy that has an error.
 import { newId } from '../base/new-id.ts';
+import { createExecCapability } from '../capabilities/exec/capability.ts';
 import { createFsCapability } from '../capabilities/fs/handle.ts';
 import { createHttpCapability } from '../capabilities/http/handle.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
@@ -17,6 +18,7 @@ import { processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
 import { loadPolicy } from './load-policy.ts';
+import { openProxy } from './open-proxy.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
 
 export interface DefaultRuntimeOptions {
@@ -55,6 +57,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       small: store.smallObjects,
     });
     const http = createHttpCapability();
+    const exec = createExecCapability(openProxy);
     const runtime = await createRuntime({
       root,
       policy,
@@ -70,7 +73,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       followers: [],
       store,
       objects,
-      capabilities: { fs: createFsCapability(), http: http.open },
+      capabilities: { fs: createFsCapability(), exec: exec.open, http: http.open },
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
       events: createEventBus(),
       clock,
@@ -83,6 +86,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       workspace: root,
       async close() {
         await close();
+        await exec.close();
         await http.close();
       },
       async reloadPolicy() {

@@ -1,10 +1,16 @@
 // Owns: the `ctx` of a running tool: its handles, made on first use, each bound to this one call.
 // Refuses: an access that the call did not declare or that policy does not allow.
-import type { CallScope, CapabilityFactories, Change, ToolContext } from '../contract/capability.ts';
+import type {
+  CallScope,
+  CapabilityFactories,
+  Change,
+  ScopePolicy,
+  ToolContext,
+} from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
 import type { Warning } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
-import type { PolicyEngine } from '../contract/policy.ts';
+import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import { type CallHistories, historyFor } from './history.ts';
 
@@ -20,8 +26,10 @@ export interface ContextCall {
   readonly approved: boolean;
   readonly signal: AbortSignal;
   readonly undo: CallScope['undo'];
+  readonly place: CallScope['place'];
   intend(changes: readonly Change[]): Promise<void>;
   progress: ToolContext['progress'];
+  output: ToolContext['output'];
   warn(warning: Warning): void;
 }
 
@@ -52,6 +60,9 @@ export function createContextMaker(parts: Parts, histories: CallHistories): Cont
     }
     get progress() {
       return this.#call.progress;
+    }
+    get output() {
+      return this.#call.output;
     }
     get warn() {
       return this.#call.warn;
@@ -86,6 +97,11 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
     extraRoots: engine.loaded.resolved?.extraRoots ?? [],
     objects: parts.objects,
     intend: call.intend,
+    place: call.place,
+    get policy() {
+      return policyOf(engine, tool);
+    },
+    privateHost: (target) => engine.allowsPrivate(target),
     admit(effect, actual = effect) {
       const declared = call.effects.find((one) => covers(one, effect));
       if (!declared) {
@@ -105,6 +121,27 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
       return engine.sees(tool);
     },
   };
+}
+
+function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
+  const { file } = engine.loaded;
+  return {
+    fences: engine.fences(tool),
+    programs: programsOf(file.shell_allow ?? []),
+    packs: (file.packs ?? []).filter((pack) => typeof pack === 'string'),
+    sandboxOptional: file.sandbox === 'optional',
+  };
+}
+
+/** The first word of each pattern that begins with one: `^cargo(\\s|$)` is about cargo. */
+function programsOf(rules: NonNullable<PolicyFile['shell_allow']>): readonly string[] {
+  const names = rules.flatMap((rule) => {
+    const pattern = typeof rule === 'string' ? rule : rule.pattern;
+    const group = /^\^\(([A-Za-z0-9_.+|-]+)\)/.exec(pattern)?.[1];
+    const word = /^\^([A-Za-z0-9_.+-]+)/.exec(pattern)?.[1];
+    return group ? group.split('|') : word ? [word] : [];
+  });
+  return [...new Set(names)];
 }
 
 const same = (a: Effect, b: Effect) => 'path' in a && 'path' in b && a.path === b.path;

@@ -250,6 +250,9 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
       return writeIntent(site.parts, record, changes);
     },
     progress: (progress) => emit({ type: 'EventMessage', event: 'TaskProgress', ...ids, progress }),
+    output: (stream, text) =>
+      emit({ type: 'EventMessage', event: 'TaskOutput', ...ids, data: { stream, text } }),
+    place: site.effectSite.place,
     warn: (warning) => void record.warnings.push(warning),
   });
 }

@@ -1,6 +1,7 @@
 // Owns: what happens after a call did its work: indices follow, and the rules that it triggers look at it.
 // Refuses: to undo; a blocking violation fails the call and says how to take the change back.
 import { matchesName } from '../base/glob.ts';
+import type { Effect } from '../contract/effect.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
@@ -24,8 +25,17 @@ export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall):
   for (const setting of engine.loaded.file.validators ?? []) {
     const rule = parts.rules.find((one) => one.id === setting.rule);
     if (!rule?.triggers.some((glob) => matchesName(glob, record.tool))) continue;
-    const { tool, changes } = record;
-    const violations = await rule.check({ tool, args, changes, signal, files: call.files() });
+    const { tool, changes, effects } = record;
+    const allows = (effect: Effect) => engine.decideEffect(tool, effect).verdict !== 'deny';
+    const violations = await rule.check({
+      tool,
+      args,
+      effects,
+      allows,
+      changes,
+      signal,
+      files: call.files(),
+    });
     if (violations.length === 0) continue;
     const found = violations.map(
       (v) => `${[v.path, v.line].filter((part) => part !== undefined).join(':')} ${v.message}`,

@@ -9,6 +9,8 @@ const files = {} as Pick<FsHandle, 'read' | 'stat' | 'list'>;
 const subject = (path: string): RuleSubject => ({
   tool: 'file_write',
   args: { path },
+  effects: [],
+  allows: () => true,
   changes: [{ path, before: null, after: { type: 'dir', mode: 0o755 }, stored: false }],
   files,
   signal: new AbortController().signal,

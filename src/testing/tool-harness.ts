@@ -23,6 +23,7 @@ import type {
   Change,
   ToolContext,
 } from '../contract/capability.ts';
+import { NO_FENCES } from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
 import type { Warning } from '../contract/envelope.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
@@ -131,6 +132,8 @@ export async function createToolHarness(parts: ToolHarnessParts): Promise<ToolHa
           }
           if (options.denies?.(actual)) throw fail('policy.denied', `Cannot ${describeEffect(actual)}`);
         },
+        place: site.place,
+        policy: NO_FENCES,
         visible: (path) => !options.denies?.({ kind: 'fs.read', path }),
         privateHost: options.privateHost ?? (() => false),
         async intend(changes) {
@@ -181,6 +184,7 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
     signal,
     now: Date.now,
     progress() {},
+    output() {},
     warn,
     history: {
       changes: site.history.changes,

@@ -10,6 +10,7 @@ import { fsList } from './fs/fs-list.ts';
 import { fsMove } from './fs/fs-move.ts';
 import { undo } from './fs/undo.ts';
 import { curl } from './net/curl.ts';
+import { shellExec } from './process/shell-exec.ts';
 
 export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   curl,
@@ -20,5 +21,6 @@ export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   fsDelete,
   fsList,
   fsMove,
+  shellExec,
   undo,
 ]);

@@ -1,6 +1,7 @@
 // Owns: a call's scope for the tests of this folder: admits everything but what a test denies, and notes what is asked.
 // Refuses: to be policy; whether effects were declared is the runtime's to check.
 import type { CallScope, Change } from '../../contract/capability.ts';
+import { NO_FENCES } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import type { Warning } from '../../contract/envelope.ts';
 import { fail } from '../../contract/errors.ts';
@@ -42,6 +43,8 @@ export function createTestScope(
       if (denies(effect) || denies(actual))
         throw fail('policy.denied', 'Cannot touch it: the test denies it');
     },
+    place: (path) => path,
+    policy: NO_FENCES,
     visible: (path) => !denies({ kind: 'fs.read', path }),
     async intend(changes) {
       intents.push(structuredClone(changes));

@@ -1,6 +1,6 @@
 // Owns: a policy made ready to decide: globs and domains compiled, every rule with its name and line.
 // Refuses: deciding, and loading the pattern engine; patterns are compiled when a command has to be decided.
-import type { LoadedPolicy, PolicyFile, Verdict } from '../../contract/policy.ts';
+import type { DomainRule, LoadedPolicy, PolicyFile, Verdict } from '../../contract/policy.ts';
 import {
   type CommandPattern,
   compilePathGlob,
@@ -59,6 +59,7 @@ interface DomainEntry {
   readonly text: string;
   readonly domain: Domain;
   readonly verdict: Verdict;
+  readonly isPrivate: boolean;
 }
 
 interface CommandEntry {
@@ -128,9 +129,10 @@ function compileLayer(file: PolicyFile, { complete, ...origin }: LayerOrigin): L
     domains:
       complete || domains
         ? (domains ?? []).map((entry, at) => {
-            const { domain, decision = 'allow' } = typeof entry === 'string' ? { domain: entry } : entry;
             const rule = `network.allowed_domains[${at}]`;
-            return { rule, text: domain, domain: parseDomain(domain), verdict: decision };
+            const whole: DomainRule = typeof entry === 'string' ? { domain: entry } : entry;
+            const { domain, decision = 'allow', private: isPrivate = false } = whole;
+            return { rule, text: domain, domain: parseDomain(domain), verdict: decision, isPrivate };
           })
         : undefined,
     commands:

@@ -2,8 +2,15 @@
 // Refuses: input and output, and changing; a reload or a session makes another engine.
 import { isUnder } from '../../base/rel-path.ts';
 import { describeEffect, type Effect } from '../../contract/effect.ts';
-import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from '../../contract/policy.ts';
-import { isStricter, loadPatternCompiler } from '../../contract/policy-match.ts';
+import type {
+  Decision,
+  Fence,
+  LoadedPolicy,
+  PolicyEngine,
+  PolicyFile,
+  Verdict,
+} from '../../contract/policy.ts';
+import { isStricter, loadPatternCompiler, matchesDomain } from '../../contract/policy-match.ts';
 import { type CompiledPolicy, compilePolicy, type Layer } from './compile-policy.ts';
 import { type ToolRules, toolRules } from './decide-tool.ts';
 import { DECIDERS } from './deciders/index.ts';
@@ -113,10 +120,36 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       if (open) return (path) => !isUnder(path, STATE_FOLDER);
       return (path) => decideEffect(tool, { kind: 'fs.read', path }).verdict === 'allow';
     },
+    fences: (tool) =>
+      [
+        ...policy.layers.flatMap(({ paths }) =>
+          paths.map(({ glob, read, write }) => fence(glob, read, write)),
+        ),
+        ...policy.layers.flatMap((layer) =>
+          layer.tools.rules
+            .filter((rule) => rule.globs && rule.matches(tool))
+            .flatMap(({ globs = [], verdict }) => globs.map((glob) => fence(glob, verdict, verdict))),
+        ),
+      ].filter(({ read, write }) => read || write),
+    allowsPrivate: (target) =>
+      policy.layers.every(
+        ({ domains }) =>
+          !domains ||
+          domains.some(
+            ({ domain, verdict, isPrivate }) =>
+              isPrivate && verdict === 'allow' && matchesDomain(domain, target),
+          ),
+      ),
     decideEffect,
     grantFor: (tool, effects) => grantOf(decisionsOf(tool, effects)),
   };
 }
+
+const fence = (glob: string, read: Verdict = 'allow', write: Verdict = 'allow'): Fence => ({
+  glob,
+  read: read !== 'allow',
+  write: write !== 'allow',
+});
 
 const STATE_FOLDER = '.haft';
 const readsEverything = ({ paths }: Layer) => paths.every(({ read = 'allow' }) => read === 'allow');

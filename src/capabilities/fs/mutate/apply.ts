@@ -186,7 +186,9 @@ function placeAside(work: Work, place: Place): Staged {
 
 async function clear(work: Work, { folder, name }: Staged): Promise<void> {
   try {
-    await purge(work.folders.open(folder), name);
+    // A step that failed may have put nothing there, and a read-only disk refuses to remove even that.
+    const above = work.folders.open(folder);
+    if (lstatSync(`${above.path}/${name}`, { throwIfNoEntry: false })) await purge(above, name);
   } catch {
     work.onTrouble(`A leftover "${name}" could not be removed from "${nameOf(folder.root, folder.rel)}"`);
   }

@@ -1,12 +1,14 @@
 // Owns: deciding `net.connect`: the host must be on the list of every layer that has one.
 // Refuses: addresses; whether a name leads to a private one is checked where the connection is made.
 import { matchesDomain } from '../../../contract/policy-match.ts';
+import type { Layer } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 import type { Decider } from './decider.ts';
 
 const DEFAULT_PORTS: { readonly [scheme: string]: number } = { http: 80, https: 443 };
 
 export const decideNetConnect: Decider<'net.connect'> = (target, { layers }) => {
+  if (target.host === '*') return decideAnyNetwork(layers);
   const findings: Finding[] = [];
   for (const layer of layers) {
     if (!layer.domains) continue;
@@ -29,3 +31,14 @@ export const decideNetConnect: Decider<'net.connect'> = (target, { layers }) => 
   }
   return findings;
 };
+
+/** To have a network at all, some host must be granted; which one is decided when a program asks for it. */
+function decideAnyNetwork(layers: readonly Layer[]): readonly Finding[] {
+  return layers.flatMap((layer) => {
+    if (!layer.domains || layer.domains.some(({ verdict }) => verdict !== 'deny')) return [];
+    const { where: _, ...cited } = layer.cite('network.allowed_domains');
+    const fact = `network.allowed_domains of ${layer.name} names no host`;
+    const grant = layer.grant({ network: { allowed_domains: ['example.org'] } });
+    return [{ verdict: 'deny', ...cited, reason: 'http.not_allowed', fact, grant } as const];
+  });
+}

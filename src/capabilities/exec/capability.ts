@@ -1,0 +1,31 @@
+// Owns: the exec capability as the preset wires it: a handle for each call, one set of sandboxes for all.
+// Refuses: to load the sandbox before the first command.
+import type { CallScope } from '../../contract/capability.ts';
+import type { ExecHandle, OpenProxy } from '../../contract/exec.ts';
+import type { Sandboxes } from './sandboxes.ts';
+
+export interface ExecCapability {
+  /** The factory of `Capabilities.exec`. */
+  open(scope: CallScope): ExecHandle;
+  /** Ends every program and every sandbox. */
+  close(): Promise<void>;
+}
+
+export function createExecCapability(openProxy: OpenProxy): ExecCapability {
+  let sandboxes: Promise<Sandboxes> | undefined;
+  const load = (): Promise<Sandboxes> => {
+    sandboxes ??= import('./sandboxes.ts').then(({ createSandboxes }) => createSandboxes());
+    return sandboxes;
+  };
+  return {
+    open: (scope) => ({
+      async shell(line) {
+        const [made, { runShell }] = await Promise.all([load(), import('./run-shell.ts')]);
+        return runShell(scope, line, made.of(scope), openProxy);
+      },
+    }),
+    async close() {
+      await (await sandboxes)?.close();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+// Owns: one shell line: taking it apart once more, admitting each part, and running it in the sandbox.
+// Refuses: to trust the tool that asks, and to run uncontained unless policy says that this machine may.
+import { analyzeShell, shellArgv } from '../../base/shell/analyze-shell.ts';
+import { variableRisk } from '../../base/shell/risky-variables.ts';
+import type { CallScope } from '../../contract/capability.ts';
+import { fail } from '../../contract/errors.ts';
+import type { OpenProxy, ShellLine, ShellOutcome } from '../../contract/exec.ts';
+import type { EgressConnection } from '../../contract/http.ts';
+import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
+import { shellEffects } from '../../contract/shell-effects.ts';
+import { createCapture } from './capture.ts';
+import { fencedPaths } from './fenced-paths.ts';
+
+export async function runShell(
+  scope: CallScope,
+  line: ShellLine,
+  sandbox: SandboxHandle,
+  openProxy: OpenProxy,
+): Promise<ShellOutcome> {
+  const analysis = await analyzeShell(line.cmd);
+  if (!analysis.ok) throw fail(analysis.reason, analysis.message, { ...analysis.at });
+  for (const effect of shellEffects(analysis, line.cwd, line.allowNetwork, scope.place)) scope.admit(effect);
+  checkEnvironment(line.env);
+
+  const available = await sandbox.available();
+  if (!available.ok) {
+    if (!scope.policy.sandboxOptional) {
+      throw fail('sandbox.unavailable', `Cannot run the command: ${available.reason}`, {
+        hint: available.hint,
+      });
+    }
+    scope.warn({
+      reason: 'sandbox.unavailable',
+      message: `The command ran without a sandbox: ${available.reason}`,
+    });
+    await scope.intend([]);
+    const { runBare } = await import('./run-bare.ts');
+    return runBare(scope, line);
+  }
+
+  // A program's changes are not known before it runs, but that it runs is recorded before it does.
+  await scope.intend([]);
+  const connections: EgressConnection[] = [];
+  const proxy = line.allowNetwork
+    ? await openProxy({
+        allow: (target) => decideConnection(scope, target),
+        record: (one) => connections.push(one),
+      })
+    : undefined;
+  try {
+    const stdout = createCapture(line.captureBytes, scope.objects);
+    const stderr = createCapture(line.captureBytes, scope.objects);
+    const captures = { stdout, stderr };
+    const spec: SandboxSpec = {
+      argv: shellArgv(line.cmd) as [string, ...string[]],
+      cwd: line.cwd,
+      env: { ...sandbox.baseEnv, ...line.env },
+      ...(line.stdin === undefined ? {} : { stdin: line.stdin }),
+      timeoutMs: line.timeoutMs,
+      signal: scope.signal,
+      ...fencedPaths(scope.root, scope.policy.fences),
+      network: proxy ? { proxy: proxy.address } : 'none',
+      ...(line.limits ? { limits: line.limits } : {}),
+      captureBytes: 0,
+      onOutput(stream, chunk) {
+        line.onOutput?.(stream, chunk);
+        return captures[stream].push(chunk);
+      },
+    };
+    const result = await sandbox.run(spec);
+    return {
+      ...outcomeOf(scope, result),
+      stdout: await stdout.finish(),
+      stderr: await stderr.finish(),
+      connections,
+    };
+  } finally {
+    await proxy?.close();
+  }
+}
+
+function outcomeOf(
+  scope: CallScope,
+  result: SandboxResult,
+): Omit<ShellOutcome, 'stdout' | 'stderr' | 'connections'> {
+  if (result.refused) {
+    const { reason, message, hint } = result.refused;
+    throw fail(reason, message, hint ? { hint } : undefined);
+  }
+  if (result.aborted) throw scope.signal.reason;
+  if (result.lost)
+    throw fail(
+      'call.outcome_unknown',
+      'Cannot say how the command ended: its keeper was killed from outside',
+    );
+  for (const path of result.disturbed) {
+    scope.warn({
+      reason: 'path.protected',
+      message: `${path} changed while the command ran; look at it before you trust it`,
+    });
+  }
+  return {
+    code: result.code,
+    signal: result.signal,
+    timedOut: result.timedOut,
+    ...(result.limitHit ? { limitHit: result.limitHit } : {}),
+    wallMs: result.usage.wallMs,
+    ...(result.observed ? { sandbox: result.observed } : {}),
+  };
+}
+
+/** Each connection is one more access: the same policy, asked while the program runs. */
+function decideConnection(scope: CallScope, target: { scheme: string; host: string; port: number }) {
+  const effect = { kind: 'net.connect', ...target } as const;
+  try {
+    scope.admit(effect);
+    return { allow: true, private: scope.privateHost?.(target) ?? false };
+  } catch (thrown) {
+    return { allow: false, message: thrown instanceof Error ? thrown.message : 'refused by policy' };
+  }
+}
+
+function checkEnvironment(env: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(env)) {
+    const risk = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+      ? variableRisk(name, value)
+      : 'it is no name of a variable';
+    if (risk !== undefined)
+      throw fail('shell.dynamic', `Cannot set the variable ${JSON.stringify(name.slice(0, 80))}: ${risk}`);
+    if (value.includes('\0'))
+      throw fail('input.schema', `Cannot set the variable ${name}: its value holds a NUL`);
+  }
+}

@@ -1,0 +1,8 @@
+// Owns: bringing the egress proxy of the HTTP capability to the sandbox of the exec capability.
+// Refuses: decisions; the call that wants the network brings them.
+import type { OpenProxy } from '../contract/exec.ts';
+
+export const openProxy: OpenProxy = async ({ allow, record }) => {
+  const { createEgressProxy } = await import('../capabilities/http/egress-proxy.ts');
+  return createEgressProxy({ listen: { port: 0 }, allow, record });
+};
