@@ -12,7 +12,7 @@ import {
 } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CallScope } from '../../contract/capability.ts';
+import { type CallScope, NO_FENCES } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../contract/http.ts';
@@ -149,6 +149,8 @@ export function createHttpScope({ domains, signal, objects }: HttpScopeOptions =
     },
     privateHost: (target) =>
       rules ? rules.some(({ domain, isPrivate }) => isPrivate && matchesDomain(domain, target)) : true,
+    place: (path) => path,
+    policy: NO_FENCES,
     visible: () => false,
     intend: async () => {},
     warn() {},

@@ -11,7 +11,7 @@ import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { createDefaultRuntime } from '../../preset/default.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
 import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
-import { curl } from './curl.ts';
+import { type CurlData, curl } from './curl.ts';
 
 const { server, closeAll } = createHttpKit();
 afterEach(closeAll);
@@ -151,26 +151,46 @@ describe('curl', () => {
 });
 
 describe('curl in a runtime', () => {
-  it('is denied by default, with the line that would allow it, and recorded', async () => {
-    const workspace = mkdtempSync(join(tmpdir(), 'haft-curl-'));
-    writeFileSync(
-      join(workspace, 'haft.yaml'),
-      'version: 1\nnetwork: {allowed_domains: [doc.example.org]}\n',
-    );
+  let workspace: string;
+  before(() => {
+    workspace = mkdtempSync(join(tmpdir(), 'haft-curl-'));
+  });
+  after(() => rmSync(workspace, { recursive: true }));
+
+  /** The answer of one call under this list of domains. */
+  async function call(domains: string, url: string) {
+    writeFileSync(join(workspace, 'haft.yaml'), `version: 1\nnetwork: {allowed_domains: [${domains}]}\n`);
     const runtime = await createDefaultRuntime({ workspace });
     try {
-      const { ok, errors, callId } = await runtime.call({
-        tool: 'curl',
-        args: { url: 'https://crates.io/' },
-      });
-      assert.deepEqual([ok, errors[0]?.code, errors[0]?.reason], [false, 'E_POLICY', 'http.not_allowed']);
-      assert.match(String(errors[0]?.details?.admit), /crates\.io/);
-      const local = await runtime.call({ tool: 'curl', args: { url: 'http://127.0.0.1:1/' } });
-      assert.equal(local.errors[0]?.code, 'E_POLICY');
-      assert.match(callId, /^call_/);
+      return await runtime.call({ tool: 'curl', args: { url } });
     } finally {
       await runtime.close();
-      rmSync(workspace, { recursive: true });
     }
+  }
+
+  it('is denied where no rule names the host, with the line that would allow it', async () => {
+    const { ok, errors } = await call('doc.example.org', 'https://crates.io/');
+    assert.deepEqual([ok, errors[0]?.code, errors[0]?.reason], [false, 'E_POLICY', 'http.not_allowed']);
+    assert.match(String(errors[0]?.details?.admit), /crates\.io/);
+  });
+
+  it('reaches loopback only where the rule says that the host is private', async () => {
+    const { port, origin, connections } = await server((_, answer) => answer.end('local'));
+    const named = await call(`"127.0.0.1:${port}"`, origin);
+    assert.deepEqual([named.ok, named.errors[0]?.reason, connections.made], [false, 'http.address', 0]);
+    const admitted = await call(`{domain: "127.0.0.1:${port}", private: true}`, origin);
+    assert.equal((admitted.data as CurlData).body_b64, Buffer.from('local').toString('base64'));
+  });
+
+  it('follows a redirect only to a host that is named too', async () => {
+    const end = await server((_, answer) => answer.end('end'));
+    const { port, origin } = await server((_, answer) =>
+      answer.writeHead(302, { location: end.origin }).end(),
+    );
+    const first = `{domain: "127.0.0.1:${port}", private: true}`;
+    const strayed = await call(first, origin);
+    assert.deepEqual([strayed.errors[0]?.reason, end.connections.made], ['http.not_allowed', 0]);
+    const both = await call(`${first}, {domain: "127.0.0.1:${end.port}", private: true}`, origin);
+    assert.equal((both.data as CurlData).url, `${end.origin}/`);
   });
 });
