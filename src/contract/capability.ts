@@ -20,6 +20,8 @@ export interface ToolContext extends Capabilities {
   progress(progress: { readonly pct?: number; readonly message?: string }): void;
   /** What a program prints, as it prints it; goes to listeners, not into the answer. */
   output(stream: 'stdout' | 'stderr', text: string): void;
+  /** Puts what was seen into the audit row of this call. No secrets: it stays for good. */
+  testify(facts: JsonObject): void;
   /** Tells the caller something beside the data: truncation, a weaker guarantee. */
   warn(warning: Warning): void;
   /** What earlier calls changed; what `undo` reads. */

@@ -80,7 +80,10 @@ export const ERRORS = Object.freeze({
   // Policy
   'policy.denied': row('E_POLICY', 'A policy rule denies this call.'),
   'policy.undeclared': row('E_POLICY', 'The tool touched something that it had not declared.'),
-  'policy.invalid': row('E_VALIDATION_FAIL', 'haft.yaml has problems; each is listed with its place.'),
+  'policy.invalid': row(
+    'E_VALIDATION_FAIL',
+    'The policy in haft.yaml has problems; each is listed with its place.',
+  ),
   'policy.widens': row('E_POLICY', 'A session registry may narrow what the host grants, never widen it.'),
   'rule.unavailable': row('E_VALIDATION_FAIL', 'A validator set to blocking is not built into this version.'),
   'rule.lowered': row('E_VALIDATION_FAIL', 'A security rule is always blocking and cannot be lowered.'),

@@ -53,6 +53,8 @@ export interface CapturedStream {
 
 /** How the exec capability gets its proxy: from the preset, because it belongs to another capability. */
 export type OpenProxy = (options: {
+  /** A path that only this process's user can reach. */
+  readonly socket: string;
   readonly allow: (target: { scheme: string; host: string; port: number }) => {
     allow: boolean;
     private?: boolean;

@@ -24,6 +24,7 @@ const ROW: AuditRow = {
   runId: null,
   changes: [{ path: 'b', before: null, after: null, stored: true, movedFrom: 'a' }],
   bytes: 3,
+  facts: null,
   process: 'p',
   prev: '',
   hash: '',

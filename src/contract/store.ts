@@ -44,6 +44,8 @@ export interface AuditEntry {
   readonly changes: readonly Change[];
   /** Bytes of arguments and answer together; what byte budgets count. */
   readonly bytes: number;
+  /** What was seen while it ran, where that must be provable later: a sandbox's profile, an exit code, connections. */
+  readonly facts: JsonObject | null;
   /** Which process wrote it, so that start-up can tell a dead one's intents from a living one's. */
   readonly process: string;
 }

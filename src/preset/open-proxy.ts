@@ -2,7 +2,7 @@
 // Refuses: decisions; the call that wants the network brings them.
 import type { OpenProxy } from '../contract/exec.ts';
 
-export const openProxy: OpenProxy = async ({ allow, record }) => {
+export const openProxy: OpenProxy = async ({ socket, allow, record }) => {
   const { createEgressProxy } = await import('../capabilities/http/egress-proxy.ts');
-  return createEgressProxy({ listen: { port: 0 }, allow, record });
+  return createEgressProxy({ listen: { socket }, allow, record });
 };

@@ -30,6 +30,7 @@ export interface ContextCall {
   intend(changes: readonly Change[]): Promise<void>;
   progress: ToolContext['progress'];
   output: ToolContext['output'];
+  testify: ToolContext['testify'];
   warn(warning: Warning): void;
 }
 
@@ -63,6 +64,9 @@ export function createContextMaker(parts: Parts, histories: CallHistories): Cont
     }
     get output() {
       return this.#call.output;
+    }
+    get testify() {
+      return this.#call.testify;
     }
     get warn() {
       return this.#call.warn;

@@ -252,6 +252,9 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
     progress: (progress) => emit({ type: 'EventMessage', event: 'TaskProgress', ...ids, progress }),
     output: (stream, text) =>
       emit({ type: 'EventMessage', event: 'TaskOutput', ...ids, data: { stream, text } }),
+    testify: (facts) => {
+      record.facts = { ...record.facts, ...facts };
+    },
     place: site.effectSite.place,
     warn: (warning) => void record.warnings.push(warning),
   });

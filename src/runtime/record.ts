@@ -28,6 +28,7 @@ export interface CallRecord {
   /** The intent is durable: from here on the change may be visible. */
   intended: boolean;
   warnings: Warning[];
+  facts: JsonObject | null;
 }
 
 const LONGEST_NAME = 200;
@@ -50,6 +51,7 @@ export function beginRecord(parts: RuntimeParts, request: CallRequest, defaultSe
     changes: [],
     intended: false,
     warnings: [],
+    facts: null,
   };
 }
 
@@ -130,6 +132,7 @@ function entryOf(parts: RuntimeParts, record: CallRecord): AuditEntry {
     runId: record.run?.runId ?? null,
     changes: record.changes,
     bytes: record.args.bytes,
+    facts: record.facts,
     process: parts.process,
   };
 }

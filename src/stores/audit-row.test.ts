@@ -40,6 +40,7 @@ const entries: fc.Arbitrary<AuditEntry> = fc.record({
   runId: fc.option(word),
   changes: fc.constant([]),
   bytes: count,
+  facts: fc.option(fc.dictionary(word, word)),
   process: word,
 });
 
@@ -104,10 +105,10 @@ describe('an audit row', () => {
         '[{"kind":"fs.read","path":"a"}]',
         'ok',
       ],
-      ...['[]', 'b'.repeat(64), null, '[]', 100, '1::', GENESIS, ''],
+      ...['[]', 'b'.repeat(64), null, '[]', 100, null, '1::', GENESIS, ''],
     ];
     assert.equal(row.length, NAMES.length);
-    assert.equal(hashRow(row), 'fc7c3626dc283f8f28751dbf24886c135749c708d3c5773d2029a58305f8f2ee');
+    assert.equal(hashRow(row), '47fb2456458fa60e181d1bb5e96d0a4ba3c5018cb2f6f97d22d9689b625fb9a7');
   });
 
   it('replaces lone surrogates in ids and names, since every call must be recorded', () => {

@@ -185,6 +185,7 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
     now: Date.now,
     progress() {},
     output() {},
+    testify() {},
     warn,
     history: {
       changes: site.history.changes,

@@ -1,5 +1,8 @@
 // Owns: one shell line: taking it apart once more, admitting each part, and running it in the sandbox.
 // Refuses: to trust the tool that asks, and to run uncontained unless policy says that this machine may.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { analyzeShell, shellArgv } from '../../base/shell/analyze-shell.ts';
 import { variableRisk } from '../../base/shell/risky-variables.ts';
 import type { CallScope } from '../../contract/capability.ts';
@@ -41,12 +44,15 @@ export async function runShell(
   // A program's changes are not known before it runs, but that it runs is recorded before it does.
   await scope.intend([]);
   const connections: EgressConnection[] = [];
-  const proxy = line.allowNetwork
-    ? await openProxy({
-        allow: (target) => decideConnection(scope, target),
-        record: (one) => connections.push(one),
-      })
-    : undefined;
+  const folder = line.allowNetwork ? mkdtempSync(join(tmpdir(), 'haft-proxy-')) : undefined;
+  const proxy =
+    folder === undefined
+      ? undefined
+      : await openProxy({
+          socket: join(folder, 'proxy'),
+          allow: (target) => decideConnection(scope, target),
+          record: (one) => connections.push(one),
+        });
   try {
     const stdout = createCapture(line.captureBytes, scope.objects);
     const stderr = createCapture(line.captureBytes, scope.objects);
@@ -76,6 +82,7 @@ export async function runShell(
     };
   } finally {
     await proxy?.close();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,15 +1,6 @@
 // Owns: opening the embedded store, `.haft/haft.db`, and putting its parts together.
 // Refuses: a state folder that cannot be written or is not a folder; a store that cannot record must not open.
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Store } from '../../contract/store.ts';
@@ -96,7 +87,8 @@ function prepareFolder(folder: string, onWarning: SqliteStoreOptions['onWarning'
     onWarning?.(`"${basename(folder)}" was open to other users; now it is open to its owner only`);
   }
   const ignore = join(folder, '.gitignore');
-  if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
+  // Empty is what a disk that was full at the first start left.
+  if (!lstatSync(ignore, { throwIfNoEntry: false })?.size) writeFileSync(ignore, '*\n');
 }
 
 function makeFolder(folder: string): void {

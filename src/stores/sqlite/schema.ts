@@ -29,6 +29,7 @@ const MIGRATIONS: readonly string[] = [
     run_id TEXT,
     changes TEXT NOT NULL,
     bytes INTEGER NOT NULL,
+    facts TEXT,
     process TEXT NOT NULL,
     prev TEXT NOT NULL,
     hash TEXT NOT NULL

@@ -24,6 +24,7 @@ const marked = (seq: number) => {
     endTs: 1_700_000_000_000 + seq,
     session: mark('session'),
     attribution: { by: mark('attribution') },
+    facts: { seen: mark('facts') },
     decision: { verdict: 'allow', rule: mark('decision') },
     effects: [{ kind: 'fs.read', path: mark('effects') }],
     errors: [{ code: 'E_POLICY', reason: mark('errors') as never }],

@@ -22,6 +22,7 @@ export function entry(fields: Partial<AuditEntry> = {}): AuditEntry {
     runId: null,
     changes: [],
     bytes: 100,
+    facts: null,
     process: '1::',
     ...fields,
   };

@@ -135,6 +135,16 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
       onOutput: (stream, chunk) => ctx.output(stream, textOf(chunk, redactor)),
     });
     const { stdout, stderr, limitHit } = outcome;
+    const connections = outcome.connections.map((one) => ({ ...one }) as unknown as JsonObject);
+    const sandbox = (outcome.sandbox as unknown as JsonObject | undefined) ?? null;
+    ctx.testify({
+      exit: outcome.code,
+      signal: outcome.signal,
+      timed_out: outcome.timedOut,
+      limit: limitHit ?? null,
+      sandbox,
+      connections,
+    });
     for (const [name, stream] of Object.entries({ stdout, stderr })) {
       if (stream.artifact === undefined) continue;
       const message = `${name} is ${stream.total} bytes; the first ${stream.bytes.length} are in the answer, all of it is ${stream.artifact}`;
@@ -149,8 +159,8 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
       ...(limitHit ? { limit: limitHit } : {}),
       ...artifactOf('stdout_artifact', stdout),
       ...artifactOf('stderr_artifact', stderr),
-      connections: outcome.connections.map((one) => ({ ...one }) as unknown as JsonObject),
-      sandbox: (outcome.sandbox as unknown as JsonObject | undefined) ?? null,
+      connections,
+      sandbox,
     };
   },
 });
