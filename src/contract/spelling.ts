@@ -33,7 +33,8 @@ export function toolToWire(contract: ToolContract): Wire {
   };
 }
 
-function toWire(record: object): Wire {
+/** The names of one record; what it holds stays as it is. */
+export function toWire(record: object): Wire {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [snakeCase(name), value]));
 }
 

@@ -65,6 +65,17 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 };
 
+/** Every guarantee of the sandbox, each by an attempt to break it. */
+async function diagnoseSandbox(): Promise<readonly Finding[]> {
+  const { runProbes } = await import('../capabilities/exec/sandbox/probes.ts');
+  return (await runProbes()).map(({ name, ok, evidence, fix }) => ({
+    name: `sandbox: ${name}`,
+    state: ok ? 'ok' : 'failed',
+    evidence,
+    ...(fix ? { fix } : {}),
+  }));
+}
+
 export async function diagnose(workspace: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const [name, check] of Object.entries(CHECKS)) {
@@ -75,5 +86,6 @@ export async function diagnose(workspace: string): Promise<readonly Finding[]> {
       findings.push({ name, state: 'failed', evidence: `${message} [${reason}]` });
     }
   }
+  findings.push(...(await diagnoseSandbox()));
   return findings;
 }

@@ -8,6 +8,7 @@ import { fail } from '../../contract/errors.ts';
 import type { CapturedStream } from '../../contract/exec.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { shellEffects } from '../../contract/shell-effects.ts';
+import { toWire } from '../../contract/spelling.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 
 export interface ShellExecArgs {
@@ -135,8 +136,8 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
       onOutput: (stream, chunk) => ctx.output(stream, textOf(chunk, redactor)),
     });
     const { stdout, stderr, limitHit } = outcome;
-    const connections = outcome.connections.map((one) => ({ ...one }) as unknown as JsonObject);
-    const sandbox = (outcome.sandbox as unknown as JsonObject | undefined) ?? null;
+    const connections = outcome.connections.map((one) => toWire(one) as JsonObject);
+    const sandbox = outcome.sandbox ? (toWire(outcome.sandbox) as JsonObject) : null;
     ctx.testify({
       exit: outcome.code,
       signal: outcome.signal,

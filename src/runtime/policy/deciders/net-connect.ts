@@ -34,11 +34,14 @@ export const decideNetConnect: Decider<'net.connect'> = (target, { layers }) => 
 
 /** To have a network at all, some host must be granted; which one is decided when a program asks for it. */
 function decideAnyNetwork(layers: readonly Layer[]): readonly Finding[] {
-  return layers.flatMap((layer) => {
-    if (!layer.domains || layer.domains.some(({ verdict }) => verdict !== 'deny')) return [];
-    const { where: _, ...cited } = layer.cite('network.allowed_domains');
+  return layers.flatMap((layer): Finding[] => {
+    if (!layer.domains) return [];
+    const { where, ...cited } = layer.cite('network.allowed_domains');
+    if (layer.domains.some(({ verdict }) => verdict !== 'deny')) {
+      return [{ verdict: 'allow', ...cited, fact: `${where} names hosts` }];
+    }
     const fact = `network.allowed_domains of ${layer.name} names no host`;
     const grant = layer.grant({ network: { allowed_domains: ['example.org'] } });
-    return [{ verdict: 'deny', ...cited, reason: 'http.not_allowed', fact, grant } as const];
+    return [{ verdict: 'deny', ...cited, reason: 'http.not_allowed', fact, grant }];
   });
 }
