@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { ownPrefix, removeLeftovers } from './leftovers.ts';
 import { quietly, succeeds } from './quietly.ts';
 
 export interface CgroupTree {
@@ -41,8 +42,11 @@ export interface CgroupCounters {
 /** A slot's shell, the feeder of stdin, bubblewrap outside and the shell inside. */
 const OWN_PROCESSES = 4;
 
+const KIND = 'haft';
+
 /** Undefined where this process may not make cgroups that bound memory and processes. */
-export function createCgroupTree(name: string, proc: ProcFiles = realProcFiles): CgroupTree | undefined {
+export function createCgroupTree(proc: ProcFiles = realProcFiles): CgroupTree | undefined {
+  const name = ownPrefix(KIND) + Math.random().toString(36).slice(2, 8);
   for (const layout of LAYOUTS) {
     const bases = layout.bases(parseOwn(proc.cgroup()), parseMounts(proc.mountinfo()), name);
     if (!bases || !makeAll(Object.values(bases), layout)) continue;
@@ -50,17 +54,18 @@ export function createCgroupTree(name: string, proc: ProcFiles = realProcFiles):
       version: layout.version,
       bases: [...new Set(Object.values(bases))],
       slot: (id) => slotCgroup(layout, bases, String(id)),
-      remove: () => {
-        for (const base of new Set(Object.values(bases))) {
-          for (const name of quietly(() => readdirSync(base)) ?? []) {
-            if (/^\d+$/.test(name)) quietly(() => rmdirSync(join(base, name)));
-          }
-          quietly(() => rmdirSync(base));
-        }
-      },
+      remove: () => Object.values(bases).forEach(removeBase),
     };
   }
   return undefined;
+}
+
+/** Only empty cgroups can be removed. */
+function removeBase(base: string): void {
+  for (const name of quietly(() => readdirSync(base)) ?? []) {
+    if (/^\d+$/.test(name)) quietly(() => rmdirSync(join(base, name)));
+  }
+  quietly(() => rmdirSync(base));
 }
 
 export interface ProcFiles {
@@ -158,6 +163,7 @@ function makeAll(bases: readonly string[], layout: Layout): boolean {
   const made: string[] = [];
   try {
     for (const base of new Set(bases)) {
+      removeLeftovers(dirname(base), KIND, removeBase);
       mkdirSync(base);
       made.push(base);
       layout.enable(base);

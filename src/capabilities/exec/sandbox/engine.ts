@@ -98,7 +98,7 @@ async function openEngine(
       hint: 'Set XDG_RUNTIME_DIR to a folder outside of it.',
     };
   }
-  const cgroups = createCgroupTree(`haft-${process.pid}-${scratch.slice(-6)}`);
+  const cgroups = createCgroupTree();
   const keeper = await startKeeper({
     shell: programs.shell,
     bash: programs.bash,
@@ -126,9 +126,20 @@ async function openEngine(
     scratch,
     limitsBy: cgroups?.version ?? 'rlimit',
     system: systemWords(),
-    pool: createSlotPool(concurrency, () => {
+    pool: createSlotPool(concurrency, async () => {
       const id = ++slots;
-      return openSlot({ keeper, scratch, id, bwrap: programs.bwrap, owner, cgroup: cgroups?.slot(id) });
+      try {
+        return await openSlot({
+          keeper,
+          scratch,
+          id,
+          bwrap: programs.bwrap,
+          owner,
+          cgroup: cgroups?.slot(id),
+        });
+      } catch {
+        return undefined; // the machine would not have it; the next identity may do
+      }
     }),
     bridges,
     sourceOf,
@@ -144,9 +155,12 @@ async function openEngine(
       cgroups?.remove();
     },
   };
-  if ((await sourceOf(workspace)) !== undefined) return engine;
+  // Entering cgroups takes the first slot a while; meanwhile the keeper mounts the workspace.
+  const [slot, source] = await Promise.all([engine.pool.acquire(false), sourceOf(workspace)]);
+  if (slot) engine.pool.release(slot, false);
+  if (slot && source !== undefined) return engine;
   await engine.close();
-  return explainFailure(`the workspace cannot be shown to another user: ${keeper.complaints()}`);
+  return explainFailure(keeper.complaints());
 }
 
 /** Root can show a sandbox's user what it could not reach by itself; anybody else shows what they reach. */

@@ -8,10 +8,12 @@
  *
  * A slot's fds 0 and 3 are opened before it loses its privileges. A background job of a shell ignores SIGINT and
  * SIGQUIT, and so would every program below it: `env --default-signal` takes that back. Before a slot is killed its
- * parent is looked at: the number of one that died earlier may be somebody else's by now.
+ * parent is looked at: the number of one that died earlier may be somebody else's by now. SIGPIPE is caught, because
+ * its reader may die while it answers, and then there is something to remove.
  */
 export const KEEPER = `
 umask 077
+trap : PIPE
 scratch=$1 mounts=$2 shell=$3 drop=$4 idmap=$5; shift 5
 cd "$scratch" || exit 70
 env --default-signal true 2>/dev/null && fresh='env --default-signal' || fresh=

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -73,8 +73,8 @@ for (const identity of identities()) {
       const mark = uniqueSeconds();
       const host = startHost(identity, STUBBORN(mark));
       try {
-        await host.line('ready');
-        assert.ok(alive(mark).length > 20, 'the tree is there');
+        await host.line('ready\nready');
+        assert.ok(alive(mark).length > 40, 'both trees are there');
       } finally {
         host.child.kill('SIGKILL');
         rmSync(host.folder, { recursive: true });
@@ -189,6 +189,22 @@ describe('a sandbox', () => {
     assert.deepEqual(leftovers(process.pid), before);
   });
 
+  it('leaves nothing for long at whatever point its host dies', async () => {
+    for (const made of ['share/passwd', '1', '1/cmd', '1/gate']) {
+      const host = startHost(identities()[0]!, 'echo ran');
+      await until(() => scratchOf(host.child.pid!).some((scratch) => existsSync(join(scratch, made))));
+      host.child.kill('SIGKILL');
+      await once(host.child, 'exit');
+      rmSync(host.folder, { recursive: true });
+      // Without a keeper it is the next sandbox that removes it.
+      await withSandbox({}, ({ sh }) => sh('true'));
+      await until(
+        () => leftovers(host.child.pid!).length === 0,
+        () => `${made}: ${leftovers(host.child.pid!)}`,
+      );
+    }
+  });
+
   it('does not keep its host alive, and is gone with it', async () => {
     const host = startHost(identities()[0]!, 'echo ran', 'forget');
     const [code] = await once(host.child, 'exit');
@@ -253,8 +269,13 @@ function leftovers(pid: number): string[] {
     )?.[1];
     return path === undefined ? [] : names(join('/sys/fs/cgroup', controller, path));
   });
-  const scratch = [process.env.XDG_RUNTIME_DIR ?? '', '/dev/shm', tmpdir()].flatMap(names);
-  return [...groups, ...scratch].filter((name) => /^haft-(sandbox-)?(\d+)-/.exec(name)?.[2] === String(pid));
+  return [...groups.filter((name) => name.startsWith(`haft-${pid}-`)), ...scratchOf(pid)];
+}
+
+function scratchOf(pid: number): string[] {
+  return [process.env.XDG_RUNTIME_DIR ?? '', '/dev/shm', tmpdir()]
+    .flatMap((folder) => names(folder).map((name) => join(folder, name)))
+    .filter((path) => path.includes(`/haft-sandbox-${pid}-`));
 }
 
 function names(folder: string): string[] {
@@ -277,7 +298,9 @@ function startHost(identity: string, line: string, after: 'close' | 'forget' = '
   const fixture = join(import.meta.dirname, 'sandbox-fixture.ts');
   const code = `import { withSandbox } from ${JSON.stringify(fixture)};
     await withSandbox({ identity: ${JSON.stringify(identity)} }, async ({ sh, sandbox }) => {
-      await sh(${JSON.stringify(line)}, { onOutput: (_, chunk) => void process.stdout.write(chunk) });
+      const onOutput = (_, chunk) => void process.stdout.write(chunk);
+      const line = ${JSON.stringify(line)};
+      await Promise.all([sh(line, { onOutput }), sh(line, { onOutput, stdin: 'fed' })]);
       if (${after === 'forget'}) sandbox.close = async () => {};
     });`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', code], {

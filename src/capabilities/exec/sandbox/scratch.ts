@@ -13,10 +13,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { INSIDE_ID } from './host-identity.ts';
+import { ownPrefix, removeLeftovers } from './leftovers.ts';
 import { quietly } from './quietly.ts';
 import { seccompFilter } from './seccomp.ts';
 
 export const INSIDE_HOME = '/home/haft';
+
+const KIND = 'haft-sandbox';
 
 /** Makes the folder, or answers undefined where every place for it lies within one of `visible`. */
 export function createScratch(visible: readonly string[]): string | undefined {
@@ -24,7 +27,8 @@ export function createScratch(visible: readonly string[]): string | undefined {
     (candidate) => isFolder(candidate) && !visible.some((dir) => within(candidate, dir)),
   );
   if (place === undefined) return undefined;
-  const scratch = mkdtempSync(join(place, `haft-sandbox-${process.pid}-`));
+  removeLeftovers(place, KIND, removeScratch);
+  const scratch = mkdtempSync(join(place, ownPrefix(KIND)));
   chmodSync(scratch, 0o711);
   for (const name of ['share', 'proxy', 'm']) {
     mkdirSync(join(scratch, name));
