@@ -33,7 +33,11 @@ export function normalizeRelPath(input: string): RelPath {
 
 /** Whether a normal path is `dir` itself or lies beneath it. */
 export function isUnder(path: string, dir: string): boolean {
-  return (dir === '.' && !path.startsWith('/')) || path === dir || (path.startsWith(dir) && path[dir.length] === '/');
+  return (
+    (dir === '.' && !path.startsWith('/')) ||
+    path === dir ||
+    (path.startsWith(dir) && path[dir.length] === '/')
+  );
 }
 
 /** The directory that holds a normal path; the root holds itself. */
