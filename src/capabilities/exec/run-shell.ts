@@ -14,6 +14,22 @@ import { shellEffects } from '../../contract/shell-effects.ts';
 import { createCapture } from './capture.ts';
 import { fencedPaths } from './fenced-paths.ts';
 
+/** A repository's own configuration cannot make git run anything, and a folder that only looks like one is none. */
+const GIT_SETTINGS: Readonly<Record<string, string>> = {
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'safe.bareRepository': 'explicit',
+};
+const GIT_WITHOUT_SURPRISES: Readonly<Record<string, string>> = {
+  GIT_CONFIG_COUNT: String(Object.keys(GIT_SETTINGS).length),
+  ...Object.fromEntries(
+    Object.entries(GIT_SETTINGS).flatMap(([key, value], n) => [
+      [`GIT_CONFIG_KEY_${n}`, key],
+      [`GIT_CONFIG_VALUE_${n}`, value],
+    ]),
+  ),
+};
+
 export async function runShell(
   scope: CallScope,
   line: ShellLine,
@@ -60,7 +76,7 @@ export async function runShell(
     const spec: SandboxSpec = {
       argv: shellArgv(line.cmd) as [string, ...string[]],
       cwd: line.cwd,
-      env: { ...sandbox.baseEnv, ...line.env },
+      env: { ...sandbox.baseEnv, ...GIT_WITHOUT_SURPRISES, ...line.env },
       ...(line.stdin === undefined ? {} : { stdin: line.stdin }),
       timeoutMs: line.timeoutMs,
       signal: scope.signal,
