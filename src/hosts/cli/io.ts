@@ -48,8 +48,10 @@ function writeAll(fd: number, text: string): boolean {
       bytes = bytes.subarray(writeSync(fd, bytes));
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;
-      if (code === 'EPIPE') return false;
-      if (code !== 'EAGAIN') throw thrown;
+      // Where complaints cannot be written there is nobody left to tell.
+      if (code === 'EPIPE' || (fd === 2 && code !== 'EAGAIN')) return false;
+      if (code === 'ENOSPC') throw fail('file.no_space', 'Cannot print the answer: the disk is full');
+      if (code !== 'EAGAIN') throw fail('file.io', `Cannot print the answer: the system reports ${code}`);
       pause();
     }
   }
@@ -91,7 +93,9 @@ function readSome(chunk: Uint8Array): number {
     try {
       return readSync(0, chunk, 0, chunk.length, null);
     } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== 'EAGAIN') throw thrown;
+      const { code } = thrown as NodeJS.ErrnoException;
+      if (code === 'EISDIR') throw fail('usage', 'Cannot read standard input: it is a directory');
+      if (code !== 'EAGAIN') throw fail('file.io', `Cannot read standard input: the system reports ${code}`);
       pause();
     }
   }

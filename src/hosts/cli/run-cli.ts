@@ -2,7 +2,7 @@
 // Refuses: to know any command; they come from the list in commands.ts.
 import { parseArgs } from 'node:util';
 import { closest } from '../../base/closest.ts';
-import { ERRORS, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
+import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import { VERSION } from '../../contract/version.ts';
 import { createDefaultRuntime } from '../../preset/default.ts';
@@ -39,10 +39,19 @@ export async function runCli(
   } catch (thrown) {
     if (!isFailure(thrown) && process.env.HAFT_DEBUG) io.err(`${(thrown as Error).stack}\n`);
     const error = toErrorEntry(thrown);
-    if (json) io.out(`${JSON.stringify({ ok: false, errors: [error] })}\n`);
-    else io.err(describeError(error));
+    report(io, json, error);
     return ERRORS[error.reason].exit;
   }
+}
+
+/** In the form that was asked for; where that cannot be written, in the other. */
+function report(io: Io, json: boolean, error: ErrorEntry): void {
+  try {
+    if (json) return io.out(`${JSON.stringify({ ok: false, errors: [error] })}\n`);
+  } catch {
+    // The answer's own place is gone.
+  }
+  io.err(describeError(error));
 }
 
 interface Parsed {

@@ -1,5 +1,7 @@
 // Owns: one MCP client's conversation: which request gets which answer, over any transport.
 // Refuses: bytes and pipes (serve-stdio.ts), and any method that is not about tools.
+import type { Rejection } from '../../base/rejection.ts';
+import { parseStrict } from '../../base/strict-json.ts';
 import type { EventMessage } from '../../contract/envelope.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
@@ -147,8 +149,8 @@ export function createConnection(
 
   return {
     receive(text) {
-      const message = parse(text);
-      if (message === undefined) return refuse(null, new RpcError(RPC.parse, 'The line is not JSON'));
+      const { message, refusal } = parse(text);
+      if (refusal) return refuse(idOf(message), refusal);
       if (typeof message !== 'object' || message === null || Array.isArray(message)) {
         return refuse(null, new RpcError(RPC.request, 'A message is one JSON-RPC object'));
       }
@@ -179,13 +181,21 @@ export function createConnection(
   };
 }
 
-const parse = (text: string): unknown => {
+/** As strict as every other door: of two equal keys none wins. What can be read at all is refused by its id. */
+function parse(text: string): { readonly message?: unknown; readonly refusal?: RpcError } {
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return { message: parseStrict(text) };
+  } catch (thrown) {
+    const { reason, message: why } = thrown as Rejection;
+    if (reason !== 'input.not_canonical') return { refusal: new RpcError(RPC.parse, 'The line is not JSON') };
+    return { message: JSON.parse(text), refusal: new RpcError(RPC.params, why, { reason }) };
   }
-};
+}
+
+function idOf(message: unknown): RequestId | null {
+  const { id } = (message ?? {}) as RpcMessage;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
 
 /** The runtime could not be opened: a bad policy, a damaged store. Every request says so, rather than none. */
 function startFailure(thrown: unknown): RpcError {
