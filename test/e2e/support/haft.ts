@@ -1,9 +1,12 @@
 // Owns: running the command as a user would, from the sources.
 // Refuses: to swallow anything: status, output and errors all come back.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
 const BIN = join(import.meta.dirname, '../../../src/bin/haft.ts');
+/** What makes Node the command `haft`. */
+export const NODE_ARGS: readonly string[] = ['--disable-warning=ExperimentalWarning', BIN];
 
 export interface Ran {
   readonly status: number | null;
@@ -21,7 +24,7 @@ export function startHaft(
   args: readonly string[],
   { cwd, env = {} }: RunOptions,
 ): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', BIN, ...args], {
+  return spawn(process.execPath, [...NODE_ARGS, ...args], {
     cwd,
     env: { ...process.env, ...env },
   });
@@ -40,4 +43,19 @@ export function haft(args: readonly string[], options: RunOptions): Promise<Ran>
       resolve({ status, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() });
     });
   });
+}
+
+/** With standard output going to a file or device; nothing of it comes back. */
+export function haftInto(path: string, args: readonly string[], { cwd }: RunOptions): Ran {
+  const out = openSync(path, 'w');
+  try {
+    const { status, stderr } = spawnSync(process.execPath, [...NODE_ARGS, ...args], {
+      cwd,
+      stdio: ['ignore', out, 'pipe'],
+      encoding: 'utf8',
+    });
+    return { status, stdout: '', stderr };
+  } finally {
+    closeSync(out);
+  }
 }

@@ -89,8 +89,9 @@ export async function makeHostileWorkspace(): Promise<HostileWorkspace> {
       closeSync(fd);
       socket.close();
       if (namespace) {
-        namespace.kill('SIGKILL');
-        await once(namespace, 'close');
+        const closed = once(namespace, 'close');
+        namespace.stdin?.end();
+        await closed;
       }
       workspace.remove();
       outside.remove();
@@ -119,9 +120,10 @@ function makeSpecialFiles(workspace: Workspace): void {
  * like one of ours and is none. Undefined where mounting is not permitted.
  */
 async function startOtherNamespace(root: string, outside: string): Promise<ChildProcess | undefined> {
-  const script = `mount --bind "$1" "$2" && echo ready && exec sleep 3600`;
+  // Ends with its standard input, so that it cannot outlive the test.
+  const script = `mount --bind "$1" "$2" && echo ready && exec cat`;
   const child = spawn('unshare', ['-m', 'sh', '-c', script, 'sh', outside, `${root}/in`], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   const ready = await Promise.race([
     once(child.stdout!, 'data').then(() => true),
