@@ -13,8 +13,14 @@ const KILLS = 20;
 
 const urlOf = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
 
+interface Started {
+  readonly child: ChildProcess;
+  /** What it wrote to its standard error: why it ended when it should not have. */
+  readonly complaints: readonly string[];
+}
+
 /** Starts a process that runs `code` with a store of its own over the same state. */
-function start(env: SqliteEnvironment, name: string, code: string): ChildProcess {
+function start(env: SqliteEnvironment, name: string, code: string): Started {
   const program = `
     import { readFileSync, writeFileSync, writeSync } from 'node:fs';
     import { openSqliteStore } from ${urlOf('./open-sqlite-store.ts')};
@@ -26,9 +32,12 @@ function start(env: SqliteEnvironment, name: string, code: string): ChildProcess
     const store = await openSqliteStore({ folder, process: process_, clock: Date });
     const never = new AbortController().signal;
     ${code}`;
-  return spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const complaints: string[] = [];
+  child.stderr!.on('data', (text) => complaints.push(String(text)));
+  return { child, complaints };
 }
 
 describe('several processes over one state', () => {
@@ -60,10 +69,11 @@ describe('several processes over one state', () => {
           await store.close();`,
         ),
       );
-      const codes = await Promise.all(children.map((child) => once(child, 'exit')));
+      const codes = await Promise.all(children.map(({ child }) => once(child, 'exit')));
       assert.deepEqual(
         codes.map(([code]) => code),
         codes.map(() => 0),
+        children.flatMap(({ complaints }) => complaints).join(''),
       );
       const verdict = await env.store.audit.verify();
       assert.deepEqual(verdict, { ok: true, head: await env.store.audit.head() });
@@ -110,7 +120,7 @@ describe('a process that is killed', () => {
 
 /** Lets a process make durable calls, kills it once it has acknowledged some, and answers what it acknowledged. */
 async function killedAfter(env: SqliteEnvironment, name: string, calls: number): Promise<readonly string[]> {
-  const child = start(
+  const { child, complaints } = start(
     env,
     name,
     `
@@ -133,6 +143,6 @@ async function killedAfter(env: SqliteEnvironment, name: string, calls: number):
     if (seen.length === calls) child.kill('SIGKILL');
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  assert.equal(child.signalCode, 'SIGKILL');
+  assert.equal(child.signalCode, 'SIGKILL', complaints.join(''));
   return seen;
 }
