@@ -46,7 +46,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
     'A refusal says which command and the line that would admit it. ' +
     'The answer has the exit code, and up to 5 MiB of each stream; all of a longer one is kept as an artifact. ' +
     'Background processes end with the line. What a command changes cannot be taken back with undo. Set allow_network to reach the hosts of network.allowed_domains, through a proxy.',
-  tags: ['process', 'write'],
+  tags: ['process', 'shell', 'write'],
   idempotent: false,
   // What a program changes cannot be taken back; only what redirections name is locked.
   mutates: true,
