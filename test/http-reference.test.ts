@@ -10,10 +10,10 @@ import { createRuntime, type DefaultRuntime } from '../src/index.ts';
 import { makeWorkspace } from './e2e/support/workspace.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../docs/reference/http.md'), 'utf8');
-const ROUTES = [...PAGE.matchAll(/^\| `(GET|POST) (\/\S+)` \| (yes|no) \|/gm)].map((row) => ({
+const ROUTES = [...PAGE.matchAll(/^\| `(GET|POST) (\/\S+)` \| (yes|approvals|no) \|/gm)].map((row) => ({
   method: row[1]!,
   path: row[2]!.replace(':id', 'appr_none'),
-  token: row[3] === 'yes',
+  token: row[3] !== 'no',
 }));
 
 describe('docs/reference/http.md', () => {

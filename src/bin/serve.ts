@@ -10,7 +10,8 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 export const command: Command = {
   summary: 'Serve the tools over HTTP',
   usage: '[--port N] [--host H]',
-  description: 'Prints the address and the token that requests must carry. HAFT_TOKEN sets the token.',
+  description:
+    'Prints the address, the token that calls must carry, and another for answering approvals. HAFT_TOKEN and HAFT_APPROVAL_TOKEN set them.',
   options: {
     port: { type: 'string', value: 'N', help: 'the port, or 0 for any (default: 4280)' },
     host: { type: 'string', value: 'H', help: 'the address to listen on (default: 127.0.0.1)' },
@@ -22,18 +23,23 @@ export const command: Command = {
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
       throw fail('usage', `Cannot serve: --port takes 0 to 65535, not "${flags.port}"`);
     const host = (flags.host as string | undefined) ?? '127.0.0.1';
-    const token = process.env.HAFT_TOKEN;
+    const { HAFT_TOKEN: token, HAFT_APPROVAL_TOKEN: approvalToken } = process.env;
     const daemon = await createDaemon({
       runtime: await runtime(),
       version: VERSION,
       host,
       port,
       ...(token ? { token } : {}),
+      ...(approvalToken ? { approvalToken } : {}),
     });
     const mcp = { mcpServers: { haft: { command: 'haft', args: ['mcp', '--workspace', workspace] } } };
-    if (json) io.out(`${JSON.stringify({ address: daemon.address, token: daemon.token, mcp })}\n`);
+    if (json)
+      io.out(
+        `${JSON.stringify({ address: daemon.address, token: daemon.token, approval_token: daemon.approvalToken, mcp })}\n`,
+      );
     else {
-      io.out(`Haft serves ${workspace}\n${daemon.address} token=${daemon.token}\n\n`);
+      io.out(`Haft serves ${workspace}\n${daemon.address} token=${daemon.token}\n`);
+      io.out(`To answer approvals: token=${daemon.approvalToken}\n\n`);
       io.out(`  curl -H "Authorization: Bearer ${daemon.token}" ${daemon.address}/v1/tools\n\n`);
       io.out(`For an MCP client:\n${JSON.stringify(mcp, null, 2)}\n`);
       if (!LOOPBACK.test(host))

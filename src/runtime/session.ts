@@ -115,7 +115,14 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     async open(options = {}) {
       const id = options.id ?? newId('sess');
       const existing = await store.sessions.get(id);
-      if (existing) return existing;
+      if (existing) {
+        const { id: _, ...wanted } = options;
+        if (Object.keys(wanted).length === 0) return existing;
+        throw fail(
+          'usage',
+          `Cannot open session "${id.slice(0, 80)}": there is one of that id, with its own terms`,
+        );
+      }
       const now = clock.now();
       const record: SessionRecord = {
         ...fresh(id),

@@ -14,14 +14,17 @@ export interface DaemonOptions {
   readonly version: string;
   readonly host: string;
   readonly port: number;
-  /** Made up when absent. */
+  /** For calls. Made up when absent. */
   readonly token?: string;
+  /** For answering approvals: another one, so that who calls a tool cannot approve its own call. Made up when absent. */
+  readonly approvalToken?: string;
   readonly maxBodyBytes?: number;
 }
 
 export interface Daemon {
   readonly address: string;
   readonly token: string;
+  readonly approvalToken: string;
   close(): Promise<void>;
 }
 
@@ -30,8 +33,9 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { runtime, version, host, port } = options;
-  const token = options.token ?? randomBytes(24).toString('hex');
-  const guard = createGuard(token, [...LOOPBACK, host]);
+  const { token = newToken(), approvalToken = newToken() } = options;
+  const names = [...LOOPBACK, host];
+  const guards = { calls: createGuard(token, names), approvals: createGuard(approvalToken, names) };
   const limit = options.maxBodyBytes ?? LARGEST_BODY;
   const server = fastify({ bodyLimit: limit, forceCloseConnections: true });
 
@@ -52,7 +56,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     ),
   );
   server.addHook('onRequest', async (request, reply) => {
-    const refusal = guard.check(request.headers, request.routeOptions.url !== '/healthz');
+    const { url } = request.routeOptions;
+    const guard = url?.startsWith('/v1/approvals') ? guards.approvals : guards.calls;
+    const refusal = guard.check(request.headers, url !== '/healthz');
     if (refusal) return refuse(reply, refusal);
   });
   addRoutes(server, runtime, version);
@@ -66,9 +72,12 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     token,
+    approvalToken,
     close: () => server.close(),
   };
 }
+
+const newToken = () => randomBytes(24).toString('hex');
 
 function addRoutes(server: FastifyInstance, runtime: Runtime, version: string): void {
   server.get('/healthz', () => ({ ok: true, version }));

@@ -32,7 +32,7 @@ export function createGuard(token: string, names: readonly string[]): Guard {
       if (given === undefined || !timingSafeEqual(hash(given), expected)) {
         return fail(
           'auth.required',
-          'Cannot answer: send the header "Authorization: Bearer <token>" with the token that haft serve printed',
+          'Cannot answer: send the header "Authorization: Bearer <token>" with the token that haft serve printed for it',
         );
       }
       return undefined;

@@ -6,26 +6,28 @@ import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 
 /** Asked or answered, and not used up or out of time. */
-const OPEN_OF_KEY = `WHERE params_hash = ? AND tool = ? AND contract = ? AND policy_hash = ?
+const OPEN_OF_KEY = `WHERE params_hash = ? AND tool = ? AND contract = ? AND policy_hash = ? AND home = ?
   AND status IN ('pending', 'granted', 'refused') AND expires_ts > ? ORDER BY created_ts DESC, id LIMIT 1`;
 
-const INSERT = `INSERT INTO approvals (id, tool, contract, policy_hash, params_hash, session, status, created_ts,
-  expires_ts, rule, effects, admit) VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`;
+const INSERT = `INSERT INTO approvals (id, tool, contract, policy_hash, params_hash, session, home, status, created_ts,
+  expires_ts, rule, effects, admit) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`;
 const CONSUME = "UPDATE approvals SET status = 'consumed' WHERE id = ?";
 const DECIDE = `UPDATE approvals SET status = ?, decided_by = ?, decided_ts = ?
-  WHERE id = ? AND status = 'pending' AND expires_ts > ? RETURNING *`;
+  WHERE id = ? AND home = ? AND status = 'pending' AND expires_ts > ? RETURNING *`;
 const BY_ID = 'SELECT * FROM approvals WHERE id = ?';
-const LIST = 'SELECT * FROM approvals ORDER BY created_ts, id';
+const LIST = 'SELECT * FROM approvals WHERE home = ? ORDER BY created_ts, id';
 
 export function createApprovals(
   connection: Connection,
   group: GroupCommit,
   clock: { now(): number },
+  /** Tells this database file from every copy of it. */
+  home: string,
 ): ApprovalStore {
   const openOf = (key: ApprovalKey, now: number): ApprovalColumns | undefined =>
     connection
       .sql(`SELECT * FROM approvals ${OPEN_OF_KEY}`)
-      .get(key.paramsHash, key.tool, key.contract, key.policyHash, now) as unknown as
+      .get(key.paramsHash, key.tool, key.contract, key.policyHash, home, now) as unknown as
       | ApprovalColumns
       | undefined;
 
@@ -46,6 +48,7 @@ export function createApprovals(
             policyHash,
             paramsHash,
             session,
+            home,
             createdTs,
             expiresTs,
             rule,
@@ -64,7 +67,7 @@ export function createApprovals(
       }),
     decide: (id, decision, by, now) =>
       group.enqueue(() => {
-        const row = connection.sql(DECIDE).get(decision, by, now, id, now);
+        const row = connection.sql(DECIDE).get(decision, by, now, id, home, now);
         return row && toApproval(row as unknown as ApprovalColumns, now);
       }, true),
     async get(id) {
@@ -72,7 +75,7 @@ export function createApprovals(
       return row && toApproval(row as unknown as ApprovalColumns, clock.now());
     },
     async list({ status }, now) {
-      const rows = await connection.read(() => connection.sql(LIST).all());
+      const rows = await connection.read(() => connection.sql(LIST).all(home));
       const all = rows.map((row) => toApproval(row as unknown as ApprovalColumns, now));
       return status === undefined ? all : all.filter((approval) => approval.status === status);
     },

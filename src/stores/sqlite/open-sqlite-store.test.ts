@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -167,3 +167,51 @@ async function inWorkspace(test: (root: string) => Promise<void>): Promise<void>
     await rm(root, { recursive: true });
   }
 }
+
+describe('a state folder that was copied', () => {
+  it('grants nothing that was granted in the original', async () => {
+    const original = realpathSync(mkdtempSync(join(tmpdir(), 'haft-home-')));
+    const copy = `${original}-copy`;
+    const key = { tool: 't', contract: 'v1', policyHash: 'p', paramsHash: 'a' };
+    const clock = { now: () => 1000 };
+    try {
+      const store = await openSqliteStore({
+        folder: join(original, '.haft'),
+        process: processIdentity(),
+        clock,
+      });
+      const asked = {
+        ...key,
+        id: 'appr_1',
+        session: 's',
+        createdTs: 1,
+        expiresTs: 9999,
+        rule: 'r',
+        effects: [],
+        admit: null,
+      };
+      await store.approvals.request(asked);
+      await store.approvals.decide('appr_1', 'granted', 'me', 2);
+      await store.close();
+      cpSync(original, copy, { recursive: true, preserveTimestamps: true });
+      const copied = await openSqliteStore({
+        folder: join(copy, '.haft'),
+        process: processIdentity(),
+        clock,
+      });
+      assert.equal(await copied.approvals.consume(key, 3), undefined);
+      assert.deepEqual(await copied.approvals.list({}, 3), []);
+      await copied.close();
+      const again = await openSqliteStore({
+        folder: join(original, '.haft'),
+        process: processIdentity(),
+        clock,
+      });
+      assert.equal(await again.approvals.consume(key, 3), 'granted');
+      await again.close();
+    } finally {
+      rmSync(original, { recursive: true, force: true });
+      rmSync(copy, { recursive: true, force: true });
+    }
+  });
+});

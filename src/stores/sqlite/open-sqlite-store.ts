@@ -1,6 +1,15 @@
 // Owns: opening the embedded store, `.haft/haft.db`, and putting its parts together.
 // Refuses: a state folder that cannot be written or is not a folder; a store that cannot record must not open.
-import { chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Store } from '../../contract/store.ts';
@@ -66,7 +75,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   let closed: Promise<void> | undefined;
   return {
     audit: createAudit({ connection, group, writer, process: options.process }),
-    approvals: createApprovals(connection, group, clock),
+    approvals: createApprovals(connection, group, clock, homeOf(join(folder, 'haft.db'))),
     sessions: createSessions(connection, group),
     locks,
     smallObjects: createSmallObjects(connection, group),
@@ -75,6 +84,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       return closed;
     },
   };
+}
+
+/** A copy can bring the rows along, but not these. */
+function homeOf(file: string): string {
+  const { dev, ino, birthtimeNs } = statSync(file, { bigint: true });
+  return `${dev}:${ino}:${birthtimeNs}`;
 }
 
 function prepareFolder(folder: string, onWarning: SqliteStoreOptions['onWarning']): void {

@@ -73,6 +73,8 @@ const MIGRATIONS: readonly string[] = [
     policy_hash TEXT NOT NULL,
     params_hash TEXT NOT NULL,
     session TEXT NOT NULL,
+    -- Which database file this was asked in: one that came along in a clone or an archive grants nothing.
+    home TEXT NOT NULL,
     status TEXT NOT NULL,
     created_ts INTEGER NOT NULL,
     expires_ts INTEGER NOT NULL,
