@@ -85,10 +85,17 @@ describe('calls while links are swapped', {
   /** Runs `one` with 0, 1, 2, … so often, several at a time; longer where the machine was too busy to race anything. */
   const many = async (times: number, one: (n: number) => Promise<unknown>): Promise<void> => {
     let next = 0;
+    let failed = false;
     const lane = async () => {
-      while (next < times || (!raced() && next < 20 * times)) await one(next++);
+      while (!failed && (next < times || (!raced() && next < 20 * times))) {
+        await one(next++).catch((thrown) => {
+          failed = true;
+          throw thrown;
+        });
+      }
     };
-    await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+    const ends = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, lane));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   };
 
   const conclude = (t: TestContext) => {

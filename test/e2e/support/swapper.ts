@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 
 export interface Swapper {
   /** Ends it and answers how often it swapped. */
@@ -45,8 +45,12 @@ function main(root: string, outside: string): void {
     if (!tries(() => renameSync(path, aside))) return;
     if (tries(() => symlinkSync(target, path))) swaps++;
     tries(() => unlinkSync(path));
-    // A call may have made something of this name meanwhile, and may still be at it.
-    while (!tries(() => renameSync(aside, path))) tries(() => rmSync(path, { recursive: true, force: true }));
+    // A call may have made something of this name meanwhile, or taken the folder above, and may still be at it.
+    for (let turn = 0; !tries(() => renameSync(aside, path)); turn++) {
+      tries(() => rmSync(path, { recursive: true, force: true }));
+      tries(() => mkdirSync(dirname(path), { recursive: true }));
+      if (turn === 10_000) throw new Error(`${name} cannot be put back`);
+    }
   };
   const turn = () => {
     for (let i = 0; i < 50; i++) {

@@ -1,7 +1,7 @@
 // Owns: looking at a whole tree on disk before an edit takes it.
 // Refuses: a tree that an earlier edit of the same mutation has changed.
 import { fail } from '../../../contract/errors.ts';
-import { cannot, osFailure, raced } from '../path-failures.ts';
+import { cannot, errnoOf, osFailure, raced } from '../path-failures.ts';
 import type { Place } from '../root.ts';
 import { fingerprint, type TreeEntry, treeEntries } from '../tree-entries.ts';
 import type { Planning } from './planning.ts';
@@ -21,6 +21,9 @@ export async function entriesOf(
     const entries = await treeEntries(planning.folders.open(place), planning.scope.signal);
     return { entries, fingerprint: fingerprint(entries) };
   } catch (thrown) {
-    throw osFailure(thrown, { ...place, verb });
+    throw VANISHED.has(errnoOf(thrown)) ? raced({ ...place, verb }) : osFailure(thrown, { ...place, verb });
   }
 }
+
+/** An entry that was there is gone, or is something else by now. */
+const VANISHED: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EINVAL']);
