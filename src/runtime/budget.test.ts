@@ -6,12 +6,12 @@ const exhausted = { reason: 'budget.exhausted' };
 
 describe('createBudget', () => {
   it('lets every call through where nothing is limited', () => {
-    const budget = createBudget({});
+    const budget = createBudget(() => ({}));
     for (let i = 0; i < 100; i++) budget.reserve();
     assert.deepEqual(budget.remaining, {});
   });
   it('counts calls under way, so that many at once cannot overdraw', () => {
-    const budget = createBudget({ calls: 3 });
+    const budget = createBudget(() => ({ calls: 3 }));
     budget.reserve();
     budget.reserve();
     const giveBack = budget.reserve();
@@ -20,7 +20,7 @@ describe('createBudget', () => {
     budget.reserve();
   });
   it('gives a place back once, however often it is asked to', () => {
-    const budget = createBudget({ calls: 2 });
+    const budget = createBudget(() => ({ calls: 2 }));
     const giveBack = budget.reserve();
     budget.reserve();
     giveBack();
@@ -29,7 +29,7 @@ describe('createBudget', () => {
     assert.throws(() => budget.reserve(), exhausted);
   });
   it('adopts totals that other processes used, and never older ones', () => {
-    const budget = createBudget({ calls: 10, wallMs: 1000, bytes: 100 });
+    const budget = createBudget(() => ({ calls: 10, wallMs: 1000, bytes: 100 }));
     budget.adopt({ calls: 7, wallMs: 400, bytes: 60 });
     budget.adopt({ calls: 6, wallMs: 300, bytes: 50 });
     assert.deepEqual(budget.remaining, { calls: 3, wallMs: 600, bytes: 40 });
@@ -39,7 +39,7 @@ describe('createBudget', () => {
     bytes: { calls: 1, wallMs: 0, bytes: 50 },
   })) {
     it(`names the budget that ran out: ${key}`, () => {
-      const budget = createBudget({ wallMs: 50, bytes: 50 }, usage);
+      const budget = createBudget(() => ({ wallMs: 50, bytes: 50 }), usage);
       assert.throws(() => budget.reserve(), { ...exhausted, details: { budget: key, used: 50, limit: 50 } });
     });
   }

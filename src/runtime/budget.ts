@@ -16,11 +16,13 @@ const NOTHING: Usage = { calls: 0, wallMs: 0, bytes: 0 };
 const NAMES = { calls: 'calls', wallMs: 'wall_ms', bytes: 'bytes' } as const;
 const KEYS = Object.keys(NAMES) as (keyof Usage)[];
 
-export function createBudget(limit: Partial<Usage>, start: Usage = NOTHING): Budget {
+/** `limitOf` is asked for every call: a new policy may bring another limit. */
+export function createBudget(limitOf: () => Partial<Usage>, start: Usage = NOTHING): Budget {
   let used = start;
   let reserved = 0;
   return {
     reserve() {
+      const limit = limitOf();
       for (const key of KEYS) {
         const most = limit[key];
         if (most === undefined) continue;
@@ -46,6 +48,7 @@ export function createBudget(limit: Partial<Usage>, start: Usage = NOTHING): Bud
     },
     get remaining() {
       const left: { -readonly [K in keyof Usage]?: number } = {};
+      const limit = limitOf();
       for (const key of KEYS) {
         const most = limit[key];
         if (most !== undefined) left[key] = Math.max(0, most - used[key]);

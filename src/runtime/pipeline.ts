@@ -67,8 +67,9 @@ export async function runCall(
     record.effects = await tool.effects(args as never, site.effectSite);
     if (tool.deterministic) record.run = identifyRun(tool, args, engine.hashFor(tool.id));
 
-    const approved = await authorise(site, record, engine);
+    const decision = await decide(record, engine);
     giveBack = session.budget.reserve();
+    const approved = decision.verdict === 'ask' && (await approve(site, record, engine, decision));
 
     const hit = record.run && parts.replay ? await parts.replay.find(record.run.runId) : undefined;
     if (hit) {
@@ -103,6 +104,8 @@ export async function runCall(
   } catch (thrown) {
     error = shownError(parts, thrown);
     data = null;
+    // What the store counts it knows: a session must not come to be by being asked for in vain.
+    if (error.reason === 'session.unknown') record.session = site.sessions.defaultId;
   }
 
   error = await writeOutcome(parts, record, { error, budget: session?.budget });
@@ -184,18 +187,23 @@ function attributionOf(session: LiveSession, args: JsonObject): JsonObject | nul
   return own ? { ...session.attribution, ...own } : session.attribution;
 }
 
-/** Policy, guards and approval: always before any look at earlier results. */
-async function authorise(
-  { parts }: PipelineSite,
-  record: CallRecord,
-  engine: PolicyEngine,
-): Promise<boolean> {
+/** Policy and guards, always before any look at earlier results. Answers `allow` or `ask`. */
+async function decide(record: CallRecord, engine: PolicyEngine): Promise<Decision> {
   const waiting = engine.ready?.(record.effects);
   if (waiting) await waiting;
   const { decision } = engine.decide(record.tool, record.effects);
   record.decision = { verdict: decision.verdict, rule: decision.rule };
-  if (decision.verdict === 'allow') return false;
   if (decision.verdict === 'deny') throw denial(decision);
+  return decision;
+}
+
+/** Last of all guards, so that no approval is used up by a call that another of them stops. */
+async function approve(
+  { parts }: PipelineSite,
+  record: CallRecord,
+  engine: PolicyEngine,
+  decision: Decision,
+): Promise<true> {
   await requireApproval(parts, {
     key: {
       tool: record.tool,

@@ -13,7 +13,6 @@ import { createPolicyEngine } from './policy/create-policy-engine.ts';
 export interface LiveSession {
   readonly id: string;
   readonly attribution: JsonObject | null;
-  readonly expiresTs: number | null;
   readonly budget: Budget;
   /** The host's policy as it is now, narrowed by the session's registry. */
   engine(): Promise<PolicyEngine> | PolicyEngine;
@@ -30,10 +29,20 @@ type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'checkRegistry'>;
 export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions {
   const { store, clock, newId } = parts;
   const live = new Map<string, LiveSession>();
+  const waking = new Map<string, Promise<LiveSession>>();
 
   const hostBudget = (): Partial<Usage> => {
     const { calls, wall_ms: wallMs, bytes } = host().loaded.file.budgets ?? {};
     return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
+  };
+
+  /** The smaller of the host's budget, as policy is now, and the session's own. */
+  const limitOf = (own: Partial<Usage>): (() => Partial<Usage>) => {
+    let known: { readonly of: PolicyEngine; readonly limit: Partial<Usage> } | undefined;
+    return () => {
+      if (known?.of !== host()) known = { of: host(), limit: smallerBudget(hostBudget(), own) };
+      return known.limit;
+    };
   };
 
   const check = async (registry: JsonObject | null): Promise<PolicyFile | undefined> => {
@@ -50,13 +59,12 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
 
   const wake = async (record: SessionRecord): Promise<LiveSession> => {
     const narrowing = await check(record.registry);
-    const limit = smallerBudget(hostBudget(), { ...narrowedBudget(narrowing), ...record.budget });
+    const own = smallerBudget(narrowedBudget(narrowing), record.budget ?? {});
     let narrowed: { readonly of: PolicyEngine; readonly engine: PolicyEngine } | undefined;
     const session: LiveSession = {
       id: record.id,
       attribution: record.attribution,
-      expiresTs: record.expiresTs,
-      budget: createBudget(limit, record.usage),
+      budget: createBudget(limitOf(own), record.usage),
       engine() {
         const current = host();
         if (!narrowing) return current;
@@ -73,6 +81,15 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     return session;
   };
 
+  /** Many first calls at once share one session, and with it one budget. */
+  const awake = (record: SessionRecord): Promise<LiveSession> | LiveSession => {
+    const known = live.get(record.id) ?? waking.get(record.id);
+    if (known) return known;
+    const started = wake(record).finally(() => waking.delete(record.id));
+    waking.set(record.id, started);
+    return started;
+  };
+
   // The default session lives as long as this runtime; the store learns of it with its first call.
   const fresh = (id: string): SessionRecord => ({
     id,
@@ -84,40 +101,36 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     usage: { calls: 0, wallMs: 0, bytes: 0 },
   });
   const defaultId = newId('sess');
-  live.set(defaultId, {
+  const defaultSession: LiveSession = {
     id: defaultId,
     attribution: null,
-    expiresTs: null,
-    budget: createBudget(hostBudget()),
+    budget: createBudget(limitOf({})),
     engine: host,
-  });
+  };
+  live.set(defaultId, defaultSession);
 
+  /** Read anew for every call: other processes use up its budget, and may end it. */
   const find = async (id: string): Promise<LiveSession> => {
     const record = await store.sessions.get(id);
     if (!record)
       throw fail('session.unknown', `Cannot use session "${id.slice(0, 80)}": there is none of that id`);
-    return wake(record);
-  };
-
-  const alive = (session: LiveSession): LiveSession => {
-    if (session.expiresTs !== null && session.expiresTs <= clock.now()) {
-      throw fail('session.expired', `Cannot use session "${session.id}": it has ended`);
-    }
+    if (record.expiresTs !== null && record.expiresTs <= clock.now())
+      throw fail('session.expired', `Cannot use session "${id}": it has ended`);
+    const session = await awake(record);
+    session.budget.adopt(record.usage);
     return session;
   };
 
   return {
     defaultId,
-    use(id = defaultId) {
-      const known = live.get(id);
-      return known ? alive(known) : find(id).then(alive);
-    },
+    use: (id = defaultId) => (id === defaultId ? defaultSession : find(id)),
     async open(options = {}) {
       const id = options.id ?? newId('sess');
+      const { id: _, ...terms } = options;
+      const withoutTerms = Object.keys(terms).length === 0;
       const existing = await store.sessions.get(id);
+      if (existing && withoutTerms) return existing;
       if (existing) {
-        const { id: _, ...wanted } = options;
-        if (Object.keys(wanted).length === 0) return existing;
         throw fail(
           'usage',
           `Cannot open session "${id.slice(0, 80)}": there is one of that id, with its own terms`,
@@ -131,14 +144,21 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
         registry: options.registry ?? null,
         budget: options.budget ?? null,
       };
-      await wake(record);
-      await store.sessions.create(record);
+      await check(record.registry);
+      try {
+        await store.sessions.create(record);
+      } catch (thrown) {
+        // Another process was faster; where nothing particular was wanted, its session is as good.
+        const theirs = withoutTerms ? await store.sessions.get(id) : undefined;
+        if (!theirs) throw thrown;
+        return theirs;
+      }
       return record;
     },
     async get(id) {
       const record = await store.sessions.get(id);
       if (!record) return undefined;
-      const session = live.get(id) ?? (await wake(record));
+      const session = await awake(record);
       session.budget.adopt(record.usage);
       return { ...record, remaining: session.budget.remaining };
     },
