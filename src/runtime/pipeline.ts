@@ -55,6 +55,7 @@ export async function runCall(
     session = await site.sessions.use(request.sessionId);
     const engine = await session.engine();
     record.session = session.id;
+    record.attribution = session.attribution;
     record.policyHash = engine.loaded.sha256;
 
     const registered = site.registry.find(request.tool);

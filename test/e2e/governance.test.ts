@@ -1,0 +1,432 @@
+// Owns: the proof that sessions only narrow, budgets hold, approvals are used once and policy is replaced whole.
+// Refuses: to look inside: everything goes through the runtime or the command line.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import {
+  type CallResponse,
+  createRuntime,
+  type DefaultRuntime,
+  ERRORS,
+  type JsonObject,
+  type RuntimeOptions,
+} from '../../src/index.ts';
+import { cli, cliJson } from './support/cli.ts';
+import { makeClock } from './support/clock.ts';
+import { haft } from './support/haft.ts';
+import { makeWorkspace, type Workspace } from './support/workspace.ts';
+
+const reasonOf = ({ errors }: CallResponse) => errors[0]?.reason ?? 'ok';
+
+interface Stage {
+  readonly workspace: Workspace;
+  readonly runtime: DefaultRuntime;
+  /** Another runtime on the same workspace, as another process would have it. */
+  second(): Promise<DefaultRuntime>;
+  read(path: string, sessionId?: string, runtime?: DefaultRuntime): Promise<string>;
+  write(path: string, content: string, sessionId?: string): Promise<string>;
+}
+
+async function staged(
+  files: Record<string, string>,
+  work: (stage: Stage) => Promise<void>,
+  options: RuntimeOptions = {},
+): Promise<void> {
+  const workspace = makeWorkspace({ 'a.txt': 'a\n', ...files });
+  const open: DefaultRuntime[] = [];
+  const start = async () => {
+    const runtime = await createRuntime({ ...options, workspace: workspace.root });
+    open.push(runtime);
+    return runtime;
+  };
+  try {
+    const runtime = await start();
+    await work({
+      workspace,
+      runtime,
+      second: start,
+      read: async (path, sessionId, by = runtime) =>
+        reasonOf(await by.call({ tool: 'file_read', args: { path }, sessionId })),
+      write: async (path, content, sessionId) =>
+        reasonOf(await runtime.call({ tool: 'file_write', args: { path, content }, sessionId })),
+    });
+  } finally {
+    for (const runtime of open) await runtime.close();
+    workspace.remove();
+  }
+}
+
+describe('sessions', () => {
+  const REGISTRY = {
+    version: 1,
+    paths: { rules: [{ path: 'private/**', read: 'deny' }] },
+    tools: { rules: [{ tool: 'fs_*', decision: 'deny' }] },
+    limits: { max_input_bytes: 200 },
+  };
+
+  it('narrow what the host grants, in every process, and leave others alone', () =>
+    staged({ 'private/key': 'k' }, async ({ runtime, second, read, write }) => {
+      await runtime.sessions.open({ id: 'narrow', registry: REGISTRY, attribution: { agent: 'x' } });
+      const other = await second();
+      for (const by of [runtime, other]) {
+        assert.equal(await read('private/key', 'narrow', by), 'policy.denied');
+        assert.equal(await read('a.txt', 'narrow', by), 'ok');
+        assert.equal(await read('private/key', undefined, by), 'ok');
+      }
+      assert.equal(
+        reasonOf(await other.call({ tool: 'fs_list', args: {}, sessionId: 'narrow' })),
+        'policy.denied',
+      );
+      assert.equal(await write('b.txt', 'x'.repeat(300), 'narrow'), 'input.too_large');
+      const [row] = await runtime.audit.rows({ session: 'narrow', last: 1 });
+      assert.deepEqual(row?.attribution, { agent: 'x' });
+    }));
+
+  const WIDENING: Readonly<Record<string, JsonObject>> = {
+    'tools.rules[0]': { tools: { rules: [{ tool: 'fs_delete', decision: 'allow' }] } },
+    'tools.default': { tools: { default: 'allow' } },
+    'paths.rules[0].read': { paths: { rules: [{ path: 'private/**', read: 'allow' }] } },
+    'paths.rules[0].write': { paths: { rules: [{ path: '**', write: 'allow' }] } },
+    'paths.extra_roots[0]': { paths: { extra_roots: ['/tmp'] } },
+    'budgets.calls': { budgets: { calls: 1001 } },
+    'limits.timeout_ms': { limits: { timeout_ms: 60_001 } },
+    'undo.max_bytes': { undo: { max_bytes: 2000 } },
+    'network.allowed_domains[0]': { network: { allowed_domains: ['example.org'] } },
+    'shell_allow[0]': { shell_allow: ['^ls'] },
+    'git.allow_push': { git: { allow_push: true } },
+    sandbox: { sandbox: 'optional' },
+    packs: { packs: ['./more'] },
+  };
+  const HOST =
+    'version: 1\ntools: { default: ask }\nbudgets: { calls: 1000 }\nlimits: { timeout_ms: 60000 }\nundo: { max_bytes: 1000 }\n';
+
+  for (const [key, registry] of Object.entries(WIDENING)) {
+    it(`may not widen ${key}`, () =>
+      staged({ 'haft.yaml': HOST }, async ({ runtime }) => {
+        const opening = runtime.sessions.open({ id: 'wide', registry: { version: 1, ...registry } });
+        await assert.rejects(opening, {
+          code: 'E_POLICY',
+          reason: 'policy.widens',
+          details: { keys: [key] },
+        });
+        assert.equal(await runtime.sessions.get('wide'), undefined);
+      }));
+  }
+
+  it('refuse a registry with problems, and name each', () =>
+    staged({}, async ({ runtime }) => {
+      const registry = { version: 1, tols: {}, budgets: { calls: 'many' } };
+      await assert.rejects(runtime.sessions.open({ registry }), (error: Error & { reason: string }) => {
+        assert.equal(error.reason, 'policy.invalid');
+        assert.match(error.message, /tols[\s\S]*calls/);
+        return true;
+      });
+    }));
+
+  it('that nobody opened are unknown, however often they are asked for', () =>
+    staged({}, async ({ runtime, read }) => {
+      assert.equal(await read('a.txt', 'nobody'), 'session.unknown');
+      assert.equal(await read('a.txt', 'nobody'), 'session.unknown');
+      assert.equal(await runtime.sessions.get('nobody'), undefined);
+    }));
+
+  it('end when they are ended, in every process', () =>
+    staged({}, async ({ runtime, second, read }) => {
+      const other = await second();
+      await runtime.sessions.open({ id: 'short' });
+      assert.equal(await read('a.txt', 'short', other), 'ok');
+      await runtime.sessions.end('short');
+      assert.equal(await read('a.txt', 'short'), 'session.expired');
+      assert.equal(await read('a.txt', 'short', other), 'session.expired');
+    }));
+
+  it('end with their time', () => {
+    const clock = makeClock();
+    return staged(
+      {},
+      async ({ runtime, read }) => {
+        await runtime.sessions.open({ id: 'minute', ttlMs: 60_000 });
+        clock.advance(59_999);
+        assert.equal(await read('a.txt', 'minute'), 'ok');
+        clock.advance(1);
+        assert.equal(await read('a.txt', 'minute'), 'session.expired');
+      },
+      { clock },
+    );
+  });
+
+  it('keep the terms that they were opened with', () =>
+    staged({}, async ({ runtime, second, read }) => {
+      await runtime.sessions.open({ id: 'mine', registry: { version: 1, tools: { default: 'deny' } } });
+      const other = await second();
+      await assert.rejects(other.sessions.open({ id: 'mine', registry: { version: 1 } }), {
+        reason: 'usage',
+      });
+      assert.equal((await other.sessions.open({ id: 'mine' })).id, 'mine');
+      assert.equal(await read('a.txt', 'mine', other), 'policy.denied');
+    }));
+});
+
+describe('budgets', () => {
+  it('of calls hold for many at once, and can be asked about', () =>
+    staged({}, async ({ runtime, read }) => {
+      await runtime.sessions.open({ id: 's', budget: { calls: 10 } });
+      const reasons = await Promise.all(Array.from({ length: 30 }, () => read('a.txt', 's')));
+      assert.equal(reasons.filter((reason) => reason === 'ok').length, 10);
+      assert.equal(reasons.filter((reason) => reason === 'budget.exhausted').length, 20);
+      const view = await runtime.sessions.get('s');
+      assert.deepEqual(view?.remaining, { calls: 0 });
+      assert.ok(view.usage.calls >= 10);
+      assert.equal(await read('a.txt'), 'ok');
+    }));
+
+  it('of bytes and of time hold, and say which of them is used up', () => {
+    const clock = makeClock();
+    return staged(
+      { 'big.txt': 'x'.repeat(5000) },
+      async ({ runtime }) => {
+        await runtime.sessions.open({ id: 'bytes', budget: { bytes: 6000 } });
+        const call = (sessionId: string) =>
+          runtime.call({ tool: 'file_read', args: { path: 'big.txt' }, sessionId });
+        assert.deepEqual([await call('bytes'), await call('bytes'), await call('bytes')].map(reasonOf), [
+          'ok',
+          'ok',
+          'budget.exhausted',
+        ]);
+        assert.equal((await call('bytes')).errors[0]?.details?.budget, 'bytes');
+        await runtime.sessions.open({ id: 'time', budget: { wallMs: 1000 } });
+        assert.equal(reasonOf(await runtime.call({ tool: 'wait', args: {}, sessionId: 'time' })), 'ok');
+        const refused = await call('time');
+        assert.equal(reasonOf(refused), 'budget.exhausted');
+        assert.equal(refused.errors[0]?.details?.budget, 'wall_ms');
+        assert.deepEqual((await runtime.sessions.get('time'))?.remaining, { wallMs: 0 });
+      },
+      { clock, tools: [waitTool(() => clock.advance(2000))] },
+    );
+  });
+
+  it('of the policy hold over processes, for each session', async () => {
+    const workspace = makeWorkspace({ 'a.txt': 'a\n', 'haft.yaml': 'version: 1\nbudgets: { calls: 2 }\n' });
+    const { root } = workspace;
+    try {
+      const call = (session: string) =>
+        haft(['call', 'file_read', '{"path":"a.txt"}', '--session', session, '--json'], { cwd: root });
+      assert.equal((await call('one')).status, 0);
+      assert.equal((await call('one')).status, 0);
+      const third = await call('one');
+      assert.equal(third.status, ERRORS['budget.exhausted'].exit);
+      assert.equal(JSON.parse(third.stdout).errors[0].reason, 'budget.exhausted');
+      const both = await Promise.all([call('two'), call('two')]);
+      assert.deepEqual(
+        both.map(({ status }) => status),
+        [0, 0],
+      );
+    } finally {
+      workspace.remove();
+    }
+  });
+
+  it('of a new policy hold at once', () =>
+    staged({ 'haft.yaml': 'version: 1\n' }, async ({ workspace, runtime, read }) => {
+      await runtime.sessions.open({ id: 's' });
+      for (const session of ['s', undefined]) assert.equal(await read('a.txt', session), 'ok');
+      workspace.put('haft.yaml', 'version: 1\nbudgets: { calls: 1 }\n');
+      assert.deepEqual(await runtime.reloadPolicy(), []);
+      for (const session of ['s', undefined]) assert.equal(await read('a.txt', session), 'budget.exhausted');
+    }));
+
+  it('that are used up do not use up an approval', () =>
+    staged(
+      { 'haft.yaml': 'version: 1\npaths: { rules: [{ path: a.txt, write: ask }] }\n' },
+      async ({ runtime, write }) => {
+        await runtime.sessions.open({ id: 's', budget: { calls: 1 } });
+        assert.equal(await write('a.txt', 'x', 's'), 'approval.pending');
+        const [approval] = await runtime.approvals.list('pending');
+        await runtime.approvals.decide(approval!.id, 'granted', 'test');
+        assert.equal(await write('a.txt', 'x', 's'), 'budget.exhausted');
+        assert.equal(await write('a.txt', 'x'), 'ok');
+      },
+    ));
+});
+
+describe('approvals', () => {
+  const ASKING = 'version: 1\npaths:\n  rules:\n    - { path: "locked/**", write: ask }\n';
+  const using = async (work: (workspace: Workspace) => Promise<void>) => {
+    const workspace = makeWorkspace({ 'haft.yaml': ASKING });
+    try {
+      await work(workspace);
+    } finally {
+      workspace.remove();
+    }
+  };
+  const args = (content: string) => JSON.stringify({ path: 'locked/f.txt', content });
+
+  it('let exactly the granted call through, exactly once, from the command line', () =>
+    using(async ({ root, path }) => {
+      const first = await haft(['call', 'file_write', args('one'), '--json'], { cwd: root });
+      assert.equal(first.status, 75);
+      const { reason, details } = JSON.parse(first.stdout).errors[0];
+      assert.equal(reason, 'approval.pending');
+      assert.match(details.approval_id, /^appr_/);
+      assert.equal(existsSync(path('locked')), false);
+
+      const again = await cliJson(root, 'call', 'file_write', args('one'));
+      assert.equal(again.document.errors[0].details.approval_id, details.approval_id, 'asked once');
+      const listed = await cliJson(root, 'approvals', 'list');
+      assert.deepEqual(
+        listed.document.approvals.map((one: { id: string }) => one.id),
+        [details.approval_id],
+      );
+      assert.match(
+        (await cli(root, 'approvals', 'list')).stdout,
+        /pending.*file_write.*write locked\/f\.txt/,
+      );
+
+      const granted = await cli(root, 'approvals', 'grant', details.approval_id, '--always');
+      assert.equal(granted.status, 0, granted.stderr);
+      assert.match(granted.stdout, /locked\/\*\*/);
+      const twice = await cli(root, 'approvals', 'grant', details.approval_id);
+      assert.equal(twice.status, ERRORS['approval.unknown'].exit);
+
+      assert.equal((await cli(root, 'call', 'file_write', args('two'))).status, 75, 'another call waits');
+      assert.equal((await cli(root, 'call', 'file_write', args('one'))).status, 0);
+      assert.equal(readFileSync(path('locked/f.txt'), 'utf8'), 'one');
+      assert.equal((await cli(root, 'call', 'file_write', args('one'))).status, 75, 'used up');
+    }));
+
+  it('refuse what a person refused', () =>
+    using(async ({ root, path }) => {
+      const { document } = await cliJson(root, 'call', 'file_write', args('one'));
+      const id = document.errors[0].details.approval_id;
+      assert.equal((await cli(root, 'approvals', 'refuse', id)).status, 0);
+      const refused = await cliJson(root, 'call', 'file_write', args('one'));
+      assert.equal(refused.status, ERRORS['approval.refused'].exit);
+      assert.equal(refused.document.errors[0].reason, 'approval.refused');
+      assert.equal(existsSync(path('locked')), false);
+      const all = await cliJson(root, 'approvals', 'list', '--status', 'all');
+      assert.deepEqual(
+        all.document.approvals.map((one: { status: string }) => one.status),
+        ['refused'],
+      );
+      assert.equal((await cli(root, 'approvals', 'list', '--status', 'maybe')).status, 2);
+      assert.equal((await cli(root, 'approvals', 'grant', 'appr_nobody')).status, 2);
+    }));
+
+  const settings = { 'haft.yaml': `${ASKING}approvals: { expire_ms: 60000 }\n` };
+
+  it('expire, asked or granted', () => {
+    const clock = makeClock();
+    return staged(
+      settings,
+      async ({ runtime, write }) => {
+        assert.equal(await write('locked/f', 'x'), 'approval.pending');
+        const [asked] = await runtime.approvals.list('pending');
+        clock.advance(60_000);
+        await assert.rejects(runtime.approvals.decide(asked!.id, 'granted', 'test'), {
+          reason: 'approval.unknown',
+        });
+        assert.equal(await write('locked/f', 'x'), 'approval.pending');
+        const [next] = await runtime.approvals.list('pending');
+        assert.notEqual(next!.id, asked!.id);
+        await runtime.approvals.decide(next!.id, 'granted', 'test');
+        clock.advance(60_000);
+        assert.equal(await write('locked/f', 'x'), 'approval.pending');
+        assert.deepEqual((await runtime.approvals.list()).map(({ status }) => status).sort(), [
+          'expired',
+          'expired',
+          'pending',
+        ]);
+      },
+      { clock },
+    );
+  });
+
+  it('are used by one of many that come at once, over processes', () =>
+    staged(settings, async ({ runtime, second, write }) => {
+      assert.equal(await write('locked/f', 'x'), 'approval.pending');
+      const [asked] = await runtime.approvals.list('pending');
+      await runtime.approvals.decide(asked!.id, 'granted', 'test');
+      const other = await second();
+      const call = { tool: 'file_write', args: { path: 'locked/f', content: 'x' } };
+      const all = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => (i % 2 ? runtime : other).call(call)),
+      );
+      assert.equal(all.filter(({ ok }) => ok).length, 1);
+    }));
+
+  it('do not outlive the policy that asked', () =>
+    staged(settings, async ({ workspace, runtime, write }) => {
+      assert.equal(await write('locked/f', 'x'), 'approval.pending');
+      const [asked] = await runtime.approvals.list('pending');
+      await runtime.approvals.decide(asked!.id, 'granted', 'test');
+      workspace.put('haft.yaml', settings['haft.yaml'].replace('write: ask', 'read: ask, write: ask'));
+      assert.deepEqual(await runtime.reloadPolicy(), []);
+      assert.equal(await write('locked/f', 'x'), 'approval.pending');
+    }));
+});
+
+describe('a reload of the policy', () => {
+  it('takes over a good file whole, and keeps the old one where the new has problems', () =>
+    staged({ 'haft.yaml': 'version: 1\n', 'private/key': 'k' }, async ({ workspace, runtime, read }) => {
+      const deny = 'version: 1\npaths: { rules: [{ path: "private/**", read: deny }] }\n';
+      workspace.put('haft.yaml', deny);
+      assert.equal(await read('private/key'), 'ok');
+      assert.deepEqual(await runtime.reloadPolicy(), []);
+      assert.equal(await read('private/key'), 'policy.denied');
+
+      const hash = runtime.policy.current.hash;
+      workspace.put('haft.yaml', 'version: 1\npaths: { rules: [] }\ntols: {}\n');
+      const diagnostics = await runtime.reloadPolicy();
+      assert.deepEqual(
+        diagnostics.map(({ line, code }) => [line, code]),
+        [[3, 'key.unknown']],
+      );
+      assert.equal(runtime.policy.current.hash, hash);
+      assert.equal(await read('private/key'), 'policy.denied');
+
+      workspace.put('haft.yaml', 'version: 1\n');
+      assert.deepEqual(await runtime.reloadPolicy(), []);
+      assert.equal(await read('private/key'), 'ok');
+    }));
+
+  it('does not reach calls under way', () => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    return staged(
+      { 'haft.yaml': 'version: 1\n' },
+      async ({ workspace, runtime }) => {
+        const running = runtime.call({ tool: 'wait', args: {} });
+        workspace.put('haft.yaml', 'version: 1\ntools: { default: deny }\n');
+        assert.deepEqual(await runtime.reloadPolicy(), []);
+        assert.equal(reasonOf(await runtime.call({ tool: 'wait', args: {} })), 'policy.denied');
+        go();
+        assert.equal(reasonOf(await running), 'ok');
+      },
+      { tools: [waitTool(() => gate)] },
+    );
+  });
+});
+
+function waitTool(work: () => void | Promise<void>) {
+  return {
+    id: 'wait',
+    version: '1.0.0',
+    contract: 'v1',
+    title: 'Wait',
+    description: 'Waits.',
+    tags: [],
+    deterministic: false,
+    idempotent: true,
+    mutates: false,
+    limits: { timeoutMs: 60_000, maxInputBytes: 1000, maxOutputBytes: 1000 },
+    input: { type: 'object', additionalProperties: false },
+    output: { type: 'object' },
+    effects: () => [],
+    async run() {
+      await work();
+      return {};
+    },
+  } as const;
+}
