@@ -2,7 +2,7 @@
 // Refuses: to be needed for development; every script and test runs from the sources.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { precompileChecks } from './precompile-checks.ts';
@@ -11,13 +11,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Built aside and put in place at the end, so that nobody ever sees half of it. */
 const dist = join(root, `dist-${process.pid}`);
 const finished = join(root, 'dist');
-const CHECKS = join(root, 'src/preset/precompiled-checks.ts');
 
 async function main(): Promise<void> {
-  const checks = await precompileChecks();
   run('tsc', ['-p', 'tsconfig.build.json', '--outDir', dist]);
-  await bundleChecks(checks);
-  await bundleCommand(checks);
+  await bundleChecks();
+  await bundleCommand();
+  rmSync(checksTable('mjs'));
   rmSync(finished, { recursive: true, force: true });
   renameSync(dist, finished);
 }
@@ -30,23 +29,41 @@ function run(command: string, args: string[]): void {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** The library's copy of the compiled checks, in place of the empty module. */
-async function bundleChecks(checks: string): Promise<void> {
-  await build({
-    stdin: { contents: checks, resolveDir: root, loader: 'js' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    outfile: join(dist, 'preset/precompiled-checks.js'),
-    logLevel: 'warning',
-  });
+/** One file of compiled checks for each builtin, in place of the empty module. */
+async function bundleChecks(): Promise<void> {
+  const checks = precompileChecks();
+  await Promise.all(
+    [...checks].map(([id, contents]) =>
+      build({
+        stdin: { contents, resolveDir: root, loader: 'js' },
+        bundle: true,
+        minify: true,
+        platform: 'node',
+        format: 'esm',
+        outfile: checkFile(id),
+        logLevel: 'warning',
+      }),
+    ),
+  );
+  const lazy = [...checks.keys()].map((id) => `${id}: () => import('../checks/${id}.js')`);
+  writeFileSync(checksTable('js'), `export const PRECOMPILED_CHECKS = { ${lazy.join(', ')} };\n`);
+  // The command has them at hand: code that does not run costs less there than one more file to load.
+  const imports = [...checks.keys()].map((id) => `import * as ${id} from '../checks/${id}.js';`);
+  const ready = [...checks.keys()].map((id) => `${id}: async () => ${id}`);
+  writeFileSync(
+    checksTable('mjs'),
+    `${imports.join('\n')}\nexport const PRECOMPILED_CHECKS = { ${ready.join(', ')} };\n`,
+  );
 }
+
+const checksTable = (ending: 'js' | 'mjs') => join(dist, `preset/precompiled-checks.${ending}`);
+const checkFile = (id: string) => join(dist, 'checks', `${id}.js`);
 
 /**
  * One CommonJS file for what every command needs, and one for each `import()` in the sources: loading a
  * module graph as ESM costs more than the hot path itself.
  */
-async function bundleCommand(checks: string): Promise<void> {
+async function bundleCommand(): Promise<void> {
   const entries = new Map([[join(root, 'src/bin/haft.ts'), 'haft']]);
   const done = new Set<string>();
   const outdir = join(dist, 'bin');
@@ -65,7 +82,7 @@ async function bundleCommand(checks: string): Promise<void> {
       keepNames: false,
       legalComments: 'none',
       supported: { 'dynamic-import': false },
-      plugins: [lazyImports(entries), lazyBuiltins(), compiledChecks(checks)],
+      plugins: [lazyImports(entries), lazyBuiltins(), compiledChecks()],
       logLevel: 'warning',
     });
   }
@@ -131,18 +148,19 @@ function lazyBuiltins(): Plugin {
 
 const chunkName = (file: string) =>
   relative(root, file)
-    .replace(/^src\//, '')
+    .replace(/^(src|dist-\d+)\//, '')
     .replace(/^node_modules\//, 'dep-')
     .replace(/\.[cm]?[jt]s$/, '')
     .replaceAll(/[^a-zA-Z0-9]+/g, '-');
 
-function compiledChecks(checks: string): Plugin {
+/** The command's bundles take the table that the library got. */
+function compiledChecks(): Plugin {
   return {
     name: 'compiled-checks',
     setup(plugin) {
-      plugin.onLoad({ filter: new RegExp(`${basename(CHECKS)}$`) }, (args) =>
-        resolve(args.path) === CHECKS ? { contents: checks, loader: 'js', resolveDir: root } : undefined,
-      );
+      plugin.onResolve({ filter: /precompiled-checks\.ts$/ }, () => ({
+        path: checksTable('mjs'),
+      }));
     },
   };
 }

@@ -6,25 +6,26 @@ import formats from 'ajv-formats';
 import { AJV_OPTIONS } from '../src/loader/schema/compile.ts';
 import { BUILTIN_TOOLS } from '../src/tools/index.ts';
 
-/** An ES module whose `PRECOMPILED_CHECKS` maps schemas, as text, to validators. */
-export async function precompileChecks(): Promise<string> {
+/** For each builtin an ES module with its two checks, each beside the text of the schema that it was made from. */
+export function precompileChecks(): ReadonlyMap<string, string> {
+  return new Map(BUILTIN_TOOLS.map(({ id, input, output }) => [id, moduleOf({ input, output })]));
+}
+
+function moduleOf(schemas: Readonly<Record<string, unknown>>): string {
   const ajv = new Ajv2020({
     ...AJV_OPTIONS,
     messages: false,
     code: { source: true, esm: true, lines: false },
   });
   formats.default(ajv);
-  const texts = new Set(
-    BUILTIN_TOOLS.flatMap(({ input, output }) => [JSON.stringify(input), JSON.stringify(output)]),
-  );
   const names: Record<string, string> = {};
-  const table: string[] = [];
-  for (const [n, text] of [...texts].entries()) {
-    const name = `check${n}`;
-    ajv.addSchema(JSON.parse(text), name);
-    names[name] = name;
-    table.push(`${JSON.stringify(text)}: ${name}`);
+  const lines: string[] = [];
+  for (const [name, schema] of Object.entries(schemas)) {
+    ajv.addSchema(schema as object, name);
+    names[`${name}Fits`] = name;
+    lines.push(
+      `export const ${name} = { text: ${JSON.stringify(JSON.stringify(schema))}, fits: ${name}Fits };`,
+    );
   }
-  const code = standaloneCode.default(ajv, names);
-  return `${code}\nexport const PRECOMPILED_CHECKS = {${table.join(',')}};\n`;
+  return `${standaloneCode.default(ajv, names)}\n${lines.join('\n')}\n`;
 }

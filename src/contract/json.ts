@@ -28,5 +28,6 @@ export type SchemaCheck = (value: unknown) => MaybePromise<readonly SchemaProble
  * where the schema library has to be loaded first.
  */
 export interface SchemaCompiler {
-  compile(schema: JsonSchema): MaybePromise<SchemaCheck>;
+  /** `tool` and `side` say whose schema it is, for a compiler that has checks ready. */
+  compile(schema: JsonSchema, tool?: string, side?: 'input' | 'output'): MaybePromise<SchemaCheck>;
 }

@@ -35,8 +35,8 @@ export function createRegistry(
     byId.set(tool.id, {
       tool,
       origin,
-      checkInput: once(() => schemas.compile(tool.input)),
-      checkOutput: once(() => schemas.compile(tool.output)),
+      checkInput: once(() => schemas.compile(tool.input, tool.id, 'input')),
+      checkOutput: once(() => schemas.compile(tool.output, tool.id, 'output')),
     });
   }
   const sorted = Object.freeze([...byId.values()].sort((a, b) => (a.tool.id < b.tool.id ? -1 : 1)));

@@ -76,15 +76,18 @@ describe('createSchemaCompiler', () => {
       asked++;
       return true;
     };
-    const compiler = createSchemaCompiler({ [JSON.stringify(SCHEMA)]: fits });
-    assert.deepEqual((await compiler.compile(SCHEMA))({}), []);
-    assert.deepEqual(await (await compiler.compile({ type: 'object' }))({}), []);
+    const ready = { text: JSON.stringify(SCHEMA), fits };
+    const compiler = createSchemaCompiler({ mine: async () => ({ input: ready, output: ready }) });
+    assert.deepEqual(await (await compiler.compile(SCHEMA, 'mine', 'input'))({}), []);
+    assert.equal((await (await compiler.compile(SCHEMA, 'other', 'input'))({})).length, 1);
+    assert.equal((await (await compiler.compile({ type: 'array' }, 'mine', 'output'))({})).length, 1);
     assert.equal(asked, 1);
   });
 
   it('says all that is wrong although the compiled check only says that something is', async () => {
-    const compiler = createSchemaCompiler({ [JSON.stringify(SCHEMA)]: () => false });
-    const problems = await (await compiler.compile(SCHEMA))({ mode: 'c', max_bytes: 0 });
+    const ready = { text: JSON.stringify(SCHEMA), fits: () => false };
+    const compiler = createSchemaCompiler({ mine: async () => ({ input: ready, output: ready }) });
+    const problems = await (await compiler.compile(SCHEMA, 'mine', 'input'))({ mode: 'c', max_bytes: 0 });
     assert.equal(problems.length, 3);
   });
 });

@@ -8,11 +8,19 @@ import type {
   SchemaProblem,
 } from '../../contract/json.ts';
 
-/** A validator as the build writes it: only whether the value fits. */
-export type PrecompiledCheck = (value: unknown) => boolean;
+/** A validator as the build writes it: the text of its schema, and whether a value fits. */
+export interface PrecompiledCheck {
+  readonly text: string;
+  readonly fits: (value: unknown) => boolean;
+}
 
-/** By `JSON.stringify` of the schema: writing it out is cheaper than hashing it. */
-export type PrecompiledChecks = { readonly [schemaText: string]: PrecompiledCheck };
+/** By tool id, each loaded when it is first called. */
+export type PrecompiledChecks = {
+  readonly [tool: string]: () => Promise<{
+    readonly input: PrecompiledCheck;
+    readonly output: PrecompiledCheck;
+  }>;
+};
 
 export function createSchemaCompiler(precompiled: PrecompiledChecks = {}): SchemaCompiler {
   let loading: Promise<(schema: JsonSchema) => SchemaCheck> | undefined;
@@ -21,11 +29,15 @@ export function createSchemaCompiler(precompiled: PrecompiledChecks = {}): Schem
     return loading.then((compile) => compile(schema));
   };
   return {
-    compile(schema): MaybePromise<SchemaCheck> {
-      const fits = precompiled[JSON.stringify(schema)];
-      if (!fits) return compileWhole(schema);
-      // What is wrong, and all of it, is said by the whole library: a call that fails may take its time.
-      return (value) => (fits(value) ? FITS : compileWhole(schema).then((check) => check(value)));
+    compile(schema, tool = '', side = 'input'): MaybePromise<SchemaCheck> {
+      const load = Object.hasOwn(precompiled, tool) ? precompiled[tool] : undefined;
+      if (!load) return compileWhole(schema);
+      return load().then((ready) => {
+        const { text, fits } = ready[side];
+        if (text !== JSON.stringify(schema)) return compileWhole(schema);
+        // What is wrong, and all of it, is said by the whole library: a call that fails may take its time.
+        return (value) => (fits(value) ? FITS : compileWhole(schema).then((check) => check(value)));
+      });
     },
   };
 }
