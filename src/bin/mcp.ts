@@ -25,10 +25,17 @@ export const command: Command = {
       },
     );
     const server = serveStdio(() => opened, VERSION, { input: process.stdin, output: process.stdout });
+    // The client is told when another policy changes what it may call. Loaded after the handshake: a start does not need it.
+    const following = opened.then(async (live) => {
+      const { followPolicy } = await import('../hosts/cli/follow-policy.ts');
+      return followPolicy(live, io.err, server.toolsChanged);
+    });
+    following.catch(() => {});
     const stop = () => process.stdin.destroy();
     process.once('SIGINT', stop);
     process.once('SIGTERM', stop);
     await server.ended;
+    (await following.catch(() => undefined))?.();
     return exit;
   },
 };

@@ -3,6 +3,7 @@
 import { fail } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import type { Command } from '../hosts/cli/command.ts';
+import { followPolicy } from '../hosts/cli/follow-policy.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
@@ -24,8 +25,9 @@ export const command: Command = {
       throw fail('usage', `Cannot serve: --port takes 0 to 65535, not "${flags.port}"`);
     const host = (flags.host as string | undefined) ?? '127.0.0.1';
     const { HAFT_TOKEN: token, HAFT_APPROVAL_TOKEN: approvalToken } = process.env;
+    const live = await runtime();
     const daemon = await createDaemon({
-      runtime: await runtime(),
+      runtime: live,
       version: VERSION,
       host,
       port,
@@ -47,7 +49,9 @@ export const command: Command = {
           `haft: ${host} can be reached from other machines; whoever has the token can call every tool\n`,
         );
     }
+    const unfollow = followPolicy(live, io.err);
     await aborted(io.signal);
+    unfollow();
     await daemon.close();
     return 0;
   },

@@ -1,6 +1,6 @@
 // Owns: what a command of the command line is, and what it is given to work with.
 // Refuses: parsing and printing policy; see run-cli.ts and output.ts.
-import type { Runtime } from '../../contract/runtime.ts';
+import type { DefaultRuntime } from '../../preset/default.ts';
 
 export interface CommandOption {
   readonly type: 'string' | 'boolean';
@@ -34,7 +34,7 @@ export interface Invocation {
   /** The absolute workspace folder. */
   readonly workspace: string;
   /** Opens the runtime on first use; closed when the command ends. */
-  runtime(): Promise<Runtime>;
+  runtime(): Promise<DefaultRuntime>;
   readonly io: Io;
 }
 

@@ -3,9 +3,8 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../../base/closest.ts';
 import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
-import type { Runtime } from '../../contract/runtime.ts';
 import { VERSION } from '../../contract/version.ts';
-import { createDefaultRuntime } from '../../preset/default.ts';
+import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.ts';
 import { COMMON_OPTIONS, type Command, type CommandOption, type Io } from './command.ts';
 import type { CommandEntry, CommandGroup, Commands } from './commands.ts';
 import { processIo } from './io.ts';
@@ -64,7 +63,7 @@ async function runCommand(
   run: Parsed & { readonly io: Io; readonly json: boolean },
 ): Promise<number> {
   const workspace = findWorkspace(run.flags.workspace as string | undefined);
-  let opened: Promise<Runtime> | undefined;
+  let opened: Promise<DefaultRuntime> | undefined;
   try {
     return await command.run({
       ...run,
@@ -80,7 +79,7 @@ async function runCommand(
 }
 
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
-async function openRuntime(workspace: string, io: Io): Promise<Runtime> {
+async function openRuntime(workspace: string, io: Io): Promise<DefaultRuntime> {
   const runtime = await createDefaultRuntime({ workspace });
   for (const { tool, callId } of runtime.startup.inFlight) {
     io.err(
