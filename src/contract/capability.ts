@@ -7,6 +7,8 @@ import type { HttpHandle } from './http.ts';
 import type { JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId, ObjectStore } from './object-store.ts';
 import type { Fence } from './policy.ts';
+import type { ProcessHandle } from './processes.ts';
+import type { SearchHandle } from './search.ts';
 
 /** What `run(args, ctx)` receives. Handles are made on first use. */
 export interface ToolContext extends Capabilities {
@@ -33,6 +35,8 @@ export interface Capabilities {
   readonly fs: FsHandle;
   readonly exec: ExecHandle;
   readonly http: HttpHandle;
+  readonly search: SearchHandle;
+  readonly processes: ProcessHandle;
 }
 
 /** How the preset offers the handles: one factory each, called once for a call that asks for it. */

@@ -4,6 +4,8 @@ import { newId } from '../base/new-id.ts';
 import { createExecCapability } from '../capabilities/exec/capability.ts';
 import { createFsCapability } from '../capabilities/fs/handle.ts';
 import { createHttpCapability } from '../capabilities/http/handle.ts';
+import { createProcessHandle } from '../capabilities/processes/handle.ts';
+import { createSearchCapability } from '../capabilities/search/capability.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { Clock, Runtime } from '../contract/runtime.ts';
@@ -56,7 +58,9 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       process: identity,
       small: store.smallObjects,
     });
+    const fs = createFsCapability();
     const http = createHttpCapability();
+    const search = createSearchCapability({ files: fs });
     const exec = createExecCapability(openProxy);
     const runtime = await createRuntime({
       root,
@@ -73,7 +77,13 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       followers: [],
       store,
       objects,
-      capabilities: { fs: createFsCapability(), exec: exec.open, http: http.open },
+      capabilities: {
+        fs,
+        exec: exec.open,
+        http: http.open,
+        search: search.open,
+        processes: createProcessHandle,
+      },
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
       events: createEventBus(),
       clock,
@@ -86,6 +96,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       workspace: root,
       async close() {
         await close();
+        search.close();
         await exec.close();
         await http.close();
       },

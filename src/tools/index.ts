@@ -8,8 +8,10 @@ import { fsCopy } from './fs/fs-copy.ts';
 import { fsDelete } from './fs/fs-delete.ts';
 import { fsList } from './fs/fs-list.ts';
 import { fsMove } from './fs/fs-move.ts';
+import { grep } from './fs/grep.ts';
 import { undo } from './fs/undo.ts';
 import { curl } from './net/curl.ts';
+import { procList } from './process/proc-list.ts';
 import { shellExec } from './process/shell-exec.ts';
 
 export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
@@ -21,6 +23,8 @@ export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   fsDelete,
   fsList,
   fsMove,
+  grep,
+  procList,
   shellExec,
   undo,
 ]);

@@ -1,0 +1,221 @@
+// Owns: a search by ripgrep: one parallel pass that is put in order afterwards, or, where far more matches than are asked for, two.
+// Refuses: to answer anything whose path may have led elsewhere meanwhile.
+import type { FileCount, SearchQuery } from '../../../contract/search.ts';
+import { confirmed } from '../confirm.ts';
+import {
+  createFindings,
+  type FileMatches,
+  type Findings,
+  firstMatches,
+  inByteOrder,
+  type Sieve,
+} from '../findings.ts';
+import { certainPaths } from '../guard.ts';
+import type { Outcome, SearchSite } from '../search-site.ts';
+import { filesArguments, type Output, outputFor, walkArguments } from './arguments.ts';
+import type { OutputReader } from './output-reader.ts';
+import { createCountsReader } from './read-counts.ts';
+import { createJsonReader } from './read-json.ts';
+import { createLinesReader } from './read-lines.ts';
+import { rulesAbove } from './rules-above.ts';
+import { type Ripgrep, runRipgrep } from './run-ripgrep.ts';
+
+/** A pass whose output is beyond this, with several times the matches that are asked for, is not read to its end. */
+const ENOUGH_BYTES = 16 * 1024 * 1024;
+const ENOUGH_TIMES = 4;
+/** No pass is read beyond this. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** How much is named to one run, in characters of paths and in files. */
+const MAX_NAMED = 64 * 1024;
+const MAX_FILES = 1024;
+
+interface Search {
+  readonly ripgrep: Ripgrep;
+  readonly site: SearchSite;
+  readonly query: SearchQuery;
+  readonly sieve: Sieve;
+  /** When it began, in milliseconds since 1970. */
+  readonly since: number;
+  readonly notes: { unreadable: number; unnamed: number; oversized: number };
+}
+
+export async function searchRipgrep(
+  ripgrep: Ripgrep,
+  site: SearchSite,
+  query: SearchQuery,
+): Promise<Outcome> {
+  const { place, selection, scope } = site;
+  const visible = scope.visible;
+  const search: Search = {
+    ripgrep,
+    site,
+    query,
+    sieve: {
+      shown: place.shown,
+      wants: (rel) => selection.wants(place.shown(rel)) && visible(place.known(rel)),
+    },
+    since: Date.now(),
+    notes: { unreadable: 0, unnamed: 0, oversized: 0 },
+  };
+  return query.mode === 'matches' ? findMatches(search) : findFiles(search);
+}
+
+async function findMatches(search: Search): Promise<Outcome> {
+  const { query, notes } = search;
+  const { maxResults } = query;
+  const findings = createFindings(search.sieve);
+  const reader = readerFor(outputFor(query), findings, query);
+  const enough = (bytes: number) =>
+    bytes > MAX_BYTES || (bytes > ENOUGH_BYTES && reader.count > ENOUGH_TIMES * maxResults);
+  const stopped = await walk(search, outputFor(query), reader, enough);
+  const first = stopped ? await firstByCounting(search) : { files: findings.files.values(), more: false };
+  notes.unnamed = Math.max(notes.unnamed, findings.unnamed);
+  const ordered = inByteOrder(first.files, ({ file }) => file);
+  const settled = await settle(
+    search,
+    ordered,
+    maxResults,
+    ({ matches }) => matches.length,
+    (found) => confirmMatches(search, found),
+  );
+  const answer = firstMatches(settled, maxResults);
+  return { ...answer, truncated: answer.truncated || first.more, files: [], notes };
+}
+
+/** Counts first, which is cheap however many match, then looks only at the files that come first. */
+async function firstByCounting(search: Search): Promise<{ files: Iterable<FileMatches>; more: boolean }> {
+  const { maxResults } = search.query;
+  const counted = inByteOrder(await countAll(search), ({ file }) => file);
+  let wanted = 0;
+  let total = 0;
+  while (wanted < counted.length && total <= maxResults) total += counted[wanted++]!.count;
+  const findings = await matchesIn(search, counted.slice(0, wanted), maxResults);
+  return { files: findings.files.values(), more: wanted < counted.length };
+}
+
+async function findFiles(search: Search): Promise<Outcome> {
+  const { maxResults } = search.query;
+  const counted = inByteOrder(await countAll(search), ({ file }) => file);
+  const settled = await settle(
+    search,
+    counted,
+    maxResults,
+    () => 1,
+    (found) => recount(search, found),
+  );
+  const files: FileCount[] = settled.slice(0, maxResults).map(({ file, count }) => ({ file, count }));
+  return { matches: [], files, truncated: settled.length > maxResults, full: false, notes: search.notes };
+}
+
+/**
+ * Of files that are in order, the first that make up more than `max`. Those whose path is not certain are asked about;
+ * undefined leaves one out.
+ */
+async function settle<F extends { readonly rel: string }>(
+  { site, since }: Search,
+  ordered: readonly F[],
+  max: number,
+  weigh: (found: F) => number,
+  ask: (found: F) => Promise<F | undefined>,
+): Promise<F[]> {
+  const settled: F[] = [];
+  let total = 0;
+  for (let at = 0; at < ordered.length && total <= max; ) {
+    const batch: F[] = [];
+    for (let weight = total; at < ordered.length && weight <= max; weight += weigh(batch.at(-1)!)) {
+      batch.push(ordered[at++]!);
+    }
+    const isCertain = certainPaths(
+      site.place.root,
+      batch.map(({ rel }) => rel),
+      since,
+    );
+    for (const found of batch) {
+      const kept = isCertain(found.rel) ? found : await ask(found);
+      if (!kept) continue;
+      settled.push(kept);
+      total += weigh(kept);
+    }
+  }
+  return settled;
+}
+
+async function confirmMatches({ site, query }: Search, found: FileMatches): Promise<FileMatches | undefined> {
+  const matches = await confirmed(site.files, found.file, found.matches, query);
+  return matches.length === 0 ? undefined : { ...found, matches };
+}
+
+interface Counted extends FileCount {
+  readonly rel: string;
+}
+
+/** A count cannot be held against a file; the lines that were counted can. */
+async function recount(search: Search, counted: Counted): Promise<Counted | undefined> {
+  const query = { ...search.query, mode: 'matches', maxResults: 1_000_000 } as const;
+  const plain: Search = { ...search, query: { ...query, contextBefore: 0, contextAfter: 0 } };
+  const found = (await matchesIn(plain, [counted], query.maxResults)).files.get(counted.rel);
+  const held = found && (await confirmMatches(plain, found));
+  return held && { ...counted, count: held.matches.length };
+}
+
+async function countAll(search: Search): Promise<Counted[]> {
+  const findings = createFindings(search.sieve);
+  const reader = createCountsReader(findings);
+  await walk(search, 'counts', reader, () => false);
+  search.notes.unnamed = findings.unnamed;
+  return [...reader.counts].map(([rel, count]) => ({ rel, file: search.sieve.shown(rel), count }));
+}
+
+/** One pass over all that may be wanted. True: it was not read to its end. */
+async function walk(
+  search: Search,
+  output: Output,
+  reader: OutputReader,
+  enough: (bytes: number) => boolean,
+): Promise<boolean> {
+  const { place, selection } = search.site;
+  const above = selection.ignored ? undefined : rulesAbove(place.root, place.rel);
+  const folder = { rel: place.rel, rulesAbove: above !== undefined };
+  return run(search, walkArguments(search.query, selection, output, folder), reader, enough, above);
+}
+
+/** The matches of these files, in their order, until there are more than `max`. */
+async function matchesIn(search: Search, files: readonly Counted[], max: number): Promise<Findings> {
+  const findings = createFindings(search.sieve);
+  const reader = createJsonReader(findings, search.query);
+  for (let at = 0; at < files.length && reader.count <= max; ) {
+    const named: string[] = [];
+    for (let size = 0; at < files.length && size < MAX_NAMED && named.length < MAX_FILES; at++) {
+      named.push(files[at]!.rel);
+      size += files[at]!.rel.length;
+    }
+    await run(search, filesArguments(search.query, 'json', named), reader, () => false);
+  }
+  search.notes.oversized += reader.oversized;
+  return findings;
+}
+
+async function run(
+  { ripgrep, site, notes }: Search,
+  args: readonly string[],
+  reader: OutputReader,
+  enough: (bytes: number) => boolean,
+  extraInput?: string,
+): Promise<boolean> {
+  let bytes = 0;
+  const { stopped, unreadable } = await runRipgrep(ripgrep, args, {
+    cwd: site.place.root,
+    extraInput,
+    signal: site.scope.signal,
+    onOutput(chunk) {
+      bytes += chunk.length;
+      reader.feed(chunk);
+      return !enough(bytes);
+    },
+  });
+  notes.unreadable = Math.max(notes.unreadable, unreadable);
+  return stopped;
+}
+
+const readerFor = (output: 'lines' | 'json', findings: Findings, query: SearchQuery): OutputReader =>
+  output === 'json' ? createJsonReader(findings, query) : createLinesReader(findings, query.maxLineBytes);
