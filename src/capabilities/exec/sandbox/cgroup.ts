@@ -29,6 +29,8 @@ export interface SlotCgroup {
   limit(memoryBytes: number, processes: number): void;
   /** Running totals, but for the peak, which `limit` resets. */
   counters(): CgroupCounters;
+  /** The last counters; nothing but the slot's shell has run since. */
+  latest(): CgroupCounters;
   pids(): number[];
 }
 
@@ -180,6 +182,16 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
   const folders = [...new Set(Object.values(bases))].map((base) => join(base, name));
   for (const folder of folders) mkdirSync(folder);
   let limits = '';
+  let latest: CgroupCounters | undefined;
+  const counters = () => {
+    latest = {
+      oomKills: read(at('memory', layout.oomKills[0]), layout.oomKills[1]),
+      refusedForks: read(at('pids', 'pids.events'), 'max'),
+      cpuMs: read(at('cpu', layout.cpu.file), layout.cpu.key) / layout.cpu.perMs,
+      memoryPeakBytes: read(at('memory', layout.memoryPeak)),
+    };
+    return latest;
+  };
   return {
     folders,
     limit(memoryBytes, processes) {
@@ -193,12 +205,8 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
       writeFileSync(at('pids', 'pids.max'), String(processes + OWN_PROCESSES));
       limits = `${memoryBytes} ${processes}`;
     },
-    counters: () => ({
-      oomKills: read(at('memory', layout.oomKills[0]), layout.oomKills[1]),
-      refusedForks: read(at('pids', 'pids.events'), 'max'),
-      cpuMs: read(at('cpu', layout.cpu.file), layout.cpu.key) / layout.cpu.perMs,
-      memoryPeakBytes: read(at('memory', layout.memoryPeak)),
-    }),
+    counters,
+    latest: () => latest ?? counters(),
     pids: () =>
       (quietly(() => readFileSync(at('pids', 'cgroup.procs'), 'utf8')) ?? '')
         .split('\n')

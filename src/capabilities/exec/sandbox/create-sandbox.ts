@@ -19,8 +19,9 @@ import { type Execution, execute } from './execute.ts';
 import { feed, writableTo } from './feed.ts';
 import { firstLook, machineOf } from './first-look.ts';
 import { prepare } from './prepare.ts';
+import { INSIDE_HOME } from './private-etc.ts';
 import { quietly } from './quietly.ts';
-import { INSIDE_HOME, within } from './scratch.ts';
+import { within } from './scratch.ts';
 import { detectToolchains, type Toolchains } from './toolchains.ts';
 
 /** Nothing is started before the first use. `identity` is for tests: see `EngineOptions`. */

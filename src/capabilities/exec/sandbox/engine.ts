@@ -8,6 +8,7 @@ import { createCgroupTree } from './cgroup.ts';
 import { candidateIdentities, type HostIdentity } from './host-identity.ts';
 import { entryId } from './inspect.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
+import { createEtc } from './private-etc.ts';
 import { createProxyBridges, type ProxyBridges } from './proxy-bridge.ts';
 import { createScratch, removeScratch } from './scratch.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -125,7 +126,7 @@ async function openEngine(
     identity,
     scratch,
     limitsBy: cgroups?.version ?? 'rlimit',
-    system: systemWords(),
+    system: [...systemWords(), ...createEtc(join(scratch, 'share', 'etc'))],
     pool: createSlotPool(concurrency, async () => {
       const id = ++slots;
       try {

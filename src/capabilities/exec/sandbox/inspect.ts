@@ -3,8 +3,8 @@
 // it was checked may be a link by the time it is mounted; what counts is what is there now.
 import { readFileSync, statSync } from 'node:fs';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
+import { INSIDE_HOME } from './private-etc.ts';
 import { quietly } from './quietly.ts';
-import { INSIDE_HOME } from './scratch.ts';
 
 export interface Inspection {
   readonly seen: SeenInside | undefined;
@@ -41,12 +41,15 @@ export function entryId(path: string): string | undefined {
 }
 
 function lookAround(pid: number) {
-  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-  const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)`, 'm').exec(status)?.[1] ?? '';
+  const status = new Map<string, string>();
+  for (const line of readFileSync(`/proc/${pid}/status`, 'latin1').split('\n')) {
+    const colon = line.indexOf(':');
+    status.set(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
   return {
-    capabilities: Object.fromEntries(CAPABILITY_SETS.map((set) => [set, field(set)])),
-    noNewPrivileges: field('NoNewPrivs') === '1',
-    seccomp: Number(field('Seccomp')),
+    capabilities: Object.fromEntries(CAPABILITY_SETS.map((set) => [set, status.get(set) ?? ''])),
+    noNewPrivileges: status.get('NoNewPrivs') === '1',
+    seccomp: Number(status.get('Seccomp')),
     interfaces: interfacesOf(readFileSync(`/proc/${pid}/net/dev`, 'latin1')),
     mounts: mountsOf(readFileSync(`/proc/${pid}/mountinfo`, 'utf8')),
   };

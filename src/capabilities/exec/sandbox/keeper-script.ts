@@ -1,6 +1,6 @@
 // Owns: the shell text of the keeper: it makes slots, and when its input ends, for whatever reason, it ends them
 // and removes what they used. And the Perl text that shows root's files to another user (an id-mapped mount).
-// Refuses: to remove anything recursively. A workspace is mounted below; only known names are unlinked.
+// Refuses: to remove anything recursively but the two folders in which nothing is ever mounted; a workspace is near.
 
 /**
  * Arguments: the scratch folder, `private` or `shared` mounts, the shell, the words that drop privileges,
@@ -45,8 +45,9 @@ for pid in $pids; do
 done
 wait
 [ "$mounts" = private ] && umount -l m
-rm -f [0-9]*/cmd [0-9]*/status [0-9]*/in [0-9]*/out [0-9]*/err [0-9]*/gate share/* proxy/*
-rmdir [0-9]* share proxy m 2>/dev/null
+rm -f [0-9]*/cmd [0-9]*/status [0-9]*/in [0-9]*/out [0-9]*/err [0-9]*/gate
+rm -rf share proxy
+rmdir [0-9]* m 2>/dev/null
 cd / && rmdir "$scratch" 2>/dev/null
 tries=0
 for group in "$@"; do

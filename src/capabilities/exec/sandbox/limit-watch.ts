@@ -35,7 +35,7 @@ export function watchLimits(
   { onHit, onGone }: WatchEvents,
 ): LimitWatch {
   cgroup?.limit(limits.memoryBytes, limits.processes);
-  const before = cgroup?.counters();
+  const before = cgroup?.latest();
   let timer: NodeJS.Timeout | undefined;
   let hit: SandboxLimitName | undefined;
   const note = (limit: SandboxLimitName | undefined) => {

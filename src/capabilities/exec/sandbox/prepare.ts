@@ -48,7 +48,6 @@ export async function prepare(
   const asked = resolveLimits(spec.limits);
   const limits = proxy ? { ...asked, processes: asked.processes + FORWARDER_TASKS } : asked;
   const profile = profileWords({
-    scratch: engine.scratch,
     system: engine.system,
     binds: shown,
     workspace: mounts.words,

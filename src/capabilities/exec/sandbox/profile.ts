@@ -1,13 +1,11 @@
 // Owns: bubblewrap's command line: the namespaces, the mounts and the words of one program.
 // Refuses: to look at the disk; it is told what is there.
-import { join } from 'node:path';
 import type { SandboxBind } from '../../../contract/sandbox.ts';
 import { INSIDE_ID } from './host-identity.ts';
-import { INSIDE_HOME } from './scratch.ts';
+import { INSIDE_HOME } from './private-etc.ts';
 
 export interface ProfileRequest {
-  readonly scratch: string;
-  /** From `systemWords`. */
+  /** From `systemWords` and `createEtc`. */
   readonly system: readonly string[];
   /** Beside the workspace; `source` is where the sandbox's user finds it outside. */
   readonly binds: readonly (SandboxBind & { readonly source: string })[];
@@ -23,7 +21,6 @@ export const INSIDE_PROXY = '/run/haft-proxy';
 
 /** The words that stay the same for as long as a caller asks for the same things. */
 export function profileWords(request: ProfileRequest): string[] {
-  const shared = (name: string) => join(request.scratch, 'share', name);
   const tmpfs = (path: string, perms: string) => [
     '--perms',
     perms,
@@ -34,13 +31,7 @@ export function profileWords(request: ProfileRequest): string[] {
   ];
   return [
     ...ISOLATION,
-    ...['--perms', '0755', '--dir', '/etc'],
     ...request.system,
-    ...['passwd', 'group', 'hosts', 'nsswitch.conf'].flatMap((name) => [
-      '--ro-bind',
-      shared(name),
-      `/etc/${name}`,
-    ]),
     // All of /proc is read-only: root's user id may write to /proc/sys without any capability, and bubblewrap's own
     // covering of it does not notice.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],

@@ -1,23 +1,21 @@
 // Owns: the folder with a sandbox's pipes and the small files that it shows inside.
-// Refuses: to lie where a sandboxed program could see it, and to be removed recursively (a workspace is mounted below).
+// Refuses: to lie where a sandboxed program could see it, and to be removed as a whole (a workspace is mounted in it).
 import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   rmdirSync,
+  rmSync,
   statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { INSIDE_ID } from './host-identity.ts';
 import { ownPrefix, removeLeftovers } from './leftovers.ts';
 import { quietly } from './quietly.ts';
 import { seccompFilter } from './seccomp.ts';
-
-export const INSIDE_HOME = '/home/haft';
 
 const KIND = 'haft-sandbox';
 
@@ -42,16 +40,15 @@ export function createScratch(visible: readonly string[]): string | undefined {
   return scratch;
 }
 
-/** What the keeper removes at its end, for the case that it had none. Unlinks files and empty folders only. */
+/** What the keeper removes at its end, for the case that it had none. Nothing is ever mounted in `share` and `proxy`. */
 export function removeScratch(scratch: string): void {
+  for (const name of ['share', 'proxy'])
+    quietly(() => rmSync(join(scratch, name), { recursive: true, force: true }));
   for (const name of quietly(() => readdirSync(scratch)) ?? []) {
-    if (name === 'm') continue;
-    for (const file of quietly(() => readdirSync(join(scratch, name))) ?? []) {
-      quietly(() => unlinkSync(join(scratch, name, file)));
-    }
+    const files = name === 'm' ? [] : (quietly(() => readdirSync(join(scratch, name))) ?? []);
+    for (const file of files) quietly(() => unlinkSync(join(scratch, name, file)));
     quietly(() => rmdirSync(join(scratch, name)));
   }
-  quietly(() => rmdirSync(join(scratch, 'm')));
   quietly(() => rmdirSync(scratch));
 }
 
@@ -62,13 +59,6 @@ export const within = (path: string, dir: string): boolean =>
 const PLACES = () => [process.env.XDG_RUNTIME_DIR ?? '/dev/shm', '/dev/shm', tmpdir(), '/var/tmp'];
 
 const SHARED_FILES = (): Readonly<Record<string, { bytes: string | Uint8Array; mode: number }>> => ({
-  passwd: {
-    bytes: `haft:x:${INSIDE_ID}:${INSIDE_ID}:Haft:${INSIDE_HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
-    mode: 0o444,
-  },
-  group: { bytes: `haft:x:${INSIDE_ID}:\nnogroup:x:65534:\n`, mode: 0o444 },
-  hosts: { bytes: '127.0.0.1 localhost haft\n::1 localhost\n', mode: 0o444 },
-  'nsswitch.conf': { bytes: 'passwd: files\ngroup: files\nhosts: files\n', mode: 0o444 },
   seccomp: { bytes: seccompFilter() ?? new Uint8Array(), mode: 0o444 },
   /** What lies over a hidden file: nobody may open it. */
   nothing: { bytes: '', mode: 0o000 },

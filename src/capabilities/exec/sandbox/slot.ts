@@ -90,6 +90,12 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
   });
   const giveUp = setTimeout(() => status.destroy(), OPENING_MS);
 
+  /** Not earlier: a pipe that nobody has opened for writing yet looks like one at its end. */
+  const hand = () => {
+    const pipes = pending;
+    pending = undefined;
+    if (pipes) job?.onStart(pipes.streams());
+  };
   const finish = (code: number | undefined) => {
     const ended = job;
     job = undefined;
@@ -109,12 +115,8 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       opened(slot);
     },
     X: () => status.destroy(),
-    S: () => {
-      const pipes = pending;
-      pending = undefined;
-      if (pipes) job?.onStart(pipes.streams());
-    },
     M: () => {
+      hand();
       if (gate !== undefined) writeSync(gate, job?.admit() ? 'go\n' : 'no\n');
     },
     '{': (rest) => {
@@ -124,7 +126,10 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       ran = true;
       job?.onExit();
     },
-    D: (rest) => finish(Number(rest)),
+    D: (rest) => {
+      hand(); // without an M it holds what bubblewrap complained about
+      finish(Number(rest));
+    },
   };
   onLines(status, (line) => onLine[line[0] ?? '']?.(line.slice(2)));
   status.on('close', () => {
@@ -156,8 +161,8 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       // A program may open its stdin again by name, which would block on a named pipe that has no writer any more;
       // so `cat` makes it a nameless one. Being the last of its pipeline, bubblewrap is still a child of this shell.
       const program = `p ${shWords(next.words)} 7>&3 8<gate 9<${shWord(join(scratch, 'share', 'seccomp'))}`;
-      const fed = next.stdin ? `cat 3>&- | ${program}` : `(${program})`;
-      text += `{ echo S >&3; ${fed}; } <${next.stdin ? 'in' : '/dev/null'} >out 2>err; echo "D $?" >&3\n`;
+      const fed = next.stdin ? `{ cat 3>&- | ${program}; } <in` : `(${program}) </dev/null`;
+      text += `${fed} >out 2>err; echo "D $?" >&3\n`;
       commands.write(text);
     },
     kill: () => void quietly(() => process.kill(pid, 'SIGKILL')),

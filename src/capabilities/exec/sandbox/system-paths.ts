@@ -3,45 +3,17 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { quietly } from './quietly.ts';
 
-/** bubblewrap's words for the system paths that this machine has. */
+/** bubblewrap's words for the programs and libraries of this machine. /etc is `private-etc`'s. */
 export function systemWords(): string[] {
-  return [...ROOTS, ...ETC.map((name) => `/etc/${name}`)].flatMap((path) => {
+  return ROOTS.flatMap((path) => {
     const stat = quietly(() => lstatSync(path));
     if (!stat) return [];
-    // /bin → usr/bin and the like. A link in /etc is followed: what it leads to is what programs need.
-    if (stat.isSymbolicLink() && !path.startsWith('/etc/')) return ['--symlink', readlinkSync(path), path];
-    return ['--ro-bind-try', path, path];
+    // /bin → usr/bin and the like.
+    return stat.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
   });
 }
 
 const ROOTS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-
-/** Of /etc only what programs need to start and to check certificates; no accounts, no names, no keys. */
-const ETC = [
-  'alternatives',
-  'ca-certificates',
-  'crypto-policies',
-  'fonts',
-  'java-17-openjdk',
-  'java-21-openjdk',
-  'ld.so.cache',
-  'ld.so.conf',
-  'ld.so.conf.d',
-  'localtime',
-  'magic',
-  'mime.types',
-  'perl',
-  'php',
-  'pki/ca-trust',
-  'pki/tls/certs',
-  'protocols',
-  'python3',
-  'services',
-  'ssl/certs',
-  'ssl/openssl.cnf',
-  'terminfo',
-  'timezone',
-];
 
 /**
  * A bind is refused when it is one of these, lies below one, or holds one. /run and /var/run hold the sockets of
