@@ -86,12 +86,13 @@ describe('report', () => {
       open: async () => {},
       close: async () => {},
     };
-    const text = report({ subjects: [subject], lines, failed: [], seconds: 1, quick: false });
+    const text = report({ subjects: [subject], lines, failed: [], seconds: 1, quick: false, load: 3 });
     assert.match(text, /\*\*0 of 1 goals met\.\*\* Missed: s, a thing \(p50 2\.00×, goal ≤ 1\.2×\)\./);
     assert.match(
       text,
       /\| a thing \| p50 \| 2\.00 ms \(p95 9\.00 ms\) \| peer \|.*\| ≤ 1\.2× \| \*\*missed\*\* \|/,
     );
+    assert.match(text, /The machine was busy/);
     assert.match(describeLine(lines[0]!), /goal ≤ 1\.2×/);
   });
 });

@@ -1,7 +1,7 @@
 // Owns: how results are told: a line on the terminal, and RESULTS.md with the machine, the date and every ratio.
 // Refuses: to leave out what was missed.
 import { readFileSync, statfsSync } from 'node:fs';
-import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
+import { cpus, release, tmpdir, totalmem } from 'node:os';
 import type { Figure, Goal, Line, Subject, Summary } from './measure.ts';
 
 export interface Results {
@@ -11,9 +11,11 @@ export interface Results {
   readonly failed: readonly string[];
   readonly seconds: number;
   readonly quick: boolean;
+  /** The machine's load before the run began: what else it had to do. */
+  readonly load: number;
 }
 
-export function report({ subjects, lines, failed, seconds, quick }: Results): string {
+export function report({ subjects, lines, failed, seconds, quick, load }: Results): string {
   const goals = lines.filter(({ goal }) => goal);
   const missed = goals.filter(({ met }) => !met);
   return [
@@ -22,6 +24,7 @@ export function report({ subjects, lines, failed, seconds, quick }: Results): st
     `Written by \`node bench/run.ts --write\`; do not edit. ${new Date().toISOString().slice(0, 10)}, ${quick ? 'quick run, ' : ''}${seconds} s.`,
     '',
     machine(),
+    ...(load > BUSY ? ['', busy(load)] : []),
     '',
     `**${goals.length - missed.length} of ${goals.length} goals met.** ${missedSentence(missed)}`,
     ...failed.map((name) => `\n**${name} could not be measured.**`),
@@ -38,6 +41,12 @@ export function report({ subjects, lines, failed, seconds, quick }: Results): st
     '',
   ].join('\n');
 }
+
+/** Above this, other programs take so much of the machine that contenders with more threads look better. */
+const BUSY = 0.7;
+
+const busy = (load: number) =>
+  `**The machine was busy with other work when the run began (load ${load.toFixed(1)}): take these figures for a hint, and run again.**`;
 
 const missedSentence = (missed: readonly Line[]) =>
   missed.length === 0
@@ -92,7 +101,7 @@ const FIGURES: Readonly<Record<Figure, { readonly name: string; show(value: numb
 function machine(): string {
   const [first] = cpus();
   const gib = (totalmem() / 2 ** 30).toFixed(0);
-  return `Machine: ${cpus().length} × ${first?.model ?? 'unknown processor'}, ${gib} GiB of memory, ${distribution()}, kernel ${release()}, Node ${process.versions.node}, files on ${fileSystem()}. Load at the end of the run: ${loadavg()[0]!.toFixed(1)} (what else ran on the machine is in it, too).`;
+  return `Machine: ${cpus().length} × ${first?.model ?? 'unknown processor'}, ${gib} GiB of memory, ${distribution()}, kernel ${release()}, Node ${process.versions.node}, files on ${fileSystem()}.`;
 }
 
 function distribution(): string {

@@ -2,6 +2,7 @@
 // Refuses: to measure anything itself, and to write RESULTS.md unless it is asked to with --write.
 import { fork, spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Line, Subject } from './measure.ts';
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
     process.exitCode = 64;
     return;
   }
+  const [load = 0] = loadavg();
   if (!values['no-build']) build();
   const start = performance.now();
   const lines: Line[] = [];
@@ -47,7 +49,7 @@ async function main(): Promise<void> {
   if (failed.length > 0) console.error(`Could not measure: ${failed.join(', ')}`);
   if (values.write) {
     const quick = values.quick;
-    writeFileSync(join(ROOT, 'bench/RESULTS.md'), report({ subjects, lines, failed, seconds, quick }));
+    writeFileSync(join(ROOT, 'bench/RESULTS.md'), report({ subjects, lines, failed, seconds, quick, load }));
   }
   process.exitCode = failed.length > 0 ? 1 : 0;
 }
