@@ -5,7 +5,7 @@ import { fail, isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
 import { followNames } from './follow-names.ts';
 import { type LastLink, release } from './located.ts';
-import { cannot, outside } from './path-failures.ts';
+import { cannot, outside, raced } from './path-failures.ts';
 import { type Place, placeOf, type Root } from './root.ts';
 import { hasTempName } from './temp-name.ts';
 
@@ -25,20 +25,42 @@ export function toPlace(root: Root, path: string, verb: string): Place {
   return place;
 }
 
+const ATTEMPTS = 8;
+
 /** Where the place really is, also when the last part of it is still missing. */
-export function realPlace({ root, rel }: Place, verb: string, last: LastLink): Place {
+export function realPlace(place: Place, verb: string, last: LastLink): Place {
+  for (let turn = 0; turn < ATTEMPTS; turn++) {
+    const found = whatIsThere(place, verb, last);
+    if (found && isSame(found, place)) return found;
+    const led = whereItLeads(place, last);
+    if (!found && !led) throw outside({ ...place, verb });
+    if (!found && led) return led;
+    // Only links may lead elsewhere: a folder that was moved meanwhile is no longer what the path names.
+    if (found && led && isSame(found, led)) return found;
+  }
+  throw raced({ ...place, verb });
+}
+
+function whatIsThere({ root, rel }: Place, verb: string, last: LastLink): Place | undefined {
   try {
     const found = locate(root, rel, verb, last);
     release(found);
     return { root: found.root, rel: found.rel };
   } catch (thrown) {
     if (!isFailure(thrown) || thrown.reason !== 'path.not_found' || rel === '.') throw thrown;
-    const led = followNames(root, last === 'follow' ? rel : parentOf(rel));
-    const real = led === undefined ? undefined : placeOf(root, led);
-    if (!real) throw outside({ root, rel, verb });
-    return last === 'follow' ? real : { root: real.root, rel: joinRel(real.rel, nameIn(rel)) };
+    return undefined;
   }
 }
+
+/** By names and links alone; undefined outside of every root. */
+function whereItLeads({ root, rel }: Place, last: LastLink): Place | undefined {
+  const led = followNames(root, last === 'follow' ? rel : parentOf(rel));
+  const real = led === undefined ? undefined : placeOf(root, led);
+  if (!real || last === 'follow') return real;
+  return { root: real.root, rel: joinRel(real.rel, nameIn(rel)) };
+}
+
+const isSame = (a: Place, b: Place): boolean => a.root === b.root && a.rel === b.rel;
 
 /** What is staged or put aside belongs to the call that does it, whatever it is a copy of. */
 export function refuseTemp(place: Place, verb: string): void {

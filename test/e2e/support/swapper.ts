@@ -7,9 +7,14 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { basename, dirname } from 'node:path';
 
 export interface Swapper {
+  /** Lets everything be where it belongs, for good. */
+  pause(): Promise<void>;
   /** Ends it and answers how often it swapped. */
   stop(): Promise<number>;
 }
+
+/** Where folders and files are while a link stands in for them. */
+export const PARKED = '.parked';
 
 /** What is swapped: a folder, a file in it, and a folder above others. The outside has the same names. */
 export const SWAPPED = { folder: 'd', file: 'd/f0', above: 'top/mid' } as const;
@@ -19,7 +24,14 @@ export async function startSwapper(root: string, outside: string): Promise<Swapp
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   await once(child, 'message');
-  return { stop: () => stop(child) };
+  return {
+    async pause() {
+      const paused = once(child, 'message');
+      child.send('pause');
+      await paused;
+    },
+    stop: () => stop(child),
+  };
 }
 
 async function stop(child: ChildProcess): Promise<number> {
@@ -35,7 +47,7 @@ async function stop(child: ChildProcess): Promise<number> {
 }
 
 function main(root: string, outside: string): void {
-  const parked = `${root}/.parked`;
+  const parked = `${root}/${PARKED}`;
   mkdirSync(parked);
   let swaps = 0;
 
@@ -53,19 +65,22 @@ function main(root: string, outside: string): void {
     }
   };
   const turn = () => {
-    for (let i = 0; i < 50; i++) {
+    for (let i = 0; i < 50 && wish === undefined; i++) {
       swap(SWAPPED.folder, `${outside}/d`);
       swap(SWAPPED.file, `${outside}/d/f0`);
       swap(SWAPPED.above, `../../${basename(outside)}`);
       swap(SWAPPED.file, `/proc/self/root${outside}/d/f0`);
       swap(SWAPPED.folder, `/proc/self/root${outside}/d`);
     }
-    if (!stopping) return setImmediate(turn);
-    process.send!(swaps, () => process.disconnect());
+    if (wish === undefined) return setImmediate(turn);
+    process.send!(swaps, () => wish === 'stop' && process.disconnect());
   };
-  let stopping = false;
-  process.on('message', () => {
-    stopping = true;
+  let wish: string | undefined;
+  process.on('message', (message: string) => {
+    // Who pauses no longer takes turns, so the last one is told here.
+    const paused = wish !== undefined;
+    wish = message;
+    if (paused) turn();
   });
   process.on('disconnect', () => process.exit(0));
   process.send!(0);
