@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 const src = resolve(import.meta.dirname, '../src');
 
 /** What `haft call file_read` and `haft mcp` load before they do anything. */
-const HOT = ['bin/haft.ts', 'bin/main.ts', 'bin/mcp.ts'];
+const HOT = ['bin/haft.ts', 'bin/main.ts', 'bin/mcp.ts', 'bin/mcp-front.ts'];
 
 /** Builtins that every Node has loaded by then, or that cost less than a millisecond. */
 const LIGHT = /^node:(buffer|fs|path|util|timers|timers\/promises|fs\/promises|stream|os|process)$/;

@@ -10,7 +10,11 @@ if (major < NEEDED[0]! || (major === NEEDED[0] && minor < NEEDED[1]!)) {
   process.exitCode = 69;
 } else {
   keepCompiledCode();
-  import('./main.ts').then((program) => program.main());
+  const [command, flag, workspace, ...more] = process.argv.slice(2);
+  const plain =
+    flag === undefined || (flag === '--workspace' && workspace !== undefined && more.length === 0);
+  if (command === 'mcp' && plain) import('./mcp-front.ts').then((front) => front.mcpFront(workspace));
+  else import('./main.ts').then((program) => program.main());
 }
 
 /** The second start reads compiled code instead of compiling it; where it cannot be kept, nothing is lost. */

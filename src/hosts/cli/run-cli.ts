@@ -4,10 +4,11 @@ import { parseArgs } from 'node:util';
 import { closest } from '../../base/closest.ts';
 import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
 import { VERSION } from '../../contract/version.ts';
-import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.ts';
+import type { DefaultRuntime } from '../../preset/default.ts';
 import { COMMON_OPTIONS, type Command, type CommandOption, type Io } from './command.ts';
 import type { CommandEntry, CommandGroup, Commands } from './commands.ts';
 import { processIo } from './io.ts';
+import { openRuntime } from './open-runtime.ts';
 import { describeError } from './output.ts';
 import { findWorkspace } from './workspace.ts';
 
@@ -76,20 +77,6 @@ async function runCommand(
   } finally {
     await (await opened?.catch(() => undefined))?.close();
   }
-}
-
-/** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
-async function openRuntime(workspace: string, io: Io): Promise<DefaultRuntime> {
-  const runtime = await createDefaultRuntime({ workspace });
-  for (const { tool, callId } of runtime.startup.inFlight) {
-    io.err(
-      `haft: ${tool} (${callId}) was in flight when its process died; "haft undo ${callId}" takes back what it did\n`,
-    );
-  }
-  runtime.subscribe(({ event, data }) => {
-    if (event === 'InternalError') io.err(`haft: ${(data as { stack: string }).stack}\n`);
-  });
-  return runtime;
 }
 
 type Found =

@@ -6,7 +6,8 @@ import type { EventMessage } from '../../contract/envelope.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Runtime } from '../../contract/runtime.ts';
-import { callResultJson, toMcpTool } from './mapping.ts';
+import { catalogueOf } from './catalogue.ts';
+import { callResultJson } from './mapping.ts';
 import {
   ENVELOPE_VERSIONS,
   HANDSHAKE_VERSIONS,
@@ -48,6 +49,8 @@ export function createConnection(
   runtime: () => Promise<Runtime>,
   version: string,
   send: (json: string) => void,
+  /** The tools as JSON text, where they are known without the runtime. */
+  catalogue: () => string | undefined = () => undefined,
 ): Connection {
   const serverInfo = { name: 'haft', title: 'Haft', version };
   const underWay = new Map<RequestId, AbortController>();
@@ -68,7 +71,9 @@ export function createConnection(
   const listed = { ttlMs: 0, cacheScope: 'private' };
   const modernMeta = { _meta: { [META.serverInfo]: serverInfo } };
   const listTail = (request: Request) =>
-    request.extra ? { resultType: 'complete', ...listed, ...modernMeta } : {};
+    request.extra
+      ? `,${JSON.stringify({ resultType: 'complete', ...listed, ...modernMeta }).slice(1, -1)}`
+      : '';
 
   const METHODS: Readonly<Record<string, (request: Request) => Promise<string> | string>> = {
     initialize: ({ params }) => {
@@ -93,8 +98,8 @@ export function createConnection(
       }),
     ping: () => '{}',
     'tools/list': async (request) => {
-      const tools = (await runtime()).tools().filter((tool) => tool.enabled);
-      return JSON.stringify({ tools: tools.map(toMcpTool), ...listTail(request) });
+      const tools = catalogue() ?? catalogueOf(await runtime());
+      return `{"tools":${tools}${listTail(request)}}`;
     },
     'tools/call': (request) => callTool(request),
   };

@@ -11,25 +11,29 @@ export interface StdioServer {
   toolsChanged(): void;
 }
 
+export interface StdioSite {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** The tools as JSON text, where they are known without the runtime. */
+  catalogue?(): string | undefined;
+}
+
 /** The longest line that is read. A longer one ends the connection: it cannot be answered, and it must not fill memory. */
 const LONGEST_LINE = 128 * 1024 * 1024;
 
-export function serveStdio(
-  runtime: () => Promise<Runtime>,
-  version: string,
-  streams: { readonly input: Readable; readonly output: Writable },
-): StdioServer {
-  const { input, output } = streams;
+export function serveStdio(runtime: () => Promise<Runtime>, version: string, site: StdioSite): StdioServer {
+  const { input, output, catalogue } = site;
   let outbox: string[] = [];
   const flush = () => {
     const text = outbox.join('');
     outbox = [];
     output.write(text);
   };
-  const connection = createConnection(runtime, version, (json) => {
+  const send = (json: string) => {
     // Runs once the answers of this turn are all there: a group of calls that were recorded together leaves in one write.
     if (outbox.push(json, '\n') === 2) process.nextTick(flush);
-  });
+  };
+  const connection = createConnection(runtime, version, send, catalogue);
 
   const lines = createLineSplitter(LONGEST_LINE, (line) => {
     if (!isUtf8(line)) return connection.unreadable();

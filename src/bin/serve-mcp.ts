@@ -1,0 +1,73 @@
+// Owns: one MCP client on standard input and output: told the tools at once, served by the runtime from then on.
+// Refuses: to open the runtime before the client was answered, and to print anything but MCP on standard output.
+import { ERRORS, toErrorEntry } from '../contract/errors.ts';
+import { VERSION } from '../contract/version.ts';
+import { describeError } from '../hosts/cli/output.ts';
+import { catalogueOf, readCatalogue, writeCatalogue } from '../hosts/mcp/catalogue.ts';
+import { serveStdio } from '../hosts/mcp/serve-stdio.ts';
+import type { DefaultRuntime } from '../preset/default.ts';
+
+export interface McpServing {
+  readonly workspace: string;
+  open(): Promise<DefaultRuntime>;
+  /** Standard error: the log. */
+  say(text: string): void;
+}
+
+/** A client that never asks for the list finds an open runtime all the same. */
+const OPEN_AFTER_MS = 1000;
+
+/** Answers with the exit code once the client hung up. */
+export async function serveMcp({ workspace, open, say }: McpServing): Promise<number> {
+  const kept = readCatalogue(workspace);
+  let opened: Promise<DefaultRuntime> | undefined;
+  let unfollow: (() => void) | undefined;
+  let exit = 0;
+
+  const start = async (): Promise<DefaultRuntime> => {
+    try {
+      const runtime = await open();
+      tellTruth(runtime, kept);
+      const { followPolicy } = await import('../hosts/cli/follow-policy.ts');
+      unfollow = followPolicy(runtime, say, () => tellTruth(runtime, undefined));
+      return runtime;
+    } catch (thrown) {
+      const error = toErrorEntry(thrown);
+      say(describeError(error));
+      exit = ERRORS[error.reason].exit;
+      throw thrown;
+    }
+  };
+  const runtime = (): Promise<DefaultRuntime> => {
+    opened ??= start();
+    opened.catch(() => {});
+    return opened;
+  };
+  /** Keeps what is true for the next start, and tells a client that was told otherwise. */
+  const tellTruth = (live: DefaultRuntime, told: string | undefined): void => {
+    const tools = catalogueOf(live);
+    if (tools === told) return;
+    writeCatalogue(workspace, tools);
+    if (told !== undefined || kept !== undefined) server.toolsChanged();
+  };
+
+  const server = serveStdio(runtime, VERSION, {
+    input: process.stdin,
+    output: process.stdout,
+    catalogue() {
+      if (opened || kept === undefined) return undefined;
+      setImmediate(runtime);
+      return kept;
+    },
+  });
+  if (kept === undefined) runtime();
+  const later = setTimeout(runtime, OPEN_AFTER_MS);
+  const stop = () => process.stdin.destroy();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  await server.ended;
+  clearTimeout(later);
+  await opened?.catch(() => {});
+  unfollow?.();
+  return exit;
+}

@@ -1,0 +1,18 @@
+// Owns: the runtime of a command, and what its log is told.
+// Refuses: to close it; whoever opens it does.
+import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.ts';
+import type { Io } from './command.ts';
+
+/** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
+export async function openRuntime(workspace: string, io: Io): Promise<DefaultRuntime> {
+  const runtime = await createDefaultRuntime({ workspace });
+  for (const { tool, callId } of runtime.startup.inFlight) {
+    io.err(
+      `haft: ${tool} (${callId}) was in flight when its process died; "haft undo ${callId}" takes back what it did\n`,
+    );
+  }
+  runtime.subscribe(({ event, data }) => {
+    if (event === 'InternalError') io.err(`haft: ${(data as { stack: string }).stack}\n`);
+  });
+  return runtime;
+}

@@ -1,0 +1,43 @@
+// Owns: the list of tools as MCP clients were last told it, kept so that a client does not wait for the runtime.
+// Refuses: to be the truth: the runtime is, and whoever opens it compares.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Runtime } from '../../contract/runtime.ts';
+import { VERSION } from '../../contract/version.ts';
+import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
+import { toMcpTool } from './mapping.ts';
+
+const FORMAT = 1;
+
+interface Kept {
+  /** Which haft.yaml it was made under. */
+  readonly policy: string;
+  readonly tools: string;
+}
+
+/** The JSON text of the tools, or undefined when it was never kept or haft.yaml is another one by now. */
+export function readCatalogue(workspace: string): string | undefined {
+  const kept = readOwnCache<Kept>(folderOf(workspace), VERSION, FORMAT);
+  return kept?.policy === policyOf(workspace) ? kept.tools : undefined;
+}
+
+export function writeCatalogue(workspace: string, tools: string): void {
+  writeOwnCache<Kept>(folderOf(workspace), VERSION, FORMAT, { policy: policyOf(workspace), tools });
+}
+
+export function catalogueOf(runtime: Runtime): string {
+  return JSON.stringify(
+    runtime
+      .tools()
+      .filter((tool) => tool.enabled)
+      .map(toMcpTool),
+  );
+}
+
+const folderOf = (workspace: string) => join(workspace, '.haft', 'cache', 'mcp');
+
+/** Reading and hashing the file would cost more than it is worth: what is told first is compared soon after. */
+function policyOf(workspace: string): string {
+  const stat = statSync(join(workspace, 'haft.yaml'), { bigint: true, throwIfNoEntry: false });
+  return stat ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}` : 'none';
+}

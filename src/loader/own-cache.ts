@@ -1,0 +1,79 @@
+// Owns: what may be computed again, kept as JSON below the workspace's state folder to start faster.
+// Refuses: failing anybody's work, and entries that were not written on this very disk by this host.
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const MAX_ENTRIES = 8;
+
+interface Entry<T> {
+  readonly format: number;
+  /** Which file on which disk this is. A clone or an archive can bring text along, but not these. */
+  readonly made: string;
+  readonly value: T;
+}
+
+/** `format` is counted up whenever an old entry would now be read otherwise. */
+export function readOwnCache<T>(folder: string, name: string, format: number): T | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(join(folder, `${name}.json`), constants.O_RDONLY | constants.O_NOFOLLOW);
+    const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as Entry<T>;
+    return entry.format === format && entry.made === birthOf(descriptor) ? entry.value : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** `folder` is two levels below the state folder. Does nothing where there is none yet, or it cannot be written. */
+export function writeOwnCache<T>(folder: string, name: string, format: number, value: T): void {
+  const temporary = join(folder, `${name}.${process.pid}.tmp`);
+  try {
+    if (!existsSync(dirname(dirname(folder)))) return;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    prune(folder);
+    const descriptor = openSync(temporary, 'wx', 0o600);
+    try {
+      const entry: Entry<T> = { format, made: birthOf(descriptor), value };
+      writeFileSync(descriptor, JSON.stringify(entry));
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(temporary, join(folder, `${name}.json`));
+  } catch {
+    remove(temporary);
+  }
+}
+
+function birthOf(descriptor: number): string {
+  const { dev, ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
+  return `${dev}:${ino}:${birthtimeNs}`;
+}
+
+/** Old entries are cheap to make again, so there is no need to know which of them is the oldest. */
+function prune(folder: string): void {
+  const entries = readdirSync(folder);
+  if (entries.length < MAX_ENTRIES) return;
+  for (const name of entries) remove(join(folder, name));
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // What cannot be removed is in nobody's way.
+  }
+}
