@@ -20,7 +20,8 @@ export const command: Command = {
     if (json) io.out(`${JSON.stringify(toToolResponse(response))}\n`);
     else if (error) {
       io.err(describeError(error));
-      if (typeof error.details?.diff === 'string') io.err(`${error.details.diff}\n`);
+      const { conflicts = [] } = (error.details ?? {}) as { conflicts?: readonly { diff?: string }[] };
+      for (const { diff } of conflicts) if (diff) io.err(diff);
     } else {
       const { restored = [], diff } = response.data as { restored?: readonly string[]; diff?: string };
       if (diff) io.out(diff.endsWith('\n') ? diff : `${diff}\n`);
