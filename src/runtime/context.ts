@@ -116,7 +116,12 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
       if (actual === declared || (actual === effect && same(declared, effect))) return;
       const decision = engine.decideEffect(tool, actual);
       if (decision.verdict === 'allow' || (decision.verdict === 'ask' && call.approved)) return;
-      throw fail(decision.reason ?? 'policy.denied', decision.message, {
+      // Approval is asked for what a call declares, before it runs: here it is too late, and nothing waits for an answer.
+      const isAsk = decision.verdict === 'ask';
+      const message = isAsk
+        ? `${decision.message}; name that path itself, so that it can be asked for`
+        : decision.message;
+      throw fail(isAsk ? 'policy.denied' : (decision.reason ?? 'policy.denied'), message, {
         rule: decision.rule,
         ...(decision.admit ? { admit: decision.admit } : {}),
       });

@@ -1,7 +1,7 @@
 // Owns: the proof that sessions only narrow, budgets hold, approvals are used once and policy is replaced whole.
 // Refuses: to look inside: everything goes through the runtime or the command line.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
   type CallResponse,
@@ -340,6 +340,15 @@ describe('approvals', () => {
       { clock },
     );
   });
+
+  it('are not promised for what only a link leads to: the path itself must be named', () =>
+    staged({ ...settings, 'locked/f': 'x' }, async ({ workspace, runtime, write }) => {
+      symlinkSync('locked/f', workspace.path('link'));
+      assert.equal(await write('link', 'y'), 'policy.denied');
+      assert.deepEqual(await runtime.approvals.list(), []);
+      assert.equal(await write('locked/f', 'y'), 'approval.pending');
+      assert.equal(readFileSync(workspace.path('locked/f'), 'utf8'), 'x');
+    }));
 
   it('are used by one of many that come at once, over processes', () =>
     staged(settings, async ({ runtime, second, write }) => {

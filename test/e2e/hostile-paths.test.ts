@@ -1,7 +1,7 @@
 // Owns: the proof that no path, however it is spelled or linked, leads a tool to where it may not go.
 // Refuses: answers that come late, say too much or leave no trace in the audit.
 import assert from 'node:assert/strict';
-import { linkSync } from 'node:fs';
+import { linkSync, readdirSync, symlinkSync } from 'node:fs';
 import { basename, normalize } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type CallResponse, createRuntime, type DefaultRuntime, type JsonObject } from '../../src/index.ts';
@@ -15,6 +15,7 @@ import {
 import { inTime } from './support/in-time.ts';
 import { PATH_ARGUMENTS, type PathArgument, PLAIN } from './support/path-arguments.ts';
 import { snapshot, snapshotOf } from './support/snapshot.ts';
+import { makeWorkspace } from './support/workspace.ts';
 
 const GUARDED = [
   ...['haft.yaml', 'haft.lock', '.haft/.gitignore', 'nested/.git', 'nested/.git/config', 'nested/file.txt'],
@@ -133,6 +134,51 @@ describe('what is protected', () => {
       const response = await runtime.call({ tool, args });
       assert.equal(response.ok, true, JSON.stringify(response));
       assertUntouched(`${tool} of a hard link`);
+    }
+  });
+});
+
+describe('a root beside the workspace', () => {
+  it('is granted itself, and nothing that is protected gets there or leads on from there', async () => {
+    const extra = makeWorkspace({ 'f.txt': 'extra\n', '.git/config': '[core]\n' });
+    const workspace = makeWorkspace({
+      'haft.yaml': `version: 1\npaths: { extra_roots: ["${extra.root}"] }\n`,
+      'a.txt': 'a\n',
+    });
+    symlinkSync(hostile.outside.root, extra.path('leaves'));
+    const opened = await createRuntime({ workspace: workspace.root });
+    try {
+      const call = async (tool: string, args: JsonObject) => {
+        const response = await inTime(opened.call({ tool, args }), tool);
+        assert.equal(leakOf(response, args), undefined);
+        return response.errors[0]?.reason ?? 'ok';
+      };
+      assert.equal(await call('file_read', { path: extra.path('f.txt') }), 'ok');
+      assert.equal(await call('fs_copy', { src: 'a.txt', dst: extra.path('a.txt') }), 'ok');
+      for (const [tool, args, reason] of [
+        ['file_read', { path: extra.path('leaves/secret.txt') }, 'path.outside_workspace'],
+        ['file_write', { path: extra.path('leaves/new.txt'), content: '' }, 'path.outside_workspace'],
+        [
+          'file_read',
+          { path: `${extra.root}/../${basename(hostile.outside.root)}/secret.txt` },
+          'path.outside_workspace',
+        ],
+        ['file_read', { path: `${extra.root}x/f.txt` }, 'path.outside_workspace'],
+        ['file_write', { path: extra.path('.git/config'), content: '' }, 'path.protected'],
+        ['fs_delete', { path: extra.path('.git'), recursive: true }, 'path.protected'],
+        ['fs_copy', { src: '.', dst: extra.path('all') }, 'path.protected'],
+        ['fs_copy', { src: '.haft', dst: extra.path('state') }, 'path.protected'],
+        ['fs_move', { src: 'haft.yaml', dst: extra.path('haft.yaml') }, 'path.protected'],
+        ['fs_move', { src: extra.path('f.txt'), dst: '.haft/f.txt' }, 'path.protected'],
+      ] as const) {
+        assert.equal(await call(tool, args), reason, `${tool} ${JSON.stringify(args)}`);
+      }
+      assert.deepEqual(readdirSync(extra.root).sort(), ['.git', 'a.txt', 'f.txt', 'leaves']);
+      assertUntouched('a call beside the workspace');
+    } finally {
+      await opened.close();
+      workspace.remove();
+      extra.remove();
     }
   });
 });

@@ -17,6 +17,7 @@ export async function search(
   engine: Engine,
   asked: SearchQuery,
 ): Promise<SearchResult> {
+  scope.signal.throwIfAborted();
   if (asked.pattern.includes('\0')) {
     throw fail(
       'input.pattern',
@@ -58,8 +59,16 @@ function folderGlob({ root }: CallScope, glob: string): string {
   const path = literalPath(glob);
   if (path === undefined) return glob;
   if (path === '.') return '**';
-  const isFolder = statSync(`${root}/${path}`, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  return isFolder ? `${glob}/**` : glob;
+  return isFolder(`${root}/${path}`) ? `${glob}/**` : glob;
+}
+
+/** Whatever cannot be looked at (too long a name, links in a circle) is none; why is found out when it is opened. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function tell(scope: CallScope, notes: SearchNotes): void {

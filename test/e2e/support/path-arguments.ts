@@ -114,6 +114,25 @@ const FORMS: readonly PathArgument[] = [
     args: (path) => ({ glob: `${path}/**`, include_hidden: true, include_ignored: true, include_dirs: true }),
   },
   {
+    title: 'grep',
+    tool: 'grep',
+    argument: 'glob',
+    access: 'list',
+    args: (path) => ({
+      pattern: 'SENTINEL-|SQLite|.',
+      glob: path,
+      include_hidden: true,
+      include_ignored: true,
+    }),
+  },
+  {
+    title: 'grep below',
+    tool: 'grep',
+    argument: 'glob',
+    access: 'list',
+    args: (path) => ({ pattern: 'SENTINEL-|SQLite|.', glob: `${path}/**`, include_hidden: true }),
+  },
+  {
     title: 'fs_move from',
     tool: 'fs_move',
     argument: 'src',
