@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type CallResponse, toToolResponse } from '../src/contract/envelope.ts';
-import { callResultJson, toMcpTool } from '../src/hosts/mcp/mapping.ts';
+import { callResult, toMcpTool } from '../src/hosts/mcp/mapping.ts';
 import { ENVELOPE_VERSIONS, HANDSHAKE_VERSIONS, RPC } from '../src/hosts/mcp/protocol.ts';
 import { createRuntime } from '../src/index.ts';
 import { BUILTIN_TOOLS } from '../src/tools/index.ts';
@@ -60,7 +60,7 @@ describe('docs/reference/mcp.md', () => {
   });
 
   it('names every haft/ key that is produced, and no other', () => {
-    const { _meta: meta } = JSON.parse(callResultJson(FULL, undefined, ''));
+    const { _meta: meta } = JSON.parse(callResult(FULL, undefined, '')).join('');
     const named = new Set([...PAGE.matchAll(/"(haft\/[a-z_]+)"/g)].map((match) => match[1]!));
     assert.deepEqual([...named].sort(), Object.keys(meta).sort());
   });

@@ -2,6 +2,7 @@
 // Refuses: anything else; a subject is a file of its own.
 import type { Subject } from '../measure.ts';
 import { coldStart } from './cold-start.ts';
+import { grep } from './grep.ts';
 import { growth } from './growth.ts';
 import { idleMemory } from './idle-memory.ts';
 import { listInProcess } from './list-in-process.ts';
@@ -16,6 +17,7 @@ export const SUBJECTS: readonly Subject[] = [
   readInProcess,
   writeInProcess,
   listInProcess,
+  grep,
   mcpRead,
   mcpList,
   mcpWrite,

@@ -6,7 +6,7 @@ import type { Effect } from './effect.ts';
 /** Any connection that policy allows; each is decided by itself when a program asks for it. */
 export const ANY_CONNECTION: Effect = { kind: 'net.connect', scheme: '*', host: '*', port: 0 };
 
-/** The sandbox has a /tmp of its own: what is written there is gone with it. */
+/** The sandbox has a /tmp of its own: what is written there is gone with it, unless the workspace lies there. */
 const PRIVATE = /^\/(tmp|dev)\//;
 
 export function shellEffects(
@@ -18,12 +18,22 @@ export function shellEffects(
   const effects: Effect[] = commands.map(({ canonical }) => ({ kind: 'exec', command: canonical }));
   for (const { access, candidates } of redirects) {
     for (const candidate of candidates) {
-      if (PRIVATE.test(candidate) && !candidate.includes('..')) continue;
-      const path = place(candidate.startsWith('/') ? candidate : `${cwd}/${candidate}`);
+      const path = placeOf(candidate.startsWith('/') ? candidate : `${cwd}/${candidate}`, place);
+      if (path === undefined) continue;
       if (access !== 'write') effects.push({ kind: 'fs.read', path });
       if (access !== 'read') effects.push({ kind: 'fs.write', path });
     }
   }
   if (network) effects.push(ANY_CONNECTION);
   return effects;
+}
+
+/** Undefined where the path is one of the sandbox's own. */
+function placeOf(path: string, place: (path: string) => string): string | undefined {
+  try {
+    return place(path);
+  } catch (thrown) {
+    if (PRIVATE.test(path) && !path.includes('..')) return undefined;
+    throw thrown;
+  }
 }

@@ -30,6 +30,9 @@ const GIT_WITHOUT_SURPRISES: Readonly<Record<string, string>> = {
   ),
 };
 
+/** What is beyond the answer is kept on the host's disk, where no limit of the sandbox holds. No build says this much. */
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+
 export async function runShell(
   scope: CallScope,
   line: ShellLine,
@@ -82,7 +85,7 @@ export async function runShell(
       signal: scope.signal,
       ...fencedPaths(scope.root, scope.policy.fences),
       network: proxy ? { proxy: proxy.address } : 'none',
-      ...(line.limits ? { limits: line.limits } : {}),
+      limits: { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },
       captureBytes: 0,
       onOutput(stream, chunk) {
         line.onOutput?.(stream, chunk);
@@ -111,7 +114,8 @@ function outcomeOf(
     throw fail(reason, message, hint ? { hint } : undefined);
   }
   if (result.aborted) throw scope.signal.reason;
-  if (result.lost)
+  // Whoever fills its memory with files takes its keeper along; what ended it is known all the same.
+  if (result.lost && result.limitHit === undefined)
     throw fail(
       'call.outcome_unknown',
       'Cannot say how the command ended: its keeper was killed from outside',

@@ -2,6 +2,7 @@
 // Refuses: to keep one open beyond the runtime.
 import type { CallScope } from '../../contract/capability.ts';
 import type { SandboxHandle } from '../../contract/sandbox.ts';
+import { findRepositories } from './repositories.ts';
 import { createSandbox } from './sandbox/create-sandbox.ts';
 
 export interface Sandboxes {
@@ -16,7 +17,8 @@ export function createSandboxes(): Sandboxes {
       const key = JSON.stringify([programs, packs]);
       const known = made.get(key);
       if (known) return known;
-      const sandbox = createSandbox({ workspace: root, toolchains: programs, readOnly: packs });
+      const readOnly = [...packs, ...findRepositories(root)];
+      const sandbox = createSandbox({ workspace: root, toolchains: programs, readOnly });
       made.set(key, sandbox);
       return sandbox;
     },

@@ -51,14 +51,19 @@ export function createFindings(sieve: Sieve): Findings {
   };
 }
 
-/** Sorted by the bytes of what `pathOf` tells. */
-export function inByteOrder<T>(items: Iterable<T>, pathOf: (item: T) => string): T[] {
-  const sorted = [...items];
-  // Strings compare by UTF-16 units; their bytes compare otherwise only where such characters are involved.
-  if (sorted.some((item) => FROM_SURROGATES_ON.test(pathOf(item)))) {
-    return sorted.sort((a, b) => Buffer.compare(Buffer.from(pathOf(a)), Buffer.from(pathOf(b))));
+/** Sorted by the bytes of their paths. */
+export function inByteOrder<T extends { readonly rel: string }>(files: Iterable<T>): T[] {
+  const byPath = new Map<string, T>();
+  let plain = true;
+  for (const file of files) {
+    byPath.set(file.rel, file);
+    plain &&= !FROM_SURROGATES_ON.test(file.rel);
   }
-  return sorted.sort((a, b) => (pathOf(a) < pathOf(b) ? -1 : pathOf(a) > pathOf(b) ? 1 : 0));
+  // Strings compare by UTF-16 units; their bytes compare otherwise only where such characters are involved.
+  const paths = [...byPath.keys()];
+  if (plain) paths.sort();
+  else paths.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return paths.map((path) => byPath.get(path)!);
 }
 
 const FROM_SURROGATES_ON = /[\ud800-\uffff]/;
@@ -70,14 +75,20 @@ export interface Answer {
   readonly full: boolean;
 }
 
-/** The first `maxResults` matches of files that are in order, as many as fit. */
-export function firstMatches(files: Iterable<FileMatches>, maxResults: number): Answer {
+/**
+ * The first `maxResults` matches of files that are in order, as many as fit. `textBytes`, where it is known, is no less
+ * than the text of all matches takes, and spares looking at each.
+ */
+export function firstMatches(files: Iterable<FileMatches>, maxResults: number, textBytes?: number): Answer {
   const matches: SearchMatch[] = [];
-  let bytes = 0;
+  const fits = textBytes !== undefined && textBytes < MAX_ANSWER_BYTES;
+  let bytes = fits ? textBytes : 0;
   for (const found of files) {
+    // Each match names the file again.
+    const each = OVERHEAD + Buffer.byteLength(found.file);
     for (const match of found.matches) {
       if (matches.length === maxResults) return { matches, truncated: true, full: false };
-      bytes += sizeOf(match);
+      bytes += fits ? each : each + textSize(match);
       if (bytes > MAX_ANSWER_BYTES && matches.length > 0) return { matches, truncated: true, full: true };
       matches.push(match);
     }
@@ -85,13 +96,12 @@ export function firstMatches(files: Iterable<FileMatches>, maxResults: number): 
   return { matches, truncated: false, full: false };
 }
 
-/** About the bytes that it takes as JSON; characters beyond ASCII count for three. */
-function sizeOf({ file, snippet, snippetBase64, before, after }: SearchMatch): number {
-  let size = OVERHEAD + textSize(file) + textSize(snippet) + (snippetBase64?.length ?? 0);
-  for (const line of before ?? []) size += textSize(line) + 4;
-  for (const line of after ?? []) size += textSize(line) + 4;
+/** About what the names of the fields and the numbers take as JSON. */
+const OVERHEAD = 64;
+
+function textSize({ snippet, snippetBase64, before, after }: SearchMatch): number {
+  let size = Buffer.byteLength(snippet) + (snippetBase64?.length ?? 0);
+  for (const line of before ?? []) size += Buffer.byteLength(line) + 4;
+  for (const line of after ?? []) size += Buffer.byteLength(line) + 4;
   return size;
 }
-
-const OVERHEAD = 100;
-const textSize = (text: string) => Buffer.byteLength(text);

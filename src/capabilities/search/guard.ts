@@ -15,32 +15,42 @@ export function certainPaths(
   paths: Iterable<string>,
   since: number,
 ): (path: string) => boolean {
+  const folderOf = createFolderOf();
   const folders = new Set<string>();
-  for (const path of paths) addFolders(path, folders);
+  for (const path of paths) {
+    for (let folder = folderOf(path); !folders.has(folder); folder = parentOf(folder)) folders.add(folder);
+  }
   // Children before their parents: a parent swapped to hide a child's change time would itself have changed by the
   // time it is looked at.
-  const steady = new Map<string, boolean>();
-  for (const folder of [...folders].sort().reverse())
-    steady.set(folder, isSteady(root, folder, since - TICK));
-  const known = new Map<string, boolean>();
-  const isCertain = (folder: string): boolean => {
-    const before = known.get(folder);
-    if (before !== undefined) return before;
-    const certain = steady.get(folder) === true && (folder === '.' || isCertain(folderOf(folder)));
-    known.set(folder, certain);
-    return certain;
+  const unsteady = [...folders]
+    .sort()
+    .reverse()
+    .filter((folder) => !isSteady(root, folder, since - TICK));
+  if (unsteady.length === 0) return () => true;
+  const suspects = new Set(unsteady);
+  return (path) => {
+    for (let folder = folderOf(path); ; folder = parentOf(folder)) {
+      if (suspects.has(folder)) return false;
+      if (folder === '.') return true;
+    }
   };
-  return (path) => isCertain(folderOf(path));
 }
 
-function addFolders(path: string, folders: Set<string>): void {
-  for (let folder = folderOf(path); !folders.has(folder); folder = folderOf(folder)) {
-    folders.add(folder);
-    if (folder === '.') return;
-  }
+/** Paths come in order, so that most lie in the folder of the one before. */
+function createFolderOf(): (path: string) => string {
+  let last = '.';
+  return (path) => {
+    const { length } = last;
+    if (path.charCodeAt(length) === SLASH && path.startsWith(last) && path.lastIndexOf('/') === length)
+      return last;
+    last = parentOf(path);
+    return last;
+  };
 }
 
-function folderOf(path: string): string {
+const SLASH = 47;
+
+function parentOf(path: string): string {
   const slash = path.lastIndexOf('/');
   return slash < 0 ? '.' : path.slice(0, slash);
 }

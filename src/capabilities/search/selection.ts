@@ -36,7 +36,9 @@ export function selectionOf({ glob, fileTypes, includeHidden, includeIgnored }: 
         const name = path.slice(path.lastIndexOf('/') + 1);
         if (!types.some((type) => matchesName(type, name))) return false;
       }
-      return !isNeverSearched(path) && (includeIgnored || !isVendored(path, below));
+      return (
+        !isNeverSearched(path) && (includeIgnored || !VENDORED.test(below === 0 ? path : path.slice(below)))
+      );
     },
     names: types.length > 0 ? types : lastNames(ways),
     depth: ways.some((names) => names.some(isSpan))
@@ -62,12 +64,7 @@ export function isNeverSearched(path: string): boolean {
 
 const NEVER = /(?:^|\/)\.(?:git|haft|haft-tmp-[^/]*)(?:\/|$)/;
 
-function isVendored(path: string, from: number): boolean {
-  const names = path.slice(from).split('/');
-  return names.some((name, at) => at < names.length - 1 && VENDORED.has(name));
-}
-
-const VENDORED: ReadonlySet<string> = new Set(VENDOR_FOLDERS);
+const VENDORED = new RegExp(`(?:^|/)(?:${VENDOR_FOLDERS.join('|')})/`);
 
 type Name = readonly GlobToken[];
 

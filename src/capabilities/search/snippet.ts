@@ -14,7 +14,7 @@ export function snippetOf(line: Buffer, col: number, maxBytes: number): Shown {
   const seen = line.length > LONG_LINE ? line.subarray(0, charStart(line, LONG_LINE)) : line;
   // A quarter of the room for what comes before the match; a match beyond what is looked at shows the beginning.
   const ideal = col - 1 < seen.length ? Math.max(0, col - 1 - Math.floor(maxBytes / 4)) : 0;
-  const start = charStart(seen, Math.max(0, Math.min(ideal, seen.length - maxBytes)));
+  const start = nextChar(seen, Math.max(0, Math.min(ideal, seen.length - maxBytes)));
   const end = charStart(seen, Math.min(seen.length, start + maxBytes));
   return { ...shownAs(seen.subarray(start, end > start ? end : start + maxBytes)), snippetCol: start + 1 };
 }
@@ -36,7 +36,14 @@ function shownAs(bytes: Buffer): Shown {
   return isUtf8(bytes) ? { snippet } : { snippet, snippetBase64: bytes.toString('base64') };
 }
 
-/** Not into the middle of a character: up to three bytes back. */
+/** Not in the middle of a character: up to three bytes on. */
+function nextChar(bytes: Buffer, at: number): number {
+  let start = at;
+  while (start - at < 3 && isContinuation(bytes[start])) start++;
+  return isContinuation(bytes[start]) ? at : start;
+}
+
+/** The same, up to three bytes back. */
 function charStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && at - start < 3 && isContinuation(bytes[start])) start--;

@@ -65,7 +65,10 @@ function pause(): void {
 
 const isTerminal = (fd: number): boolean => {
   try {
-    return fstatSync(fd).isCharacterDevice() && process.stdout.isTTY === true;
+    const stat = fstatSync(fd);
+    // Major 1 is /dev/null and its like; asking `process.stdout` would cost a tenth of a cold start.
+    const mayBe = stat.isCharacterDevice() && ((stat.rdev >> 8) & 0xfff) !== 1;
+    return mayBe && process.stdout.isTTY === true;
   } catch {
     return false;
   }

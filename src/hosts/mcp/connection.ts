@@ -7,7 +7,7 @@ import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import { catalogueOf } from './catalogue.ts';
-import { callResultJson } from './mapping.ts';
+import { callResult, type Pieces } from './mapping.ts';
 import {
   ENVELOPE_VERSIONS,
   HANDSHAKE_VERSIONS,
@@ -48,7 +48,7 @@ const INSTRUCTIONS =
 export function createConnection(
   runtime: () => Promise<Runtime>,
   version: string,
-  send: (json: string) => void,
+  send: (message: Pieces) => void,
   /** The tools as JSON text, where they are known without the runtime. */
   catalogue: () => string | undefined = () => undefined,
 ): Connection {
@@ -56,17 +56,16 @@ export function createConnection(
   const underWay = new Map<RequestId, AbortController>();
   const working = new Set<Promise<void>>();
 
-  const reply = (id: RequestId, resultJson: string) =>
-    send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultJson}}`);
+  const reply = (id: RequestId, result: string | Pieces) => {
+    const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+    if (typeof result === 'string') send([`${head}${result}}`]);
+    else if (result.length === 1) send([`${head}${result[0]}}`]);
+    else send([head, ...result, '}']);
+  };
   const refuse = (id: RequestId | null, error: RpcError) => {
     const { code, message, data } = error;
-    send(
-      JSON.stringify({
-        jsonrpc: '2.0',
-        id,
-        error: { code, message, ...(data === undefined ? {} : { data }) },
-      }),
-    );
+    const fault = { code, message, ...(data === undefined ? {} : { data }) };
+    send([JSON.stringify({ jsonrpc: '2.0', id, error: fault })]);
   };
   const listed = { ttlMs: 0, cacheScope: 'private' };
   const modernMeta = { _meta: { [META.serverInfo]: serverInfo } };
@@ -75,7 +74,7 @@ export function createConnection(
       ? `,${JSON.stringify({ resultType: 'complete', ...listed, ...modernMeta }).slice(1, -1)}`
       : '';
 
-  const METHODS: Readonly<Record<string, (request: Request) => Promise<string> | string>> = {
+  const METHODS: Readonly<Record<string, (request: Request) => Promise<string | Pieces> | string>> = {
     initialize: ({ params }) => {
       const asked = params.protocolVersion as (typeof HANDSHAKE_VERSIONS)[number];
       const protocolVersion = HANDSHAKE_VERSIONS.includes(asked) ? asked : HANDSHAKE_VERSIONS[0];
@@ -104,7 +103,7 @@ export function createConnection(
     'tools/call': (request) => callTool(request),
   };
 
-  async function callTool({ params, extra, signal }: Request): Promise<string> {
+  async function callTool({ params, extra, signal }: Request): Promise<Pieces> {
     const { name, arguments: args = {}, _meta: meta } = params;
     if (typeof name !== 'string') throw new RpcError(RPC.params, 'tools/call needs params.name');
     if (typeof args !== 'object' || args === null || Array.isArray(args)) {
@@ -118,7 +117,7 @@ export function createConnection(
     const [error] = response.errors;
     if (error?.reason === 'tool.unknown')
       throw new RpcError(RPC.params, error.message, { reason: error.reason });
-    return callResultJson(response, host.tool(name)?.textField, extra);
+    return callResult(response, host.tool(name)?.textField, extra);
   }
 
   const answer = async (method: string, request: Request): Promise<void> => {
@@ -179,7 +178,7 @@ export function createConnection(
       begin(method, id, params as RequestParams);
     },
     unreadable: () => refuse(null, new RpcError(RPC.parse, 'The line is not UTF-8 text')),
-    toolsChanged: () => send('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'),
+    toolsChanged: () => send(['{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}']),
     async settled() {
       await Promise.all([...working]);
     },
@@ -209,7 +208,7 @@ function startFailure(thrown: unknown): RpcError {
 }
 
 /** MCP's progress must grow with every notification; a tool's percentage need not. */
-function progressSender(token: unknown, send: (json: string) => void): (event: EventMessage) => void {
+function progressSender(token: unknown, send: (message: Pieces) => void): (event: EventMessage) => void {
   let last = 0;
   return ({ progress }) => {
     if (!progress) return;
@@ -221,6 +220,6 @@ function progressSender(token: unknown, send: (json: string) => void): (event: E
       total: 100,
       ...(message === undefined ? {} : { message }),
     };
-    send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params }));
+    send([JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })]);
   };
 }

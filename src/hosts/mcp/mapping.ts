@@ -22,21 +22,40 @@ export function toMcpTool({ contract }: ToolListing) {
   };
 }
 
+/** A message in pieces: text, and bytes that are sent more than once. */
+export type Pieces = readonly (string | Uint8Array)[];
+
+/** From this length on, quoting a text twice and joining it costs more than sending it in pieces. */
+const LONG_TEXT = 16 * 1024;
+
 /**
- * The result of `tools/call`, as JSON text: data can be large, so it is written once. The text block is the answer as
- * JSON, or the one field that a reader wants to see unquoted. A failure carries no `structuredContent`, so that no
- * client holds it against the output schema.
+ * The result of `tools/call`, as JSON. The text block is the answer as JSON, or the one field that a reader wants to
+ * see unquoted. A failure carries no `structuredContent`, so that no client holds it against the output schema.
  */
-export function callResultJson(response: CallResponse, textField: string | undefined, extra: string): string {
+export function callResult(response: CallResponse, textField: string | undefined, extra: string): Pieces {
   const meta = metaOf(response);
-  if (response.ok) {
-    const data = JSON.stringify(response.data);
-    const shown = textField === undefined ? undefined : (response.data as Record<string, unknown>)[textField];
-    const text = JSON.stringify(typeof shown === 'string' ? shown : data);
-    return `{"content":[{"type":"text","text":${text}}${warningBlocks(response)}],"structuredContent":${data},"isError":false${extra},"_meta":${meta}}`;
+  if (!response.ok) {
+    const text = JSON.stringify(response.errors.map(errorText).join('\n'));
+    return [`{"content":[{"type":"text","text":${text}}],"isError":true${extra},"_meta":${meta}}`];
   }
-  const text = JSON.stringify(response.errors.map(errorText).join('\n'));
-  return `{"content":[{"type":"text","text":${text}}],"isError":true${extra},"_meta":${meta}}`;
+  const begin = '{"content":[{"type":"text","text":';
+  const middle = `}${warningBlocks(response)}],"structuredContent":`;
+  const end = `,"isError":false${extra},"_meta":${meta}}`;
+  const shown = textField === undefined ? undefined : (response.data as Record<string, unknown>)[textField];
+  if (textField !== undefined && typeof shown === 'string' && shown.length > LONG_TEXT) {
+    const { [textField]: _, ...rest } = response.data as Record<string, unknown>;
+    const quoted = Buffer.from(JSON.stringify(shown));
+    const others = JSON.stringify(rest).slice(1, -1);
+    return [
+      begin,
+      quoted,
+      `${middle}{${others}${others ? ',' : ''}${JSON.stringify(textField)}:`,
+      quoted,
+      `}${end}`,
+    ];
+  }
+  const data = JSON.stringify(response.data);
+  return [`${begin}${JSON.stringify(typeof shown === 'string' ? shown : data)}${middle}${data}${end}`];
 }
 
 /** What the reader should know beside the answer, each as a block of its own. */

@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import type { Runtime } from '../../contract/runtime.ts';
 import { createConnection } from './connection.ts';
+import type { Pieces } from './mapping.ts';
 
 export interface StdioServer {
   /** Resolves when the client hung up and every request was answered. */
@@ -23,15 +24,16 @@ const LONGEST_LINE = 128 * 1024 * 1024;
 
 export function serveStdio(runtime: () => Promise<Runtime>, version: string, site: StdioSite): StdioServer {
   const { input, output, catalogue } = site;
-  let outbox: string[] = [];
+  let outbox: (string | Uint8Array)[] = [];
   const flush = () => {
-    const text = outbox.join('');
+    const pieces = outbox;
     outbox = [];
-    output.write(text);
+    writeAll(output, pieces);
   };
-  const send = (json: string) => {
+  const send = (message: Pieces) => {
     // Runs once the answers of this turn are all there: a group of calls that were recorded together leaves in one write.
-    if (outbox.push(json, '\n') === 2) process.nextTick(flush);
+    if (outbox.length === 0) process.nextTick(flush);
+    outbox.push(...message, '\n');
   };
   const connection = createConnection(runtime, version, send, catalogue);
 
@@ -52,6 +54,23 @@ export function serveStdio(runtime: () => Promise<Runtime>, version: string, sit
     output.on('error', () => input.destroy());
   });
   return { ended, toolsChanged: connection.toolsChanged };
+}
+
+/** Texts that follow each other leave as one; bytes leave as they are. */
+function writeAll(output: Writable, pieces: readonly (string | Uint8Array)[]): void {
+  output.cork();
+  let text: string[] = [];
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      text.push(piece);
+      continue;
+    }
+    output.write(text.join(''));
+    output.write(piece);
+    text = [];
+  }
+  output.write(text.join(''));
+  output.uncork();
 }
 
 /** Calls `onLine` for each line; answers false once a line is too long. */

@@ -11,7 +11,7 @@ import type {
   Verdict,
 } from '../../contract/policy.ts';
 import { isStricter, loadPatternCompiler, matchesDomain } from '../../contract/policy-match.ts';
-import { type CompiledPolicy, compilePolicy, type Layer } from './compile-policy.ts';
+import { type CompiledPolicy, compilePolicy } from './compile-policy.ts';
 import { type ToolRules, toolRules } from './decide-tool.ts';
 import { DECIDERS } from './deciders/index.ts';
 import { decideFrom, type Finding, type FindingDecision, GRANT, grantOf } from './finding.ts';
@@ -114,11 +114,16 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       return { decision, all };
     },
     sees(tool) {
-      const { rules, plain } = knownTool(tool);
-      // Without a rule about reading only the state folder is hidden, which needs no decision for each path.
-      const open = rules.pathless && plain.verdict === 'allow' && policy.layers.every(readsEverything);
-      if (open) return (path) => !isUnder(path, STATE_FOLDER);
-      return (path) => decideEffect(tool, { kind: 'fs.read', path }).verdict === 'allow';
+      const { plain } = knownTool(tool);
+      if (plain.verdict !== 'allow') return () => false;
+      // Only whether, not why: a listing asks for every entry of a tree.
+      const hiding = policy.layers.flatMap((layer) => [
+        ...layer.paths.filter(({ read = 'allow' }) => read !== 'allow').map(({ path }) => path),
+        ...layer.tools.rules
+          .filter((rule) => rule.verdict !== 'allow' && rule.matches(tool))
+          .flatMap(({ paths = [] }) => paths),
+      ]);
+      return (path) => !isUnder(path, STATE_FOLDER) && !hiding.some((matcher) => matcher.matches(path));
     },
     fences: (tool) =>
       [
@@ -152,7 +157,6 @@ const fence = (glob: string, read: Verdict = 'allow', write: Verdict = 'allow'):
 });
 
 const STATE_FOLDER = '.haft';
-const readsEverything = ({ paths }: Layer) => paths.every(({ read = 'allow' }) => read === 'allow');
 
 type PathEffect = Extract<Effect, { readonly kind: 'fs.read' | 'fs.write' }>;
 const isPathEffect = (effect: Effect): effect is PathEffect =>

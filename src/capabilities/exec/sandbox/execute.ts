@@ -23,6 +23,8 @@ export interface Job {
   readonly words: readonly string[];
   readonly spec: Pick<SandboxSpec, 'timeoutMs' | 'signal' | 'graceMs' | 'captureBytes' | 'onOutput'>;
   readonly limits: ResolvedLimits;
+  /** What it can write to, outside. */
+  readonly workspace: string;
   readonly stdin: boolean;
   /** Whether stdout goes to the caller instead of being captured. */
   readonly handOver: boolean;
@@ -69,7 +71,7 @@ export function execute(job: Job): Execution {
   const begun = performance.now();
   const ending = createEnding(slot);
   let closeStdin = () => {};
-  const watch = watchLimits(limits, slot.cgroup, {
+  const watch = watchLimits(limits, slot.cgroup, job.workspace, {
     onHit: () => ending.end(0),
     onGone: () => closeStdin(),
   });

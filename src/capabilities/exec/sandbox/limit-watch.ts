@@ -2,6 +2,7 @@
 // Refuses: to end anything itself; it names the limit once, and its caller ends the tree.
 import type { SandboxLimitName } from '../../../contract/sandbox.ts';
 import type { CgroupCounters, SlotCgroup } from './cgroup.ts';
+import { watchDisk } from './disk-growth.ts';
 import type { ResolvedLimits } from './limits.ts';
 import { bytesWritten, descendants, treeUse } from './process-tree.ts';
 import { succeeds } from './quietly.ts';
@@ -32,9 +33,11 @@ const LOOK_EVERY_MS = 150;
 export function watchLimits(
   limits: ResolvedLimits,
   cgroup: SlotCgroup | undefined,
+  workspace: string,
   { onHit, onGone }: WatchEvents,
 ): LimitWatch {
   cgroup?.limit(limits.memoryBytes, limits.processes);
+  const disk = watchDisk(workspace, limits.bytesWritten);
   const before = cgroup?.latest();
   let timer: NodeJS.Timeout | undefined;
   let hit: SandboxLimitName | undefined;
@@ -50,7 +53,7 @@ export function watchLimits(
         if (!succeeds(() => process.kill(initPid, 0))) return onGone();
         const pids = cgroup ? cgroup.pids() : descendants(initPid);
         note(cgroup && before ? counted(limits, before, cgroup.counters()) : summed(limits, pids));
-        if (bytesWritten(pids) > limits.bytesWritten) note('bytes_written');
+        if (bytesWritten(pids) > limits.bytesWritten || disk.isOver(pids)) note('bytes_written');
       }, LOOK_EVERY_MS);
     },
     end(code) {

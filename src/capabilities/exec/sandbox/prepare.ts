@@ -14,6 +14,7 @@ export interface Prepared {
   readonly words: readonly string[];
   readonly limits: ResolvedLimits;
   readonly mounts: WorkspaceMounts;
+  readonly workspace: string;
   inspect(initPid: number): Inspection;
 }
 
@@ -67,7 +68,7 @@ export async function prepare(
     writable: writable ?? false,
   }));
   const expected = [...bound, ...mounts.expected];
-  return { profile, words, limits, mounts, inspect: (initPid) => inspect(initPid, expected) };
+  return { profile, words, limits, mounts, workspace, inspect: (initPid) => inspect(initPid, expected) };
 }
 
 const unreachable = (what: string): SandboxRefusal => ({

@@ -1,6 +1,6 @@
 // Owns: what /proc tells about a sandbox's processes from outside: who they are and what they have used.
 // Refuses: certainty. Processes come and go while it reads; what is gone counts as nothing.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { quietly } from './quietly.ts';
 
 /** A process and all of its descendants. Whoever loses its parent inside becomes a child of the first process. */
@@ -24,17 +24,33 @@ export interface TreeUse {
 
 export function treeUse(pids: readonly number[]): TreeUse {
   let tasks = 0;
-  let memoryBytes = 0;
+  let own = 0;
+  let shared = 0;
   let cpuMs = 0;
   for (const pid of pids) {
     const status = quietly(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
     const number = (key: string) => Number(new RegExp(`^${key}:\\s*(\\d+)`, 'm').exec(status)?.[1] ?? 0);
     tasks += number('Threads');
     // Without files: their pages are the kernel's to take back.
-    memoryBytes += (number('RssAnon') + number('RssShmem') + number('VmSwap')) * 1024;
+    own += (number('RssAnon') + number('VmSwap')) * 1024;
+    shared += number('RssShmem') * 1024;
     cpuMs += cpuTicks(pid) * (1000 / TICKS_PER_SECOND);
   }
-  return { tasks, memoryBytes, cpuMs };
+  return { tasks, memoryBytes: own + Math.max(shared, memoryFiles(pids)), cpuMs };
+}
+
+/** Bytes of files in memory (memfd) that the processes hold: where they are not mapped they are in nobody's share. */
+function memoryFiles(pids: readonly number[]): number {
+  const found = new Map<number, number>();
+  for (const pid of pids) {
+    for (const fd of quietly(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
+      const file = `/proc/${pid}/fd/${fd}`;
+      if (!quietly(() => readlinkSync(file))?.startsWith('/memfd:')) continue;
+      const stat = quietly(() => statSync(file));
+      if (stat) found.set(stat.ino, stat.blocks * 512);
+    }
+  }
+  return [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Selection } from '../selection.ts';
 import { LONG_LINE } from '../snippet.ts';
 import { EXTRA_INPUT } from './kept-shell.ts';
 
-/** What is printed: `path NUL line:col:text`, one JSON document a line, or `path NUL count`. */
+/** What is printed: matching lines below the path of their file, one JSON document a line, or `path NUL count`. */
 export type Output = 'lines' | 'json' | 'counts';
 
 /** Context and matches over several lines can only be told apart in JSON, which costs twice as much. */
@@ -61,7 +61,7 @@ function matching(query: SearchQuery, output: Output): string[] {
 
 const OUTPUT: { readonly [O in Output]: (query: SearchQuery) => readonly string[] } = {
   lines: ({ maxResults }) => [
-    ...['--no-heading', '--with-filename', '--null', '--line-number', '--column'],
+    ...['--heading', '--with-filename', '--null', '--line-number', '--column'],
     ...[`--max-columns=${LONG_LINE}`, '--max-columns-preview', `--max-count=${maxResults + 1}`],
   ],
   json: ({ maxResults, contextBefore, contextAfter }) => [

@@ -10,15 +10,16 @@ export interface OutputReader {
   readonly count: number;
 }
 
-/** Paths come as they were given, so with a `./` that we put before them. */
-export function relOf(path: string): string {
-  return path.startsWith('./') ? path.slice(2) : path;
+/** Begins the file of this path; undefined where it is not wanted. */
+export function openFile(findings: Findings, path: Buffer): FileMatches | undefined {
+  if (!isUtf8(path)) {
+    findings.skipUnnamed();
+    return undefined;
+  }
+  // Paths come as they were given, so with a `./` that we put before them.
+  const given = path[0] === DOT && path[1] === SLASH ? 2 : 0;
+  return findings.open(path.toString('utf8', given));
 }
 
-/** Begins the file of this path; undefined where it is not wanted. */
-export function openFile(findings: Findings, path: string | Buffer): FileMatches | undefined {
-  if (typeof path === 'string') return findings.open(relOf(path));
-  if (isUtf8(path)) return findings.open(relOf(path.toString('utf8')));
-  findings.skipUnnamed();
-  return undefined;
-}
+const DOT = 46;
+const SLASH = 47;

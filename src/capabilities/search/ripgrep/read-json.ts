@@ -52,7 +52,7 @@ export function createJsonReader(findings: Findings, query: SearchQuery): JsonRe
   const take: { readonly [type in Message['type']]: (data: Message['data']) => void } = {
     begin({ path }) {
       passages = [];
-      current = openFile(findings, 'text' in path ? path.text : bytesOf(path));
+      current = openFile(findings, bytesOf(path));
     },
     match(data) {
       if (!current) return;

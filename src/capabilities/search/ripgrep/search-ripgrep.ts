@@ -65,58 +65,65 @@ async function findMatches(search: Search): Promise<Outcome> {
   const { maxResults } = query;
   const findings = createFindings(search.sieve);
   const reader = readerFor(outputFor(query), findings, query);
-  const enough = (bytes: number) =>
-    bytes > MAX_BYTES || (bytes > ENOUGH_BYTES && reader.count > ENOUGH_TIMES * maxResults);
+  let read = 0;
+  const enough = (bytes: number) => {
+    read = bytes;
+    return bytes > MAX_BYTES || (bytes > ENOUGH_BYTES && reader.count > ENOUGH_TIMES * maxResults);
+  };
   const stopped = await walk(search, outputFor(query), reader, enough);
   const first = stopped ? await firstByCounting(search) : { files: findings.files.values(), more: false };
   notes.unnamed = Math.max(notes.unnamed, findings.unnamed);
-  const ordered = inByteOrder(first.files, ({ file }) => file);
+  const ordered = inByteOrder(first.files);
   const settled = await settle(
     search,
     ordered,
     maxResults,
     ({ matches }) => matches.length,
-    (found) => confirmMatches(search, found),
+    (suspects) => confirmMatches(search, suspects),
   );
-  const answer = firstMatches(settled, maxResults);
+  const answer = firstMatches(
+    settled,
+    maxResults,
+    !stopped && outputFor(query) === 'lines' ? read : undefined,
+  );
   return { ...answer, truncated: answer.truncated || first.more, files: [], notes };
 }
 
 /** Counts first, which is cheap however many match, then looks only at the files that come first. */
 async function firstByCounting(search: Search): Promise<{ files: Iterable<FileMatches>; more: boolean }> {
   const { maxResults } = search.query;
-  const counted = inByteOrder(await countAll(search), ({ file }) => file);
+  const counted = inByteOrder(await countAll(search));
   let wanted = 0;
   let total = 0;
   while (wanted < counted.length && total <= maxResults) total += counted[wanted++]!.count;
-  const findings = await matchesIn(search, counted.slice(0, wanted), maxResults);
+  const findings = await matchesIn(search, counted.slice(0, wanted));
   return { files: findings.files.values(), more: wanted < counted.length };
 }
 
 async function findFiles(search: Search): Promise<Outcome> {
   const { maxResults } = search.query;
-  const counted = inByteOrder(await countAll(search), ({ file }) => file);
+  const counted = inByteOrder(await countAll(search));
   const settled = await settle(
     search,
     counted,
     maxResults,
     () => 1,
-    (found) => recount(search, found),
+    (suspects) => recount(search, suspects),
   );
   const files: FileCount[] = settled.slice(0, maxResults).map(({ file, count }) => ({ file, count }));
   return { matches: [], files, truncated: settled.length > maxResults, full: false, notes: search.notes };
 }
 
 /**
- * Of files that are in order, the first that make up more than `max`. Those whose path is not certain are asked about;
- * undefined leaves one out.
+ * Of files that are in order, the first that make up more than `max`. `confirm` is asked about those whose path is not
+ * certain, and answers with the ones that hold.
  */
 async function settle<F extends { readonly rel: string }>(
   { site, since }: Search,
   ordered: readonly F[],
   max: number,
   weigh: (found: F) => number,
-  ask: (found: F) => Promise<F | undefined>,
+  confirm: (suspects: readonly F[]) => Promise<readonly F[]>,
 ): Promise<F[]> {
   const settled: F[] = [];
   let total = 0;
@@ -125,13 +132,14 @@ async function settle<F extends { readonly rel: string }>(
     for (let weight = total; at < ordered.length && weight <= max; weight += weigh(batch.at(-1)!)) {
       batch.push(ordered[at++]!);
     }
-    const isCertain = certainPaths(
-      site.place.root,
-      batch.map(({ rel }) => rel),
-      since,
+    const paths = batch.map(({ rel }) => rel);
+    const isCertain = certainPaths(site.place.root, paths, since);
+    const suspects = batch.filter(({ rel }) => !isCertain(rel));
+    const held = new Map(
+      (suspects.length === 0 ? [] : await confirm(suspects)).map((found) => [found.rel, found]),
     );
     for (const found of batch) {
-      const kept = isCertain(found.rel) ? found : await ask(found);
+      const kept = isCertain(found.rel) ? found : held.get(found.rel);
       if (!kept) continue;
       settled.push(kept);
       total += weigh(kept);
@@ -140,9 +148,16 @@ async function settle<F extends { readonly rel: string }>(
   return settled;
 }
 
-async function confirmMatches({ site, query }: Search, found: FileMatches): Promise<FileMatches | undefined> {
-  const matches = await confirmed(site.files, found.file, found.matches, query);
-  return matches.length === 0 ? undefined : { ...found, matches };
+async function confirmMatches(
+  { site, query }: Search,
+  suspects: Iterable<FileMatches>,
+): Promise<FileMatches[]> {
+  const held: FileMatches[] = [];
+  for (const found of suspects) {
+    const matches = await confirmed(site.files, found.file, found.matches, query);
+    if (matches.length > 0) held.push({ ...found, matches });
+  }
+  return held;
 }
 
 interface Counted extends FileCount {
@@ -150,12 +165,12 @@ interface Counted extends FileCount {
 }
 
 /** A count cannot be held against a file; the lines that were counted can. */
-async function recount(search: Search, counted: Counted): Promise<Counted | undefined> {
-  const query = { ...search.query, mode: 'matches', maxResults: 1_000_000 } as const;
-  const plain: Search = { ...search, query: { ...query, contextBefore: 0, contextAfter: 0 } };
-  const found = (await matchesIn(plain, [counted], query.maxResults)).files.get(counted.rel);
-  const held = found && (await confirmMatches(plain, found));
-  return held && { ...counted, count: held.matches.length };
+async function recount(search: Search, suspects: readonly Counted[]): Promise<Counted[]> {
+  const query: SearchQuery = { ...search.query, mode: 'matches', contextBefore: 0, contextAfter: 0 };
+  const lines: Search = { ...search, query: { ...query, maxResults: Number.MAX_SAFE_INTEGER - 1 } };
+  const found = await matchesIn(lines, suspects);
+  const held = await confirmMatches(lines, found.files.values());
+  return held.map(({ rel, file, matches }) => ({ rel, file, count: matches.length }));
 }
 
 async function countAll(search: Search): Promise<Counted[]> {
@@ -179,11 +194,11 @@ async function walk(
   return run(search, walkArguments(search.query, selection, output, folder), reader, enough, above);
 }
 
-/** The matches of these files, in their order, until there are more than `max`. */
-async function matchesIn(search: Search, files: readonly Counted[], max: number): Promise<Findings> {
+/** The matches of these files, in their order, until there are more than are asked for. */
+async function matchesIn(search: Search, files: readonly Counted[]): Promise<Findings> {
   const findings = createFindings(search.sieve);
   const reader = createJsonReader(findings, search.query);
-  for (let at = 0; at < files.length && reader.count <= max; ) {
+  for (let at = 0; at < files.length && reader.count <= search.query.maxResults; ) {
     const named: string[] = [];
     for (let size = 0; at < files.length && size < MAX_NAMED && named.length < MAX_FILES; at++) {
       named.push(files[at]!.rel);
