@@ -60,7 +60,7 @@ describe('docs/reference/mcp.md', () => {
   });
 
   it('names every haft/ key that is produced, and no other', () => {
-    const { _meta: meta } = JSON.parse(callResult(FULL, undefined, '')).join('');
+    const { _meta: meta } = JSON.parse(callResult(FULL, undefined, '').join(''));
     const named = new Set([...PAGE.matchAll(/"(haft\/[a-z_]+)"/g)].map((match) => match[1]!));
     assert.deepEqual([...named].sort(), Object.keys(meta).sort());
   });

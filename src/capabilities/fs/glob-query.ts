@@ -17,7 +17,7 @@ export function globQuery(glob: string, hidden: boolean): GlobQuery {
   if (!names)
     return { base, matches, mayContain: (folder) => hidden || DOTTED.test(glob) || !isHidden(folder) };
   const depth = base === '.' ? 0 : base.split('/').length;
-  const shortcut = cheapMatch(names.slice(depth), hidden);
+  const shortcut = cheapMatch(names.slice(depth), hidden, depth);
   return { base, matches: shortcut ?? matches, mayContain: folderCheck(names, hidden) };
 }
 
@@ -31,12 +31,18 @@ function plainNames(glob: string): string[] | undefined {
 }
 
 /** What is asked most often, for all that lies below the base, answered by the end of the path. */
-function cheapMatch(names: readonly string[], hidden: boolean): ((path: string) => boolean) | undefined {
-  const [span, last = '*', ...more] = names;
+function cheapMatch(
+  names: readonly string[],
+  hidden: boolean,
+  depth: number,
+): ((path: string) => boolean) | undefined {
+  const deep = names[0] === '**';
+  const [last = '*', ...more] = deep ? names.slice(1) : names;
   const ending = /^\*(\.[\w.-]+)?$/.exec(last);
-  if (span !== '**' || !ending || more.length > 0) return undefined;
+  if (!ending || more.length > 0 || names.length === 0) return undefined;
   const suffix = ending[1] ?? '';
-  return (path) => path.endsWith(suffix) && (hidden || !isHidden(path));
+  if (deep) return (path) => path.endsWith(suffix) && (hidden || !isHidden(path));
+  return (path) => path.endsWith(suffix) && countSlashes(path) === depth && (hidden || !isHidden(path));
 }
 
 /** Folders are asked from the top down, so only the last name is new. */

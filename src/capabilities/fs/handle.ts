@@ -17,6 +17,8 @@ interface Shared {
   readonly rootOf: (scope: CallScope) => Root;
   readonly tempName: () => string;
   readonly syncFolder: SyncFolder;
+  readonly lister: () => Promise<typeof import('./list.ts')>;
+  readonly mutator: () => Promise<typeof import('./mutate/mutate.ts')>;
 }
 
 /**
@@ -36,8 +38,19 @@ export function createFsCapability(options: { exact?: boolean } = {}): (scope: C
     },
     tempName: createTempNames(),
     syncFolder: createDirectorySync(),
+    lister: once(() => import('./list.ts')),
+    mutator: once(() => import('./mutate/mutate.ts')),
   };
   return (scope) => handleFor(scope, shared);
+}
+
+/** Asking the module loader costs more than a small listing, also for what it has loaded already. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
 }
 
 /** One handle on its own, sharing nothing. */
@@ -56,8 +69,8 @@ function handleFor(scope: CallScope, shared: Shared): FsHandle {
   return {
     read: (path, options) => read(scope, root, path, options),
     stat: (path) => stat(scope, root, path),
-    list: async (query) => (await import('./list.ts')).list(scope, root, query),
-    mutate: async (edits) => (await import('./mutate/mutate.ts')).mutate(edits, { ...shared, scope, root }),
+    list: async (query) => (await shared.lister()).list(scope, root, query),
+    mutate: async (edits) => (await shared.mutator()).mutate(edits, { ...shared, scope, root }),
     preview: async (edits) => (await import('./mutate/plan.ts')).preview(edits, { scope, root }),
   };
 }

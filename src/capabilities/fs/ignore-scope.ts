@@ -1,12 +1,13 @@
 // Owns: which ignore files hold in a folder, and reading them through pinned folders.
 // Refuses: links in place of ignore files (as git does), files outside of the root, the user's global excludes.
-import { closeSync, constants, type Dirent, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, type Dirent, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { joinRel } from '../../base/rel-path.ts';
 import { locate } from './beneath.ts';
 import type { PinnedFolder } from './child-folder.ts';
 import { compileIgnoreRules, type IgnoreRules, type IgnoreScope } from './ignore-rules.ts';
 import { type Located, release } from './located.ts';
 import { O_NOFOLLOW, O_NONBLOCK } from './open-flags.ts';
-import type { Root } from './root.ts';
+import { absolute, type Root } from './root.ts';
 
 /** An ignore file of this size is a mistake, and its rest is not read. */
 const MAX_BYTES = 1024 * 1024;
@@ -45,6 +46,9 @@ function extend(parent: IgnoreScope | undefined, rules: IgnoreRules | undefined,
 function readRules(root: Root, folder: string, name: string): IgnoreRules | undefined {
   const slash = name.lastIndexOf('/');
   const inner = slash < 0 ? folder : `${folder === '.' ? '' : `${folder}/`}${name.slice(0, slash)}`;
+  // Mostly there is none, and a look by name is enough to know: what is there is opened with all care.
+  if (!lstatSync(absolute(root, joinRel(folder, name)), { throwIfNoEntry: false })?.isFile())
+    return undefined;
   let found: Located;
   try {
     found = locate(root, inner, 'read');

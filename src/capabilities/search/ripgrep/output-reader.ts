@@ -8,6 +8,8 @@ export interface OutputReader {
   feed(chunk: Buffer): void;
   /** How many matches were read. */
   readonly count: number;
+  /** Records that were too long to be read. */
+  readonly oversized?: number;
 }
 
 /** Begins the file of this path; undefined where it is not wanted. */

@@ -33,15 +33,10 @@ interface Submatch {
   readonly end: number;
 }
 
-export interface JsonReader extends OutputReader {
-  /** Records that were too long to be read. */
-  readonly oversized: number;
-}
-
 const NEWLINE = 10;
 const MAX_RECORD = 32 * 1024 * 1024;
 
-export function createJsonReader(findings: Findings, query: SearchQuery): JsonReader {
+export function createJsonReader(findings: Findings, query: SearchQuery): OutputReader {
   let pieces: Buffer[] = [];
   let held = 0;
   let oversized = 0;

@@ -73,6 +73,7 @@ async function findMatches(search: Search): Promise<Outcome> {
   const stopped = await walk(search, outputFor(query), reader, enough);
   const first = stopped ? await firstByCounting(search) : { files: findings.files.values(), more: false };
   notes.unnamed = Math.max(notes.unnamed, findings.unnamed);
+  if (!stopped) notes.oversized += reader.oversized ?? 0;
   const ordered = inByteOrder(first.files);
   const settled = await settle(
     search,
@@ -206,7 +207,7 @@ async function matchesIn(search: Search, files: readonly Counted[]): Promise<Fin
     }
     await run(search, filesArguments(search.query, 'json', named), reader, () => false);
   }
-  search.notes.oversized += reader.oversized;
+  search.notes.oversized += reader.oversized ?? 0;
   return findings;
 }
 
