@@ -1,0 +1,136 @@
+// Owns: the proof that an approval lets exactly the granted call through, exactly once, and not for ever.
+// Refuses: to look inside: everything goes through the runtime or the command line.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { ERRORS } from '../../src/index.ts';
+import { cli, cliJson } from './support/cli.ts';
+import { makeClock } from './support/clock.ts';
+import { haft } from './support/haft.ts';
+import { staged } from './support/staged.ts';
+import { makeWorkspace, type Workspace } from './support/workspace.ts';
+
+describe('approvals', () => {
+  const ASKING = 'version: 1\npaths:\n  rules:\n    - { path: "locked/**", write: ask }\n';
+  const using = async (work: (workspace: Workspace) => Promise<void>) => {
+    const workspace = makeWorkspace({ 'haft.yaml': ASKING });
+    try {
+      await work(workspace);
+    } finally {
+      workspace.remove();
+    }
+  };
+  const args = (content: string) => JSON.stringify({ path: 'locked/f.txt', content });
+
+  it('let exactly the granted call through, exactly once, from the command line', () =>
+    using(async ({ root, path }) => {
+      const first = await haft(['call', 'file_write', args('one'), '--json'], { cwd: root });
+      assert.equal(first.status, 75);
+      const { reason, details } = JSON.parse(first.stdout).errors[0];
+      assert.equal(reason, 'approval.pending');
+      assert.match(details.approval_id, /^appr_/);
+      assert.equal(existsSync(path('locked')), false);
+
+      const again = await cliJson(root, 'call', 'file_write', args('one'));
+      assert.equal(again.document.errors[0].details.approval_id, details.approval_id, 'asked once');
+      const listed = await cliJson(root, 'approvals', 'list');
+      assert.deepEqual(
+        listed.document.approvals.map((one: { id: string }) => one.id),
+        [details.approval_id],
+      );
+      assert.match(
+        (await cli(root, 'approvals', 'list')).stdout,
+        /pending.*file_write.*write locked\/f\.txt/,
+      );
+
+      const granted = await cli(root, 'approvals', 'grant', details.approval_id, '--always');
+      assert.equal(granted.status, 0, granted.stderr);
+      assert.match(granted.stdout, /locked\/\*\*/);
+      const twice = await cli(root, 'approvals', 'grant', details.approval_id);
+      assert.equal(twice.status, ERRORS['approval.unknown'].exit);
+
+      assert.equal((await cli(root, 'call', 'file_write', args('two'))).status, 75, 'another call waits');
+      assert.equal((await cli(root, 'call', 'file_write', args('one'))).status, 0);
+      assert.equal(readFileSync(path('locked/f.txt'), 'utf8'), 'one');
+      assert.equal((await cli(root, 'call', 'file_write', args('one'))).status, 75, 'used up');
+    }));
+
+  it('refuse what a person refused', () =>
+    using(async ({ root, path }) => {
+      const { document } = await cliJson(root, 'call', 'file_write', args('one'));
+      const id = document.errors[0].details.approval_id;
+      assert.equal((await cli(root, 'approvals', 'refuse', id)).status, 0);
+      const refused = await cliJson(root, 'call', 'file_write', args('one'));
+      assert.equal(refused.status, ERRORS['approval.refused'].exit);
+      assert.equal(refused.document.errors[0].reason, 'approval.refused');
+      assert.equal(existsSync(path('locked')), false);
+      const all = await cliJson(root, 'approvals', 'list', '--status', 'all');
+      assert.deepEqual(
+        all.document.approvals.map((one: { status: string }) => one.status),
+        ['refused'],
+      );
+      assert.equal((await cli(root, 'approvals', 'list', '--status', 'maybe')).status, 2);
+      assert.equal((await cli(root, 'approvals', 'grant', 'appr_nobody')).status, 2);
+    }));
+
+  const settings = { 'haft.yaml': `${ASKING}approvals: { expire_ms: 60000 }\n` };
+
+  it('expire, asked or granted', () => {
+    const clock = makeClock();
+    return staged(
+      settings,
+      async ({ runtime, write }) => {
+        assert.equal(await write('locked/f', 'x'), 'approval.pending');
+        const [asked] = await runtime.approvals.list('pending');
+        clock.advance(60_000);
+        await assert.rejects(runtime.approvals.decide(asked!.id, 'granted', 'test'), {
+          reason: 'approval.unknown',
+        });
+        assert.equal(await write('locked/f', 'x'), 'approval.pending');
+        const [next] = await runtime.approvals.list('pending');
+        assert.notEqual(next!.id, asked!.id);
+        await runtime.approvals.decide(next!.id, 'granted', 'test');
+        clock.advance(60_000);
+        assert.equal(await write('locked/f', 'x'), 'approval.pending');
+        assert.deepEqual((await runtime.approvals.list()).map(({ status }) => status).sort(), [
+          'expired',
+          'expired',
+          'pending',
+        ]);
+      },
+      { clock },
+    );
+  });
+
+  it('are not promised for what only a link leads to: the path itself must be named', () =>
+    staged({ ...settings, 'locked/f': 'x' }, async ({ workspace, runtime, write }) => {
+      symlinkSync('locked/f', workspace.path('link'));
+      assert.equal(await write('link', 'y'), 'policy.denied');
+      assert.deepEqual(await runtime.approvals.list(), []);
+      assert.equal(await write('locked/f', 'y'), 'approval.pending');
+      assert.equal(readFileSync(workspace.path('locked/f'), 'utf8'), 'x');
+    }));
+
+  it('are used by one of many that come at once, over processes', () =>
+    staged(settings, async ({ runtime, second, write }) => {
+      assert.equal(await write('locked/f', 'x'), 'approval.pending');
+      const [asked] = await runtime.approvals.list('pending');
+      await runtime.approvals.decide(asked!.id, 'granted', 'test');
+      const other = await second();
+      const call = { tool: 'file_write', args: { path: 'locked/f', content: 'x' } };
+      const all = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => (i % 2 ? runtime : other).call(call)),
+      );
+      assert.equal(all.filter(({ ok }) => ok).length, 1);
+    }));
+
+  it('do not outlive the policy that asked', () =>
+    staged(settings, async ({ workspace, runtime, write }) => {
+      assert.equal(await write('locked/f', 'x'), 'approval.pending');
+      const [asked] = await runtime.approvals.list('pending');
+      await runtime.approvals.decide(asked!.id, 'granted', 'test');
+      workspace.put('haft.yaml', settings['haft.yaml'].replace('write: ask', 'read: ask, write: ask'));
+      assert.deepEqual(await runtime.reloadPolicy(), []);
+      assert.equal(await write('locked/f', 'x'), 'approval.pending');
+    }));
+});
