@@ -41,6 +41,7 @@ function runGroup(name: string): { readonly status: number; readonly skipped: re
       '--disable-warning=ExperimentalWarning',
       '--test',
       '--test-concurrency=2',
+      '--test-timeout=300000',
       '--test-reporter=dot',
       '--test-reporter-destination=stdout',
       '--test-reporter=tap',
