@@ -11,7 +11,7 @@ export interface Program {
   readonly cwd: string;
   /** What the program can read as `EXTRA_INPUT`. */
   readonly extraInput?: string | undefined;
-  /** Gets everything that it prints. Answering false ends it. */
+  /** Gets everything that it prints, the last few bytes not before more follows or it has ended. Answering false ends it. */
   onOutput(chunk: Buffer): boolean;
 }
 
