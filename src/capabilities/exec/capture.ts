@@ -36,6 +36,8 @@ interface Spill {
 function startSpill(beginning: Uint8Array, objects: ObjectStore): Spill {
   let next = Promise.withResolvers<Uint8Array | undefined>();
   let taken = Promise.withResolvers<void>();
+  let broken: { readonly error: unknown } | undefined;
+  let last: Promise<void> = Promise.resolve();
   async function* chunks() {
     yield beginning;
     for (;;) {
@@ -47,12 +49,22 @@ function startSpill(beginning: Uint8Array, objects: ObjectStore): Spill {
     }
   }
   const stored = objects.putStream(chunks());
-  stored.catch((thrown) => taken.reject(thrown));
-  const hand = (chunk: Uint8Array | undefined): Promise<void> => {
+  stored.catch((error) => {
+    broken = { error };
+    taken.reject(error);
+  });
+  taken.promise.catch(() => {});
+  const give = (chunk: Uint8Array | undefined): Promise<void> => {
+    if (broken) throw broken.error;
     taken = Promise.withResolvers();
-    taken.promise.catch(() => {});
     next.resolve(chunk);
     return taken.promise;
+  };
+  // In order, also for those who do not wait: a stream may be over before its last piece was taken.
+  const hand = (chunk: Uint8Array | undefined): Promise<void> => {
+    last = last.then(() => give(chunk));
+    last.catch(() => {});
+    return last;
   };
   return {
     push: (chunk) => hand(Uint8Array.from(chunk)),
