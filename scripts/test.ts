@@ -1,6 +1,6 @@
 // Owns: `npm test`: every test that can run here, and a plain list of what could not and why.
 // Refuses: to pass with a skipped test when CI=true.
-// usage: test.ts [unit | e2e | escape]
+// usage: test.ts [unit | e2e]
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,14 +8,12 @@ import { join } from 'node:path';
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   unit: ['src/**/*.test.ts', 'test/*.test.ts', 'test/pins/*.test.ts'],
-  e2e: ['test/e2e/!(escape).test.ts'],
-  // Ten minutes on two cores, so it is run when asked for: `node scripts/test.ts escape`.
-  escape: ['test/e2e/escape.test.ts'],
+  e2e: ['test/e2e/*.test.ts'],
 };
 
 const root = join(import.meta.dirname, '..');
 const asked = process.argv[2];
-const names = asked === undefined ? ['unit', 'e2e'] : [asked];
+const names = asked === undefined ? Object.keys(GROUPS) : [asked];
 const results = names.map((name) => runGroup(name));
 const skipped = results.flatMap((result) => result.skipped);
 

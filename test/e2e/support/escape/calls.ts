@@ -108,6 +108,7 @@ export const CALLS: readonly EscapeCase[] = [
     name: 'curl: a name that leads elsewhere the second time',
     sight: 'connection',
     network: true,
+    waits: true,
     steps: [answered('http://rebind.test:{rebind}/rebound'), strayed('http://rebind.test:{rebind}/rebound')],
     async run(arena) {
       const first = await arena.call(this.steps[0]!);

@@ -30,7 +30,9 @@ export interface EscapeCase {
   readonly steps: readonly Step[];
   /** Needs a network of its own, and so root. */
   readonly network?: boolean;
-  /** Makes the calls in another way than one after the other. Answers in the order of the steps. */
+  /** Mostly waits and leaves the workspace alone, so it may run beside the others. */
+  readonly waits?: boolean;
+  /** Makes the calls in another way than one after the other. Answers in the order of the steps, then of what else it called. */
   run?(arena: Arena): Promise<readonly CallResponse[]>;
 }
 
