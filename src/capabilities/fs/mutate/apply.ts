@@ -1,6 +1,6 @@
 // Owns: taking the steps of a plan, and taking back those that were taken when one fails.
 // Refuses: to replace or remove anything but what the plan saw.
-import { lstatSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import { constants, copyFile, link, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { joinRel } from '../../../base/rel-path.ts';
 import { enterFolder, leaveFolder } from '../child-folder.ts';
@@ -105,12 +105,15 @@ async function put(step: Put, work: Work): Promise<void> {
   const { place, expected, mustCreate } = step;
   const staged = work.staged.get(step)!;
   touch(work, staged.folder);
-  check(work, place, expected);
+  const to = at(work, place);
+  check(work, place, expected, to);
   if (mustCreate) {
     await createOnly(pathOf(work, staged), work, place);
   } else {
     const backup = expected === 'nothing' || work.alone ? undefined : await backUp(work, place);
-    await rename(pathOf(work, staged), at(work, place));
+    // Giving a file its name takes less time than a hop to the thread pool; freeing the one that had it takes more.
+    if (expected === 'nothing') renameSync(pathOf(work, staged), to);
+    else await rename(pathOf(work, staged), backup ? at(work, place) : to);
     if (backup) {
       work.undo.push(() => rename(pathOf(work, backup), at(work, place)));
       return;
@@ -194,9 +197,9 @@ async function clear(work: Work, { folder, name }: Staged): Promise<void> {
   }
 }
 
-function check(work: Work, place: Place, expected: Expected): void {
+function check(work: Work, place: Place, expected: Expected, path = at(work, place)): void {
   if (expected === 'planned') return;
-  const stat = lstatSync(at(work, place), { bigint: true, throwIfNoEntry: false });
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (expected === 'nothing' ? stat !== undefined : !stat || !isSameVersion(expected, stat)) {
     throw changed(place, work.verb);
   }

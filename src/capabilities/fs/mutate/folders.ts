@@ -13,6 +13,10 @@ export interface Folders {
    * by now.
    */
   find(place: Place): Located | undefined;
+  /** Before places are known to be real: undefined as well when a link is on the way, or the folder cannot be had. */
+  pin(place: Place): Located | undefined;
+  /** What was pinned before, if it still is. */
+  known(place: Place): Located | undefined;
   /** For acting: the folder must be there, now. */
   open(place: Place): Located;
   /** After a folder was moved or removed: what was known of it and of all below is void. */
@@ -55,6 +59,14 @@ export function createFolders(verb: string): Folders {
 
   return {
     find,
+    known: (place) => kept.get(nameOf(place.root, place.rel)),
+    pin(place) {
+      try {
+        return find(place);
+      } catch {
+        return undefined;
+      }
+    },
     open(place) {
       const known = kept.get(nameOf(place.root, place.rel));
       if (known && !isStillThere(known)) drop(nameOf(place.root, place.rel), known);

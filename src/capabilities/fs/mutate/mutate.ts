@@ -45,7 +45,7 @@ async function stageAll(plan: Plan, tempName: () => string, staged: Map<Put, Sta
       plan.limit(async () => {
         signal.throwIfAborted();
         const name = tempName();
-        const state = await stage(put, name, { objects, signal, verb: plan.verb });
+        const state = await stage(put, name, { folders: plan.folders, objects, signal, verb: plan.verb });
         staged.set(put, { folder: put.stageIn, name });
         if (state) plan.staged.set(put, state);
       }),

@@ -1,5 +1,6 @@
 // Owns: what every planner of an edit needs: the target, its folders, what was there, and the list of steps.
 // Refuses: to change anything; a plan that fails leaves no trace but objects in the store.
+import { lstatSync } from 'node:fs';
 import { sha256Hex } from '../../../base/digest.ts';
 import { parentOf } from '../../../base/rel-path.ts';
 import type { CallScope, EntryState } from '../../../contract/capability.ts';
@@ -7,7 +8,7 @@ import { fail } from '../../../contract/errors.ts';
 import type { LastLink } from '../located.ts';
 import { cannot } from '../path-failures.ts';
 import { nameOf, type Place, type Root } from '../root.ts';
-import { realPlace, refuseTemp, toPlace } from '../to-place.ts';
+import { nameIn, realPlace, refuseTemp, toPlace } from '../to-place.ts';
 import type { Folders } from './folders.ts';
 import type { PreImages } from './preimage.ts';
 import type { Content, PlannedChange, Put, Step } from './step.ts';
@@ -45,10 +46,19 @@ export function target(
 ): Target {
   const named = toPlace(planning.root, path, verb);
   admit(planning, kind, named, named);
-  const place = realPlace(named, verb, last);
+  const place = hasNoLinks(planning, named) ? named : realPlace(named, verb, last);
   refuseTemp(place, verb);
   if (place.root !== named.root || place.rel !== named.rel) admit(planning, kind, named, place);
   return { named, place };
+}
+
+/** Most paths: their pinned folder is where its name says, and what is in it is no link. */
+function hasNoLinks({ folders }: Planning, named: Place): boolean {
+  if (named.rel === '.') return false;
+  const folder = folders.pin(parent(named));
+  if (!folder) return false;
+  const stat = lstatSync(`${folder.path}/${nameIn(named.rel)}`, { throwIfNoEntry: false });
+  return !stat?.isSymbolicLink();
 }
 
 /** Admits an entry below a target, for edits of whole trees. */

@@ -1,6 +1,17 @@
 // Owns: writing new content beside its destination, whole and on disk, before anybody can see it.
 // Refuses: to touch the destination.
-import { closeSync, constants, fchmod, fchown, fstatSync, fsync, open, write } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmod,
+  fchown,
+  fstatSync,
+  fsync,
+  open,
+  openSync,
+  write,
+  writeSync,
+} from 'node:fs';
 import { copyFile, symlink, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { createSha256 } from '../../../base/digest.ts';
@@ -10,7 +21,7 @@ import { release, sameThing } from '../located.ts';
 import { O_NOFOLLOW } from '../open-flags.ts';
 import { osFailure, raced } from '../path-failures.ts';
 import type { Place } from '../root.ts';
-import { locateExactly } from './folders.ts';
+import { type Folders, locateExactly } from './folders.ts';
 import { pieces } from './preimage.ts';
 import type { Content, Put } from './step.ts';
 
@@ -21,6 +32,7 @@ export interface Staged {
 }
 
 export interface Staging {
+  readonly folders: Folders;
   readonly objects: ObjectStore;
   readonly signal: AbortSignal;
   readonly verb: string;
@@ -28,16 +40,12 @@ export interface Staging {
 
 /** Answers the state of a copy, which nobody knew before. Leaves nothing behind when it fails. */
 export async function stage(put: Put, name: string, staging: Staging): Promise<EntryState | undefined> {
-  const folder = locateExactly(put.stageIn, staging.verb);
-  if (!folder) throw raced({ ...put.stageIn, verb: staging.verb });
-  const path = `${folder.path}/${name}`;
+  const path = `${staging.folders.open(put.stageIn).path}/${name}`;
   try {
     return await MAKERS[kindOf(put.content)](put, path, staging);
   } catch (thrown) {
     await unlink(path).catch(() => undefined);
     throw osFailure(thrown, { ...put.place, verb: staging.verb });
-  } finally {
-    release(folder);
   }
 }
 
@@ -74,14 +82,13 @@ const chmod = promisify(fchmod);
 const chown = promisify(fchown);
 
 async function writeFile(put: Put, path: string, bytes: Uint8Array): Promise<void> {
-  const fd = await openFile(
-    path,
-    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW,
-    put.mode,
-  );
+  const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW, put.mode);
   try {
     for (let done = 0; done < bytes.length; ) {
-      done += (await writeSome(fd, bytes, done, Math.min(bytes.length - done, CHUNK))).bytesWritten;
+      done +=
+        bytes.length <= SMALL
+          ? writeSync(fd, bytes, done)
+          : (await writeSome(fd, bytes, done, Math.min(bytes.length - done, CHUNK))).bytesWritten;
     }
     await settle(fd, put);
   } finally {
@@ -89,6 +96,8 @@ async function writeFile(put: Put, path: string, bytes: Uint8Array): Promise<voi
   }
 }
 
+/** Up to here the page cache takes the bytes sooner than a thread of the pool would wake up. */
+const SMALL = 64 * 1024;
 const CHUNK = 64 * 1024 * 1024;
 
 /** The copy is hashed, not the source: that one may change meanwhile. */

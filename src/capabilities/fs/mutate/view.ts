@@ -89,7 +89,8 @@ export function createView(folders: Folders): View {
 }
 
 function statOf(folders: Folders, place: Place): BigIntStats | undefined {
-  if (place.rel === '.') return folders.find(place)?.stat;
+  const known = place.rel === '.' ? folders.find(place) : folders.known(place);
+  if (known || place.rel === '.') return known?.stat;
   const folder = folders.find({ root: place.root, rel: parentOf(place.rel) });
   if (!folder) return undefined;
   return lstatSync(`${folder.path}/${nameIn(place.rel)}`, { bigint: true, throwIfNoEntry: false });
