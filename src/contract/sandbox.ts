@@ -60,6 +60,11 @@ export interface SandboxSpec {
   readonly signal?: AbortSignal;
   /** How long the program has between SIGTERM and SIGKILL when it is timed out or aborted. By default 200 ms. */
   readonly graceMs?: number;
+  /**
+   * Workspace-relative paths that are there at all, each with what is below it, beside those in `writable`; the rest of
+   * the workspace is an empty folder then. They must exist. By default the whole workspace is there.
+   */
+  readonly visible?: readonly string[];
   /** Workspace-relative paths that may be written; by default the whole workspace. `[]` makes it read-only. */
   readonly writable?: readonly string[];
   /** Workspace-relative paths that may not be changed, beside those of the handle. */
@@ -69,6 +74,11 @@ export interface SandboxSpec {
   /** Folders and files beside the workspace, absolute; they appear at the same path. */
   readonly binds?: readonly SandboxBind[];
   readonly network?: SandboxNetwork;
+  /**
+   * Whether it may start other processes; by default it may. Where it may not, fork and its kin fail with EPERM. Threads
+   * are no processes, and it may still become another program by exec.
+   */
+  readonly spawns?: boolean;
   readonly limits?: SandboxLimits;
   /** How many bytes of each stream the result keeps; the program may write more. By default 1 MiB. */
   readonly captureBytes?: number;

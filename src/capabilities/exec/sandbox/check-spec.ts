@@ -40,10 +40,11 @@ export function checkSpec(
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-function programFault({ argv, env }: SandboxSpec): string | undefined {
+function programFault({ argv, env, spawns }: SandboxSpec): string | undefined {
   const [program] = argv;
   if (!program) return 'no program is named';
   if (program.startsWith('-')) return 'its name starts with "-"';
+  if (spawns === false && program.includes('=')) return 'its name holds a "="';
   if (argv.some((word) => word.includes('\0'))) return 'an argument holds a NUL character';
   for (const [name, value] of Object.entries(env)) {
     if (!NAME.test(name)) return `the variable name "${name}" is not made of letters, digits and "_"`;

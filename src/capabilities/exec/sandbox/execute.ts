@@ -21,6 +21,8 @@ export interface Job {
   readonly slot: Slot;
   readonly profile: readonly string[];
   readonly words: readonly string[];
+  /** Whether `profile` takes `single-process` from descriptor 6. */
+  readonly single: boolean;
   readonly spec: Pick<SandboxSpec, 'timeoutMs' | 'signal' | 'graceMs' | 'captureBytes' | 'onOutput'>;
   readonly limits: ResolvedLimits;
   /** What it can write to, outside. */
@@ -124,6 +126,7 @@ export function execute(job: Job): Execution {
   slot.execute({
     profile: job.profile,
     words: job.words,
+    single: job.single,
     stdin: job.stdin,
     onStart(streams) {
       open = streams;

@@ -5,13 +5,14 @@ import type { CheckedBind, CheckedSpec } from './check-spec.ts';
 import type { Engine } from './engine.ts';
 import { entryId, type Inspection, inspect } from './inspect.ts';
 import { insideScript, type ResolvedLimits, resolveLimits } from './limits.ts';
-import { profileWords, programWords } from './profile.ts';
+import { INSIDE_SINGLE, profileWords, programWords } from './profile.ts';
 import { FORWARDER_TASKS, forwarderPrelude, proxyEnv } from './proxy-bridge.ts';
 import { mountWorkspace, type WorkspaceMounts } from './workspace-mounts.ts';
 
 export interface Prepared {
   readonly profile: readonly string[];
   readonly words: readonly string[];
+  readonly single: boolean;
   readonly limits: ResolvedLimits;
   readonly mounts: WorkspaceMounts;
   readonly workspace: string;
@@ -31,6 +32,7 @@ export async function prepare(
     root: workspace,
     source,
     nothing: `${engine.scratch}/share/nothing`,
+    visible: spec.visible,
     writable: spec.writable,
     readOnly: spec.readOnly ?? [],
     hidden: spec.hidden ?? [],
@@ -54,13 +56,15 @@ export async function prepare(
     workspace: mounts.words,
     tmpBytes: limits.tmpBytes,
     proxySocket: proxy && (await engine.bridges.socketFor(proxy)),
+    spawns: spec.spawns ?? true,
   });
   const words = programWords({
     shell: engine.programs.shell,
     script: insideScript(limits, engine.limitsBy !== 'rlimit', proxy && forwarderPrelude(node)),
     cwd: checked.cwd,
     env: proxy ? proxyEnv(spec.env) : spec.env,
-    argv: spec.argv,
+    // `env` looks the program up on the PATH.
+    argv: spec.spawns === false ? [INSIDE_SINGLE, '/usr/bin/env', '--', ...spec.argv] : spec.argv,
   });
   const bound = shown.map(({ path, real, writable }) => ({
     at: path,
@@ -68,7 +72,16 @@ export async function prepare(
     writable: writable ?? false,
   }));
   const expected = [...bound, ...mounts.expected];
-  return { profile, words, limits, mounts, workspace, inspect: (initPid) => inspect(initPid, expected) };
+  const single = spec.spawns === false;
+  return {
+    profile,
+    words,
+    single,
+    limits,
+    mounts,
+    workspace,
+    inspect: (initPid) => inspect(initPid, expected),
+  };
 }
 
 const unreachable = (what: string): SandboxRefusal => ({

@@ -14,10 +14,15 @@ export interface ProfileRequest {
   readonly tmpBytes: number;
   /** Where the proxy listens outside, as a unix socket. */
   readonly proxySocket: string | undefined;
+  /** Whether the program may start others. */
+  readonly spawns: boolean;
 }
 
 /** Where the proxy's socket appears inside. */
 export const INSIDE_PROXY = '/run/haft-proxy';
+
+/** Where `single-process` appears inside. It is copied: what lies in the scratch folder may not be executable. */
+export const INSIDE_SINGLE = '/run/haft-single';
 
 /** The words that stay the same for as long as a caller asks for the same things. */
 export function profileWords(request: ProfileRequest): string[] {
@@ -47,6 +52,7 @@ export function profileWords(request: ProfileRequest): string[] {
     ]),
     ...request.workspace,
     ...(request.proxySocket === undefined ? [] : ['--ro-bind', request.proxySocket, INSIDE_PROXY]),
+    ...(request.spawns ? [] : ['--perms', '0555', '--file', '6', INSIDE_SINGLE]),
     ...['--remount-ro', '/'],
     ...['--seccomp', '9', '--json-status-fd', '3', '--as-pid-1', '--clearenv'],
   ];

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { ownPrefix, removeLeftovers } from './leftovers.ts';
 import { quietly } from './quietly.ts';
 import { seccompFilter } from './seccomp.ts';
+import { singleProcessProgram } from './single-process.ts';
 
 const KIND = 'haft-sandbox';
 
@@ -60,6 +61,7 @@ const PLACES = () => [process.env.XDG_RUNTIME_DIR ?? '/dev/shm', '/dev/shm', tmp
 
 const SHARED_FILES = (): Readonly<Record<string, { bytes: string | Uint8Array; mode: number }>> => ({
   seccomp: { bytes: seccompFilter() ?? new Uint8Array(), mode: 0o444 },
+  single: { bytes: singleProcessProgram() ?? new Uint8Array(), mode: 0o444 },
   /** What lies over a hidden file: nobody may open it. */
   nothing: { bytes: '', mode: 0o000 },
 });

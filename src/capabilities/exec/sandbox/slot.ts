@@ -26,6 +26,7 @@ export interface SlotJob {
   readonly profile: readonly string[];
   readonly words: readonly string[];
   readonly stdin: boolean;
+  readonly single: boolean;
   onStart(streams: SlotStreams): void;
   /** The process id, outside, of the first process inside. With it the whole tree dies. */
   onInit(pid: number): void;
@@ -160,7 +161,9 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       }
       // A program may open its stdin again by name, which would block on a named pipe that has no writer any more;
       // so `cat` makes it a nameless one. Being the last of its pipeline, bubblewrap is still a child of this shell.
-      const program = `p ${shWords(next.words)} 7>&3 8<gate 9<${shWord(join(scratch, 'share', 'seccomp'))}`;
+      const shared = (name: string) => shWord(join(scratch, 'share', name));
+      const single = next.single ? ` 6<${shared('single')}` : '';
+      const program = `p ${shWords(next.words)} 7>&3 8<gate 9<${shared('seccomp')}${single}`;
       const fed = next.stdin ? `{ cat 3>&- | ${program}; } <in` : `(${program}) </dev/null`;
       text += `${fed} >out 2>err; echo "D $?" >&3\n`;
       commands.write(text);

@@ -15,6 +15,8 @@ export interface WorkspaceRequest {
   readonly source: string;
   /** A file that nobody may open. */
   readonly nothing: string;
+  /** Undefined: all of it. */
+  readonly visible: readonly string[] | undefined;
   readonly writable: readonly string[] | undefined;
   readonly readOnly: readonly string[];
   readonly hidden: readonly string[];
@@ -28,7 +30,8 @@ export interface WorkspaceMounts {
   disturbed(): string[];
 }
 
-type Access = 'write' | 'read' | 'none';
+/** `empty`: a folder in which only what is mounted there can be found. */
+type Access = 'write' | 'read' | 'none' | 'empty';
 
 /** Haft's own state and policy, and git's: a program never changes these. */
 const ALWAYS: ReadonlyMap<string, Access> = new Map([
@@ -41,21 +44,26 @@ const ALWAYS: ReadonlyMap<string, Access> = new Map([
 export function mountWorkspace(request: WorkspaceRequest): WorkspaceMounts | SandboxRefusal {
   const { root, source, nothing } = request;
   const access = new Map<string, Access>([['.', 'write']]);
-  if (request.writable) {
-    access.set('.', 'read');
-    for (const path of request.writable) {
-      const real = realRelative(root, path);
-      if (typeof real !== 'string') return real;
-      access.set(real, 'write');
-    }
+  const granted = [
+    ...(request.visible ?? []).map((path) => [path, 'read'] as const),
+    ...(request.writable ?? []).map((path) => [path, 'write'] as const),
+  ];
+  if (request.visible) access.set('.', 'empty');
+  else if (request.writable) access.set('.', 'read');
+  for (const [path, wanted] of granted) {
+    const real = realRelative(root, path);
+    if (typeof real !== 'string') return real;
+    access.set(real, wanted);
   }
   reserveState(root);
   const guarded = [...ALWAYS, ...request.readOnly.map((path) => [path, 'read'] as const)];
   const before = new Map(guarded.map(([path]) => [path, fingerprint(join(root, path))]));
+  const guards = new Map<string, Access>();
   for (const [path, wanted] of guarded) {
-    const refusal = guard(root, path, wanted, access);
+    const refusal = guard(root, path, wanted, guards);
     if (refusal) return refusal;
   }
+  for (const [path, wanted] of guards) protect(path, wanted, access);
   for (const path of request.hidden) {
     const real = realRelative(root, path);
     if (real === '.') return refuse('path.invalid', path, 'the whole workspace cannot be hidden');
@@ -63,11 +71,15 @@ export function mountWorkspace(request: WorkspaceRequest): WorkspaceMounts | San
     if (typeof real === 'string') access.set(real, 'none');
     else if (real.reason === 'path.invalid') return real;
   }
-  const planned = withPins(withoutCovered(access)).map(([path, wanted]) =>
+  const planned = withPins(withoutCovered(access, guards)).map(([path, wanted]) =>
     plan(wanted, join(source, path), join(root, path), nothing),
   );
   return {
-    words: planned.flatMap(({ words }) => words),
+    // An empty root takes the mounts first, and nothing afterwards.
+    words: [
+      ...planned.flatMap(({ words }) => words),
+      ...(access.get('.') === 'empty' ? ['--remount-ro', root] : []),
+    ],
     expected: planned.map(({ expected }) => expected),
     disturbed: () =>
       [...before].filter(([path, was]) => fingerprint(join(root, path)) !== was).map(([path]) => path),
@@ -89,7 +101,7 @@ function guard(
   root: string,
   path: string,
   wanted: Access,
-  access: Map<string, Access>,
+  guards: Map<string, Access>,
 ): SandboxRefusal | undefined {
   const normal = normalizeRelPath(path);
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
@@ -109,19 +121,33 @@ function guard(
       'the file has a second name (a hard link), through which it could be changed',
     );
   }
-  if (access.get(normal.path) !== 'none') access.set(normal.path, wanted);
+  if (guards.get(normal.path) !== 'none') guards.set(normal.path, wanted);
   return undefined;
 }
 
-/** Nothing below a guarded path is given back. */
-function withoutCovered(access: ReadonlyMap<string, Access>): Map<string, Access> {
+/** What is not there stays away, and what was granted below a guarded path is granted no more than the path. */
+function protect(path: string, wanted: Access, access: Map<string, Access>): void {
+  for (const [granted, how] of access) {
+    if (granted === '.' || !within(granted, path)) continue;
+    if (wanted === 'none') access.delete(granted);
+    else if (how === 'write') access.set(granted, wanted);
+  }
+  if (inherited(access, path) !== 'empty') access.set(path, wanted);
+}
+
+/** Nothing below a guarded or hidden path is given back, and what is not there needs no hiding. */
+function withoutCovered(
+  access: ReadonlyMap<string, Access>,
+  guards: ReadonlyMap<string, Access>,
+): Map<string, Access> {
   const kept = new Map(access);
-  for (const path of access.keys()) {
+  for (const [path, wanted] of access) {
+    if (path === '.') continue;
+    if (wanted === 'none' && inherited(access, parentOf(path)) === 'empty') kept.delete(path);
     for (let up = path; up !== '.'; ) {
       up = parentOf(up);
       const above = access.get(up);
-      const covers = above === 'none' || (above === 'read' && up !== '.' && access.get(path) === 'write');
-      if (covers) kept.delete(path);
+      if (above === 'none' || (guards.has(up) && above === 'read' && wanted === 'write')) kept.delete(path);
     }
   }
   return kept;
@@ -136,7 +162,8 @@ function withPins(access: ReadonlyMap<string, Access>): [string, Access][] {
   for (const [path, wanted] of access) {
     if (wanted === 'write') continue;
     for (let up = parentOf(path); up !== '.'; up = parentOf(up)) {
-      if (!pinned.has(up)) pinned.set(up, inherited(access, up));
+      const above = inherited(access, up);
+      if (!pinned.has(up) && above !== 'empty') pinned.set(up, above);
     }
   }
   return [...pinned].sort(([a], [b]) => depth(a) - depth(b));
@@ -156,6 +183,8 @@ interface Planned {
 
 function plan(wanted: Access, from: string, at: string, nothing: string): Planned {
   const writable = wanted === 'write';
+  if (wanted === 'empty')
+    return { words: ['--perms', '0755', '--tmpfs', at], expected: { at, id: undefined, writable } };
   if (wanted !== 'none') {
     return {
       words: [writable ? '--bind' : '--ro-bind', from, at],
