@@ -44,8 +44,19 @@ export interface HttpRequest {
   readonly retries?: number;
   /** Keeps the whole decoded body as an object, also beyond `maxBytes`. */
   readonly toArtifact?: boolean;
+  /**
+   * Every piece of the decoded body as it comes, for answers that go on for long; the answer's own `body` is empty then,
+   * and `maxBytes` does not hold. Not of answers that lead on or are tried again. What it throws ends the request.
+   */
+  readonly onData?: (chunk: Uint8Array, head: HttpHead) => void;
   /** Aborts beside the call's own signal. */
   readonly signal?: AbortSignal;
+}
+
+/** What is known of an answer before its body. Names of headers are in lower case. */
+export interface HttpHead {
+  readonly status: number;
+  readonly headers: HttpResponse['headers'];
 }
 
 export interface HttpResponse {

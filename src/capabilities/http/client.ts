@@ -86,6 +86,7 @@ export async function createHttpClient(options: HttpClientOptions): Promise<Http
         headersMs: request.headersTimeoutMs ?? 0,
         bodyMs: request.bodyTimeoutMs ?? 0,
         maxBytes: request.maxBytes ?? MAX_BYTES,
+        onData: request.onData,
         artifact: request.toArtifact ? { objects: scope.objects, maxBytes: maxArtifactBytes } : undefined,
       };
       const journey: Journey = {

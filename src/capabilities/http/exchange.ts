@@ -23,8 +23,8 @@ export interface ResponseHead {
 export interface Flow {
   pause(): void;
   resume(): void;
-  /** Enough was seen: the connection ends, and that is no failure. */
-  stop(): void;
+  /** The connection ends. Without an error enough was seen, and that is no failure. */
+  stop(error?: Error): void;
 }
 
 /** Takes a body as it comes. Exactly one of `end` and `fail` is called, unless it stopped the flow itself. */
@@ -93,9 +93,9 @@ export function exchange(
         sink?.write(chunk, {
           pause: () => controller.pause(),
           resume: () => controller.resume(),
-          stop() {
-            stopped = true;
-            controller.abort(new Error('enough was read'));
+          stop(error) {
+            stopped = error === undefined;
+            controller.abort(error ?? new Error('enough was read'));
           },
         });
       },

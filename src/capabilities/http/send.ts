@@ -1,8 +1,8 @@
 // Owns: one attempt: a connection taken, a request sent, its body received, the connection given back.
 // Refuses: to decide what an answer is worth; `keep` does.
-import type { HttpResponse, HttpTimings } from '../../contract/http.ts';
+import type { HttpRequest, HttpResponse, HttpTimings } from '../../contract/http.ts';
 import type { Place } from './check-place.ts';
-import { type ArtifactPlace, type CollectedBody, collectBody } from './collect-body.ts';
+import { type ArtifactPlace, type CollectedBody, collectBody, passBody } from './collect-body.ts';
 import type { Connections } from './connections.ts';
 import type { RequestDeadline } from './deadline.ts';
 import { decodeBody, encodingsOf } from './decode-body.ts';
@@ -10,7 +10,7 @@ import { type ExchangeFailure, exchange, type Message, type ResponseHead, type S
 import type { Outgoing } from './redirect.ts';
 import type { Headers } from './request-headers.ts';
 import { isIdempotent } from './retry.ts';
-import { collectSink, discardSink, streamSink } from './sinks.ts';
+import { collectSink, discardSink, passingSink, streamSink } from './sinks.ts';
 
 export interface SendLimits {
   readonly connectMs: number;
@@ -19,6 +19,7 @@ export interface SendLimits {
   readonly bodyMs: number;
   readonly maxBytes: number;
   readonly artifact: ArtifactPlace | undefined;
+  readonly onData: HttpRequest['onData'];
 }
 
 export interface Sending {
@@ -81,6 +82,8 @@ function receive({ outgoing, limits, keep }: Sending) {
   const sinkFor = (head: ResponseHead): Sink => {
     if (!keep(head)) return discardSink();
     const encodings = outgoing.method === 'HEAD' ? undefined : encodingsOf(head.headers['content-encoding']);
+    const { onData } = limits;
+    if (onData && !encodings) return passingSink((chunk) => onData(chunk, head));
     if (!encodings && !limits.artifact) {
       const { sink, collected } = collectSink(limits.maxBytes);
       result = async () => collected();
@@ -89,7 +92,9 @@ function receive({ outgoing, limits, keep }: Sending) {
     decoded = encodings !== undefined;
     const { sink, body } = streamSink();
     const reading = decodeBody(body, encodings ?? []).then((stream) =>
-      collectBody(stream, limits.maxBytes, limits.artifact),
+      onData
+        ? passBody(stream, (chunk) => onData(chunk, head))
+        : collectBody(stream, limits.maxBytes, limits.artifact),
     );
     // It may fail before the exchange is over; whoever asks for the result learns of it.
     reading.catch((error) => body.destroy(error));

@@ -1,4 +1,4 @@
-// Owns: the three ends of a body: kept up to a limit, passed on as a stream, or read away so that the connection can be kept.
+// Owns: the ends of a body: kept up to a limit, passed on, or read away so that the connection can be kept.
 // Refuses: decoding; a stream that needs it goes through decode-body.
 import { Readable } from 'node:stream';
 import type { Flow, Sink } from './exchange.ts';
@@ -58,6 +58,21 @@ export function streamSink(): { readonly sink: Sink; readonly body: Readable } {
     },
   };
   return { sink, body };
+}
+
+/** Nothing is kept. Whoever throws wants no more, and the exchange fails with what was thrown. */
+export function passingSink(pass: (chunk: Buffer) => void): Sink {
+  return {
+    write(chunk, flow) {
+      try {
+        pass(chunk);
+      } catch (error) {
+        flow.stop(error as Error);
+      }
+    },
+    end() {},
+    fail() {},
+  };
 }
 
 const MAX_READ_AWAY = 64 * 1024;
