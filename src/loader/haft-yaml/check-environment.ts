@@ -3,8 +3,8 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import type { LoadedPolicy } from '../../contract/policy.ts';
+import { quoted } from '../yaml/located.ts';
 import type { Draft, DraftSite } from './draft.ts';
-import { quoted } from './located.ts';
 
 export type Resolved = NonNullable<LoadedPolicy['resolved']>;
 

@@ -2,9 +2,9 @@
 // Refuses: effects beyond the example's own section; the runtime decides whole calls.
 import type { Verdict } from '../../contract/policy.ts';
 import { isStricter } from '../../contract/policy-match.ts';
+import { quoted } from '../yaml/located.ts';
 import type { Draft, DraftSite } from './draft.ts';
 import { type ExampleRule, type ExampleSection, exampleSections, type Subject } from './example-sections.ts';
-import { quoted } from './located.ts';
 
 export function checkExamples(draft: Draft, site: DraftSite): void {
   for (const section of exampleSections(draft, site)) {

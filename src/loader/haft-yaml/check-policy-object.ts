@@ -2,10 +2,10 @@
 // Refuses: reading files; what an object says is checked by the same table as haft.yaml.
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
+import { locateObject } from '../yaml/located.ts';
+import { createReport } from '../yaml/report.ts';
 import { checkPolicy } from './check-policy.ts';
 import { checkValidators } from './check-validators.ts';
-import { locateObject } from './located.ts';
-import { createReport } from './report.ts';
 
 export interface CheckPolicyObjectOptions {
   /** What diagnostics call it. */

@@ -2,15 +2,17 @@
 // Refuses: the machine (check-environment); the same text always gives the same answer here.
 import type { PolicyFile } from '../../contract/policy.ts';
 import { loadPatternCompiler } from '../../contract/policy-match.ts';
+import { checkShape, type ShapeSite } from '../yaml/check-shape.ts';
+import { type Located, type Place, placesOf, toPlain } from '../yaml/located.ts';
+import { parseYaml } from '../yaml/parse-yaml.ts';
+import { createTeller, reportProblem } from '../yaml/problem.ts';
+import type { Report } from '../yaml/report.ts';
 import { checkExamples } from './check-examples.ts';
 import { checkShadowed } from './check-shadowed.ts';
-import { checkShape } from './check-shape.ts';
 import type { Draft } from './draft.ts';
 import { HAFT_YAML } from './haft-yaml-shape.ts';
-import type { Located, Place } from './located.ts';
-import { parseYaml } from './parse-yaml.ts';
 import type { CheckedPolicy } from './policy-cache.ts';
-import type { Report } from './report.ts';
+import { TEXT_CHECKS, type TextCheck } from './text-checks.ts';
 
 export interface CheckedDraft {
   /** To be trusted only where the report has no errors. */
@@ -27,9 +29,14 @@ export async function checkPolicyText(text: string, report: Report): Promise<Che
 export async function checkPolicy(located: Located, report: Report): Promise<CheckedDraft> {
   const hasPatterns = located.is === 'map' && located.entries.some(({ key }) => key === 'shell_allow');
   const compilePattern = hasPatterns ? await loadPatternCompiler() : undefined;
-  const places = new Map<string, Place>();
-  const draft = (checkShape(HAFT_YAML, located, '', { report, root: HAFT_YAML, places, compilePattern }) ??
-    {}) as Draft;
+  const site: ShapeSite = {
+    tell: createTeller((problem) => reportProblem(report, located, problem)),
+    name: 'haft.yaml',
+    root: HAFT_YAML,
+    texts: (check, text) => TEXT_CHECKS[check as TextCheck](text, { compilePattern }),
+  };
+  const draft = (checkShape(HAFT_YAML, toPlain(located), undefined, site) ?? {}) as Draft;
+  const places = placesOf(located);
   const place = (path: string) => places.get(path) ?? located.at;
   checkExamples(draft, { report, compilePattern, place });
   checkShadowed(draft, { report, compilePattern, place });

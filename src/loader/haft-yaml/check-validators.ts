@@ -2,8 +2,8 @@
 // Refuses: running them.
 import { closest } from '../../base/closest.ts';
 import { RULE_CATALOGUE } from '../../contract/rule.ts';
+import { quoted } from '../yaml/located.ts';
 import type { Draft, DraftSite } from './draft.ts';
-import { quoted } from './located.ts';
 
 /** Without `available` nothing is said about what is built in. */
 export function checkValidators(

@@ -131,7 +131,8 @@ const CASES: readonly Case[] = [
   { code: 'value.range', at: [3, 14], lines: ['undo:', '  max_bytes: 1.5'] },
   { code: 'value.range', at: [3, 10], lines: ['budgets:', '  bytes: 9007199254740993'] },
   { code: 'value.text', at: [3, 13], lines: ['ast:', "  language: ''"], says: 'empty' },
-  { code: 'value.text', at: [2, 9], lines: ['packs: [{a: .nan}]'], says: 'NaN' },
+  { code: 'value.json', at: [2, 13], lines: ['packs: [{a: .nan}]'], says: 'NaN' },
+  { code: 'yaml.merge', at: [3, 3], lines: ['tools:', '  <<: {}'], hint: 'alias' },
 
   // Texts with a meaning
   {

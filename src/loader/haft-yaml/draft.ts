@@ -2,8 +2,8 @@
 // Refuses: being handed on; what leaves the loader is a whole PolicyFile.
 import type { DomainRule, PathRule, PolicyFile, ShellRule, ToolRule } from '../../contract/policy.ts';
 import type { PatternCompiler } from '../../contract/policy-match.ts';
-import type { Place } from './located.ts';
-import type { Report } from './report.ts';
+import type { Place } from '../yaml/located.ts';
+import type { Report } from '../yaml/report.ts';
 
 /** The same keys, each possibly missing, with gaps in lists where an entry was wrong. */
 type Drafted<T> = T extends readonly (infer Item)[]

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { createReport } from '../yaml/report.ts';
 import { checkPolicyText } from './check-policy.ts';
 import { checkPolicyObject } from './check-policy-object.ts';
-import { createReport } from './report.ts';
 
 const SEED = `version: 1
 network:

@@ -1,7 +1,8 @@
 // Owns: the one table of haft.yaml's keys: what each may hold, its default, and what it means.
 // Refuses: a second copy; diagnostics, the JSON Schema and the reference page are all made from this.
 import type { PolicyFile } from '../../contract/policy.ts';
-import type { ChoiceShape, ListShape, MapShape, NumberShape, Shape, TextShape } from './shape.ts';
+import type { ChoiceShape, ListShape, MapShape, NumberShape, Shape, TextShape } from '../yaml/shape.ts';
+import type { TextCheck } from './text-checks.ts';
 
 const VERDICTS = ['allow', 'ask', 'deny'];
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -14,7 +15,7 @@ const verdict = (doc: string, byDefault?: string): ChoiceShape => ({
   doc,
   ...(byDefault ? { default: byDefault } : {}),
 });
-const text = (check: TextShape['check'], doc: string): TextShape => ({ is: 'text', check, doc });
+const text = (check: TextCheck, doc: string): TextShape => ({ is: 'text', check, doc });
 const list = (item: Shape, doc: string): ListShape => ({ is: 'list', item, doc });
 const number = (doc: string, min: number, max: number, byDefault: string): NumberShape => ({
   is: 'number',

@@ -4,12 +4,12 @@ import { basename, isAbsolute, join, relative } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
+import { createReport, type Report } from '../yaml/report.ts';
 import { checkEnvironment, isWithin } from './check-environment.ts';
 import { checkValidators } from './check-validators.ts';
 import type { Draft } from './draft.ts';
 import { type CheckedPolicy, readCachedPolicy, writeCachedPolicy } from './policy-cache.ts';
 import { checkOutOfReach, decodeText, readPolicyFile } from './read-policy-file.ts';
-import { createReport, type Report } from './report.ts';
 
 export interface LoadHaftYamlOptions {
   readonly workspace: string;

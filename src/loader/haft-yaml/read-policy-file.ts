@@ -1,8 +1,8 @@
 // Owns: getting the bytes of haft.yaml: a regular file, of sane size, that tools cannot write under another name.
 // Refuses: waiting on a pipe, and following a link to where tools may write.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import type { Report } from '../yaml/report.ts';
 import { isWithin, type Resolved } from './check-environment.ts';
-import type { Report } from './report.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const START = { line: 1, column: 1 };

@@ -1,48 +1,12 @@
 // Owns: the reference page of haft.yaml, written from the table.
 // Refuses: keys and defaults of its own; what the page says about them is what the loader checks.
-import { expected } from './check-shape.ts';
+import { sectionsOf } from '../yaml/shape-rows.ts';
 import { HAFT_YAML } from './haft-yaml-shape.ts';
-import type { MapShape, Shape } from './shape.ts';
 
 /** Markdown. */
 export function renderHaftYamlReference(): string {
-  return [INTRODUCTION, ...sections(), DECISIONS, EXAMPLE].join('\n\n').concat('\n');
+  return [INTRODUCTION, ...sectionsOf(HAFT_YAML), DECISIONS, EXAMPLE].join('\n\n').concat('\n');
 }
-
-function sections(): string[] {
-  return Object.entries(HAFT_YAML.keys).map(([key, shape]) => {
-    const rows = rowsOf(key, shape);
-    const facts = rows.length > 0 ? '' : `\n\n${capital(expected(shape))}.${defaultOf(shape)}`;
-    const table = rows.length > 0 ? `\n\n${HEAD}\n${rows.join('\n')}` : '';
-    return `## \`${key}\`\n\n${shape.doc}${required(HAFT_YAML, key) ? ' Required.' : ''}${facts}${table}`;
-  });
-}
-
-const HEAD = '| key | value | default | meaning |\n|---|---|---|---|';
-
-/** One row for each key below this one. */
-function rowsOf(path: string, shape: Shape): string[] {
-  if (shape.is === 'list') return [...listRow(path, shape), ...rowsOf(`${path}[]`, shape.item)];
-  if (shape.is === 'shorthand') return rowsOf(path, shape.map);
-  if (shape.is !== 'map') return [];
-  return Object.entries(shape.keys).flatMap(([key, inner]) => {
-    const where = `${path}.${key}`;
-    const fallback = inner.default ?? (required(shape, key) ? 'required' : '–');
-    const row = `| \`${where}\` | ${cell(expected(inner))} | ${cell(fallback)} | ${cell(inner.doc)} |`;
-    return [row, ...rowsOf(where, inner)];
-  });
-}
-
-/** A list at the top has no row of its own; its entries do. */
-function listRow(path: string, { item }: Shape & { is: 'list' }): string[] {
-  const plain = item.is === 'text' || item.is === 'shorthand';
-  return plain ? [`| \`${path}[]\` | ${cell(expected(item))} | – | ${cell(item.doc)} |`] : [];
-}
-
-const required = (shape: MapShape, key: string): boolean => shape.required?.includes(key) ?? false;
-const defaultOf = (shape: Shape): string => (shape.default ? ` Default: ${shape.default}.` : '');
-const cell = (text: string): string => text.replaceAll('|', '\\|');
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const INTRODUCTION = `# haft.yaml
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
+import { createReport } from '../yaml/report.ts';
 import { checkPolicyText } from './check-policy.ts';
 import { HAFT_YAML } from './haft-yaml-shape.ts';
 import { renderHaftYamlReference } from './reference.ts';
-import { createReport } from './report.ts';
 import { haftYamlSchema } from './schema.ts';
 
 interface Schema {

@@ -1,15 +1,10 @@
 // Owns: what a text in haft.yaml must be to mean something: one row for each check that the table names.
 // Refuses: looking at the disk (check-environment) and at other entries (check-examples, check-shadowed).
 import { checkPathGlob, type PatternCompiler, parseDomain } from '../../contract/policy-match.ts';
-import type { TextCheck } from './shape.ts';
+import type { TextProblem } from '../yaml/check-shape.ts';
 
-export interface TextProblem {
-  readonly code: string;
-  /** Follows the text in the message: `it is not the name of a host`. */
-  readonly fact: string;
-  readonly hint?: string;
-  readonly severity?: 'warning';
-}
+/** The checks that the table names. */
+export type TextCheck = 'name' | 'path-glob' | 'tool-glob' | 'pattern' | 'domain' | 'folder' | 'example';
 
 export interface TextSite {
   /** Where the file holds patterns, the engine that compiles them. */

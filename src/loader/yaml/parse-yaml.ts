@@ -1,6 +1,6 @@
 // Owns: turning YAML text into located values, and every problem of the text into a diagnostic.
 // Refuses: several documents, tags, and aliases that multiply; loading the yaml library before it is needed.
-import type { Alias, Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
+import type { Alias, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Located, LocatedEntry, Place } from './located.ts';
 import { MAX_DEPTH, MAX_VALUES, quoted } from './located.ts';
 import type { Report } from './report.ts';
@@ -36,13 +36,12 @@ export async function parseYaml(text: string, report: Report): Promise<Located |
     );
   }
   if (!readable) return undefined;
-  const reader = createReader(yaml, { document, text, place, report });
+  const reader = createReader(yaml, { text, place, report });
   const located = reader.read(document.contents, place(0));
   return reader.gaveUp() ? undefined : located;
 }
 
 interface ReaderSite {
-  readonly document: Document.Parsed;
   readonly text: string;
   readonly place: (offset: number) => Place;
   readonly report: Report;
@@ -55,9 +54,11 @@ interface Reader {
   gaveUp(): boolean;
 }
 
-function createReader(yaml: Yaml, { document, text, place, report }: ReaderSite): Reader {
+function createReader(yaml: Yaml, { text, place, report }: ReaderSite): Reader {
   let values = 0;
   let depth = 0;
+  let inAlias = 0;
+  const anchors = new Map<string, Node>();
   let gaveUp = false;
   const nothing = (at: Place): Located => ({ is: 'scalar', at, value: null });
 
@@ -70,6 +71,9 @@ function createReader(yaml: Yaml, { document, text, place, report }: ReaderSite)
       report.error('yaml.too_much', at, `${what} (aliases count as often as they are used)`);
       return nothing(at);
     }
+    // An alias means the anchor that was written last before it; what it repeats was met before.
+    if (inAlias === 0 && node !== null && 'anchor' in node && node.anchor)
+      anchors.set(node.anchor as string, node);
     depth++;
     try {
       if (yaml.isAlias(node)) return readAlias(node, at);
@@ -87,7 +91,7 @@ function createReader(yaml: Yaml, { document, text, place, report }: ReaderSite)
       return { is: 'scalar', at, value };
     }
     if (typeof value === 'number') return { is: 'scalar', at, value };
-    report.error('yaml.tag', at, 'A tag makes this something that haft.yaml cannot hold', 'remove the tag');
+    report.error('yaml.tag', at, 'A tag makes this something that cannot be held here', 'remove the tag');
     return { is: 'other', at, found: 'a tagged value', told: true };
   };
 
@@ -114,10 +118,22 @@ function createReader(yaml: Yaml, { document, text, place, report }: ReaderSite)
         continue;
       }
       seen.set(key, keyAt);
+      if (key === '<<' && isPlain(pair.key)) {
+        const message = 'Merge keys are not part of YAML 1.2';
+        report.error(
+          'yaml.merge',
+          keyAt,
+          message,
+          'write the keys out, or repeat the whole map with an alias',
+        );
+        continue;
+      }
       entries.push({ key, keyAt, value: read(pair.value, keyAt) });
     }
     return { is: 'map', at, entries };
   };
+
+  const isPlain = (key: Node | null): boolean => yaml.isScalar(key) && key.type === 'PLAIN';
 
   const keyText = (key: Node | null): string | undefined => {
     if (!yaml.isScalar(key)) return undefined;
@@ -125,8 +141,13 @@ function createReader(yaml: Yaml, { document, text, place, report }: ReaderSite)
   };
 
   const readAlias = (alias: Alias, at: Place): Located => {
-    const target = alias.resolve(document);
-    if (target) return read(target as Node, at);
+    const target = anchors.get(alias.source);
+    if (target) {
+      inAlias++;
+      const value = read(target, at);
+      inAlias--;
+      return value;
+    }
     const written = textAt(text, alias.range?.[0] ?? 0);
     const hint = `quote what begins with *: '${written.replaceAll("'", "''")}'`;
     report.error('yaml.alias', at, `${quoted(written)} is read as an alias, and nothing has that name`, hint);

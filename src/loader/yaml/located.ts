@@ -1,5 +1,6 @@
 // Owns: values that know where they were written, from YAML or from a plain object.
 // Refuses: judging them; that is check-shape.
+import { type Way, waySteps, wayText } from './way.ts';
 
 /** Lines and columns count from 1. */
 export interface Place {
@@ -33,7 +34,7 @@ interface LocatedScalar {
   readonly value: string | number | boolean | null;
 }
 
-/** Something that haft.yaml cannot hold, in words: `a function`. */
+/** Something that is no JSON, in words: `a function`. */
 interface LocatedOther {
   readonly is: 'other';
   readonly at: Place;
@@ -45,7 +46,7 @@ interface LocatedOther {
 /** How deep values may nest, and how many there may be; aliases count as often as they are used. */
 export const MAX_DEPTH = 64;
 export const MAX_VALUES = 50_000;
-const START: Place = { line: 1, column: 1 };
+export const START: Place = { line: 1, column: 1 };
 
 /** A plain object as if it had been written; every place is the start. Keys without a value are left out. */
 export function locateObject(value: unknown): Located {
@@ -68,14 +69,9 @@ export function locateObject(value: unknown): Located {
   return locate(value, 0);
 }
 
-/** The value without its places. */
+/** The value without its places. What is no JSON becomes an `Unreadable`. */
 export function toPlain(node: Located): unknown {
   return (PLAIN[node.is] as (node: Located) => unknown)(node);
-}
-
-/** For a message: `text "yes"`, `a list`, `nothing`. */
-export function describeFound(node: Located): string {
-  return (FOUND[node.is] as (node: Located) => string)(node);
 }
 
 const PLAIN: { readonly [K in Located['is']]: (node: Extract<Located, { is: K }>) => unknown } = {
@@ -83,19 +79,70 @@ const PLAIN: { readonly [K in Located['is']]: (node: Extract<Located, { is: K }>
   map: ({ entries }) => Object.fromEntries(entries.map(({ key, value }) => [key, toPlain(value)])),
   list: ({ items }) => items.map(toPlain),
   scalar: ({ value }) => value,
-  // Has no canonical form, so that whoever takes the value refuses it.
-  other: () => undefined,
+  other: ({ found, told }): Unreadable => ({ [UNREADABLE]: found, told }),
 };
 
-const FOUND: { readonly [K in Located['is']]: (node: Extract<Located, { is: K }>) => string } = {
-  map: () => 'a map',
-  list: () => 'a list',
-  scalar: ({ value }) => {
-    if (value === null) return 'nothing';
-    return typeof value === 'string' ? `text ${quoted(value)}` : `${typeof value} ${value}`;
-  },
-  other: ({ found }) => found,
-};
+const UNREADABLE = Symbol('unreadable');
+
+/** Stands for what is no JSON. Has no canonical form, so that whoever takes it for a value refuses it. */
+export interface Unreadable {
+  readonly [UNREADABLE]: string;
+  readonly told: boolean;
+}
+
+export const isUnreadable = (value: unknown): value is Unreadable =>
+  typeof value === 'object' && value !== null && UNREADABLE in value;
+
+/** For a message: `text "yes"`, `a list`, `nothing`. */
+export function describeFound(value: unknown): string {
+  if (value === null) return 'nothing';
+  if (typeof value === 'string') return `text ${quoted(value)}`;
+  if (Array.isArray(value)) return 'a list';
+  if (isUnreadable(value)) return value[UNREADABLE];
+  return typeof value === 'object' ? 'a map' : `${typeof value} ${value}`;
+}
+
+/** Where the value at the end of the way is, or its key; of what is not there, the nearest thing around it. */
+export function placeOf(root: Located, way: Way | undefined, of: 'key' | 'value'): Place {
+  let node: Located = root;
+  let place = root.at;
+  for (const step of waySteps(way)) {
+    if (node.is === 'list' && typeof step === 'number') {
+      const item = node.items[step];
+      if (!item) return place;
+      node = item;
+      place = item.at;
+    } else if (node.is === 'map') {
+      const entry = node.entries.find(({ key }) => key === String(step));
+      if (!entry) return place;
+      node = entry.value;
+      place = of === 'key' ? entry.keyAt : entry.value.at;
+    } else return place;
+  }
+  return place;
+}
+
+/** Every key and entry by its path: of a single value its own place, of a section that of its key. */
+export function placesOf(root: Located): Map<string, Place> {
+  const places = new Map<string, Place>();
+  const visit = (node: Located, way: Way | undefined): void => {
+    if (node.is === 'list') {
+      for (const [step, item] of node.items.entries()) {
+        const inner: Way = { up: way, step };
+        places.set(wayText(inner), item.at);
+        visit(item, inner);
+      }
+    } else if (node.is === 'map') {
+      for (const { key, keyAt, value } of node.entries) {
+        const inner: Way = { up: way, step: key };
+        places.set(wayText(inner), value.is === 'scalar' ? value.at : keyAt);
+        visit(value, inner);
+      }
+    }
+  };
+  visit(root, undefined);
+  return places;
+}
 
 /** At most 60 characters of it, on one line. */
 export const quoted = (text: string): string =>

@@ -60,7 +60,7 @@ const ROWS: { readonly [code in YAMLError['code']]?: Row } = {
     readable: true,
     explain: (_problem, line) => ({
       code: 'yaml.tag',
-      message: 'A value that begins with ! is read as a tag, and haft.yaml has none',
+      message: 'A value that begins with ! is read as a tag, and there are none here',
       hint: line.trim().replace(/(!\S*)/, (tag) => quoteSingly(tag)),
     }),
   },

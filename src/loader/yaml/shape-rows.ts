@@ -1,0 +1,54 @@
+// Owns: a table of keys as Markdown, made from a shape: the part of a reference page that must not lie.
+// Refuses: the prose around it.
+import { expected } from './expected.ts';
+import type { MapShape, Shape } from './shape.ts';
+
+/** One section for each key of the file. */
+export function sectionsOf(root: MapShape): string[] {
+  return Object.entries(root.keys).map(([key, shape]) => {
+    const rows = rowsOf(key, shape);
+    const facts = rows.length > 0 ? '' : `\n\n${capital(expected(shape))}.${defaultOf(shape)}`;
+    const table = rows.length > 0 ? `\n\n${HEAD}\n${rows.join('\n')}` : '';
+    return `## \`${key}\`\n\n${shape.doc}${required(root, key) ? ' Required.' : ''}${facts}${table}`;
+  });
+}
+
+const HEAD = '| key | value | default | meaning |\n|---|---|---|---|';
+
+/** One row for each key below this one. */
+function rowsOf(path: string, shape: Shape): string[] {
+  if (shape.is === 'list') return [...listRow(path, shape), ...rowsOf(`${path}[]`, shape.item)];
+  if (shape.is === 'shorthand') return rowsOf(path, shape.map);
+  if (shape.is === 'record') return rowsOf(`${path}.${shape.keyName}`, shape.value);
+  if (shape.is === 'variants') return variantRows(path, shape);
+  if (shape.is !== 'map') return [];
+  return Object.entries(shape.keys).flatMap(([key, inner]) => rowAndBelow(path, key, inner, shape));
+}
+
+function rowAndBelow(path: string, key: string, inner: Shape, shape: MapShape, note = ''): string[] {
+  const where = `${path}.${key}`;
+  const fallback = inner.default ?? (required(shape, key) ? 'required' : '–');
+  const row = `| \`${where}\`${note} | ${cell(expected(inner))} | ${cell(fallback)} | ${cell(inner.doc)} |`;
+  return [row, ...rowsOf(where, inner)];
+}
+
+function variantRows(path: string, shape: Extract<Shape, { is: 'variants' }>): string[] {
+  const head = `| \`${path}.${shape.key}\` | ${expected(shape.by)} | required | ${cell(shape.by.doc)} |`;
+  const rows = Object.entries(shape.of).flatMap(([choice, map]) =>
+    Object.entries(map.keys)
+      .filter(([key]) => key !== shape.key)
+      .flatMap(([key, inner]) => rowAndBelow(path, key, inner, map, ` (${choice})`)),
+  );
+  return [head, ...rows];
+}
+
+/** A list at the top has no row of its own; its entries do. */
+function listRow(path: string, { item }: Shape & { is: 'list' }): string[] {
+  const plain = item.is === 'text' || item.is === 'shorthand';
+  return plain ? [`| \`${path}[]\` | ${cell(expected(item))} | – | ${cell(item.doc)} |`] : [];
+}
+
+const required = (shape: MapShape, key: string): boolean => shape.required?.includes(key) ?? false;
+const defaultOf = (shape: Shape): string => (shape.default ? ` Default: ${shape.default}.` : '');
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
