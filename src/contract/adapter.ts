@@ -1,12 +1,24 @@
 // Owns: how any tool outside of the process is reached: open, invoke, health, close.
 // Refuses: policy, validation and audit; the pipeline has done those before `invoke`.
-
-import type { MaybePromise } from './json.ts';
+import type { Capabilities } from './capability.ts';
+import type { Effect } from './effect.ts';
+import type { JsonObject, MaybePromise } from './json.ts';
 import type { BoundTool, HealthReport, Installation } from './manifest.ts';
+import type { EffectSite } from './tool.ts';
 
 export interface Adapter {
   readonly name: string;
+  /** Answers also where the other side is not there: calls find out, and one that is dead hides no other. */
   open(installation: Installation, tools: readonly BoundTool[]): MaybePromise<AdapterConnection>;
+  /** What a call would touch, from its arguments alone. Absent: nothing outside of this process. */
+  effects?(query: EffectQuery): MaybePromise<readonly Effect[]>;
+}
+
+export interface EffectQuery {
+  readonly installation: Installation;
+  readonly tool: BoundTool;
+  readonly args: unknown;
+  readonly site: Pick<EffectSite, 'place'>;
 }
 
 export interface AdapterConnection {
@@ -23,7 +35,21 @@ export interface Invocation {
   readonly callId: string;
   readonly signal: AbortSignal;
   progress(progress: { readonly pct?: number; readonly message?: string }): void;
+  /** Puts what was seen into the audit row of the call. No secrets. */
+  testify?(facts: JsonObject): void;
+  /** The guarded handles of this call. Absent for what is no call of a tool: those of the installation are used. */
+  readonly handles?: CallHandles;
+  /** The secrets that the tool declared, by provider and field: for this call, and for no log. */
+  readonly credentials?: Secrets;
 }
+
+export type Secrets = { readonly [provider: string]: { readonly [field: string]: string } };
+
+/** The ways out that an adapter has. Those of an installation decide by the policy that holds at the time. */
+export type CallHandles = Pick<Capabilities, 'exec' | 'http'>;
+
+/** How the preset gives an adapter its ways out. */
+export type HandlesFor = (installation: Installation) => CallHandles;
 
 /** A tool's own failure is an answer, not a rejection, and is never masked by output validation. */
 export type InvocationResult =

@@ -24,6 +24,11 @@ export interface ToolContext extends Capabilities {
   output(stream: 'stdout' | 'stderr', text: string): void;
   /** Puts what was seen into the audit row of this call. No secrets: it stays for good. */
   testify(facts: JsonObject): void;
+  /**
+   * Makes durable that this call is about to change something outside of the workspace. Must be awaited before; called at
+   * most once, and never by a tool whose changes go through `fs` or `exec.shell`, which do so themselves.
+   */
+  intend(): Promise<void>;
   /** Tells the caller something beside the data: truncation, a weaker guarantee. */
   warn(warning: Warning): void;
   /** What earlier calls changed; what `undo` reads. */

@@ -10,9 +10,9 @@ import { isUnder } from '../base/rel-path.ts';
 export interface EffectShapes {
   'fs.read': { readonly path: string; readonly tree?: true };
   'fs.write': { readonly path: string; readonly tree?: true };
-  /** A program that is started; `command` is the canonical, re-quoted simple command. */
+  /** A program that is started; `command` is the canonical, re-quoted simple command, `*` for programs not known before. */
   exec: { readonly command: string };
-  /** With host `*`: whatever policy allows, each connection decided when it is made. */
+  /** With host `*`: whatever policy allows, each connection decided when it is made. With scheme `*`: any scheme. */
   'net.connect': { readonly scheme: string; readonly host: string; readonly port: number };
   git: { readonly operation: string; readonly ref?: string; readonly remote?: string };
   /** Looking at the machine's process table. */
@@ -29,7 +29,8 @@ export function covers(declared: Effect, actual: Effect): boolean {
     if (declared.tree) return isUnder(actual.path, declared.path);
     return declared.path === actual.path && !actual.tree;
   }
-  if (declared.kind === 'net.connect' && declared.host === '*') return true;
+  if (declared.kind === 'net.connect' && declared.host === '*')
+    return declared.scheme === '*' || declared.scheme === (actual as typeof declared).scheme;
   return Object.entries(declared).every(([key, value]) => (actual as Record<string, unknown>)[key] === value);
 }
 

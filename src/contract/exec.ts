@@ -1,10 +1,11 @@
-// Owns: `ctx.exec`: shell lines that run contained, after every command in them was admitted.
+// Owns: `ctx.exec`: shell lines that run contained, after every command in them was admitted; programs are `program.ts`.
 // Refuses: to run what it cannot take apart, and to be told which checks to skip.
 import type { EgressConnection } from './http.ts';
 import type { ObjectId } from './object-store.ts';
+import type { ProgramHandle } from './program.ts';
 import type { SandboxLimits, SandboxObservation, SandboxProxy } from './sandbox.ts';
 
-export interface ExecHandle {
+export interface ExecHandle extends ProgramHandle {
   /**
    * Runs one line with bash in the sandbox. Takes it apart again, asks `scope.admit` for every command and
    * redirection, hides and protects what policy hides and protects, and answers when nothing of it is left.

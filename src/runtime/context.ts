@@ -77,6 +77,9 @@ export function createContextMaker(parts: Parts, histories: CallHistories): Cont
     now() {
       return parts.clock.now();
     }
+    intend() {
+      return this.#call.intend([]);
+    }
   }
   for (const name of Object.keys(parts.capabilities) as (keyof CapabilityFactories)[]) {
     Object.defineProperty(Context.prototype, name, {

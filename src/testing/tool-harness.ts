@@ -186,6 +186,7 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
     progress() {},
     output() {},
     testify() {},
+    intend: () => scope.intend([]),
     warn,
     history: {
       changes: site.history.changes,

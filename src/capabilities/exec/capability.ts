@@ -3,6 +3,7 @@
 import type { CallScope } from '../../contract/capability.ts';
 import type { ExecHandle, OpenProxy } from '../../contract/exec.ts';
 import type { Sandboxes } from './sandboxes.ts';
+import type { Standing } from './standing-program.ts';
 
 export interface ExecCapability {
   /** The factory of `Capabilities.exec`. */
@@ -23,6 +24,19 @@ export function createExecCapability(openProxy: OpenProxy): ExecCapability {
         const [made, { runShell }] = await Promise.all([load(), import('./run-shell.ts')]);
         return runShell(scope, line, made.of(scope), openProxy);
       },
+      async run(program, how) {
+        const [made, { runProgram }] = await Promise.all([load(), import('./run-program.ts')]);
+        return runProgram({ scope, sandbox: made.of(scope), openProxy }, program, how);
+      },
+      async start(program, heard) {
+        const [made, { startProgram }] = await Promise.all([load(), import('./standing-program.ts')]);
+        return startProgram({ scope, sandbox: made.of(scope), openProxy }, program, heard);
+      },
+      async profile(program) {
+        const { profileOf } = await import('./program-spec.ts');
+        return profileOf(scope, program);
+      },
+      adopt: (program, heard) => (program as Standing).serve(scope, heard),
     }),
     async close() {
       await (await sandboxes)?.close();

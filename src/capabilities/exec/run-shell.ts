@@ -137,7 +137,7 @@ function outcomeOf(
 }
 
 /** Each connection is one more access: the same policy, asked while the program runs. */
-function decideConnection(scope: CallScope, target: { scheme: string; host: string; port: number }) {
+export function decideConnection(scope: CallScope, target: { scheme: string; host: string; port: number }) {
   const effect = { kind: 'net.connect', ...target } as const;
   try {
     scope.admit(effect);

@@ -1,0 +1,50 @@
+// Owns: a program that is kept and talked to, and for whom it works at the moment.
+// Refuses: to let it use the network for a call that is over: each connection is decided for the one that it serves now.
+import type { CallScope } from '../../contract/capability.ts';
+import type { ConnectionListener, Program, StandingProgram } from '../../contract/program.ts';
+import { profileOf, programSpec } from './program-spec.ts';
+import { isContained, openNetwork, type ProgramSite } from './run-program.ts';
+
+export interface Standing extends StandingProgram {
+  serve(scope: CallScope, heard?: ConnectionListener): void;
+}
+
+export async function startProgram(
+  site: ProgramSite,
+  program: Program,
+  heard?: ConnectionListener,
+): Promise<Standing> {
+  const { sandbox } = site;
+  let current = site.scope;
+  let listener = heard;
+  const spec = programSpec(current, program);
+  const profile = profileOf(current, program, spec);
+  const contained = await isContained(site);
+  const network = await openNetwork(
+    site.openProxy,
+    program,
+    () => current,
+    (connection) => listener?.(connection),
+  );
+  try {
+    const full = { ...spec, env: { ...sandbox.baseEnv, ...program.env }, network: network.network };
+    const started = contained
+      ? await sandbox.start(full)
+      : (await import('./bare-program.ts')).startBareProgram(current.root, full);
+    void started.result.then(() => network.close());
+    return {
+      stdin: started.stdin,
+      stdout: started.stdout,
+      result: started.result,
+      stop: (graceMs) => started.stop(graceMs),
+      profile,
+      serve(scope, next) {
+        current = scope;
+        listener = next;
+      },
+    };
+  } catch (thrown) {
+    await network.close();
+    throw thrown;
+  }
+}
