@@ -125,8 +125,16 @@ for (const [mode, options] of Object.entries(MODES)) {
     });
 
     it('gets text as JSON from a tool that names no field', async () => {
-      const { content, structuredContent } = await client.callTool({ name: 'fs_list' });
+      const args = { path: 'json.txt', content: 'x', dry_run: true };
+      const { content, structuredContent } = await client.callTool({ name: 'file_write', arguments: args });
       assert.deepEqual(JSON.parse(texts(content)[0]!), structuredContent);
+    });
+
+    it('gets a list of texts line by line', async () => {
+      const { content, structuredContent } = await client.callTool({ name: 'fs_list' });
+      const { files } = structuredContent as { files: string[] };
+      assert.ok(files.length > 0);
+      assert.deepEqual(texts(content)[0]!.split('\n'), files);
     });
 
     it('gets a failure as a result, without structured content', async () => {

@@ -29,8 +29,8 @@ export interface ToolContract {
   readonly mutates: boolean;
   readonly limits: ToolLimits;
   /**
-   * The field of the answer that a reader wants to see as it is, where there is one: a file's content. Doors that show
-   * text to a model show it unquoted; all of the answer is in the structured part.
+   * The field of the answer that a reader wants to see as it is, where there is one: a file's content, a list of paths.
+   * Doors that show text to a model show it unquoted, a list line by line; all of the answer is in the structured part.
    */
   readonly textField?: string;
   /** Calls that must work as documented: `haft tools show` prints them. */

@@ -5,20 +5,38 @@ import { compileGlob, globBase } from '../../base/glob.ts';
 export interface GlobQuery {
   /** The folder to begin in: what the glob spells out before its first wildcard. */
   readonly base: string;
-  matches(path: string): boolean;
+  /** For the entries of one folder, named with its trailing slash or empty: whether one is wanted, by its name. */
+  matcherIn(folder: string): (name: string) => boolean;
   mayContain(folder: string): boolean;
+}
+
+/** Agents ask for the same few globs again and again. */
+const REMEMBERED = 64;
+
+/** Remembers what it compiled last. */
+export function createGlobQueries(): typeof globQuery {
+  const known = new Map<string, GlobQuery>();
+  return (glob, hidden) => {
+    const key = `${hidden ? '+' : '-'}${glob}`;
+    const query = known.get(key) ?? globQuery(glob, hidden);
+    known.delete(key);
+    known.set(key, query);
+    if (known.size > REMEMBERED) known.delete(known.keys().next().value!);
+    return query;
+  };
 }
 
 /** Hidden names match only where the glob spells their dot, unless `hidden`. Throws `input.glob`. */
 export function globQuery(glob: string, hidden: boolean): GlobQuery {
   const base = globBase(glob);
   const matches = compileGlob(glob, { dot: hidden });
+  const matcherIn = (folder: string) => (name: string) => matches(folder + name);
   const names = plainNames(glob);
   if (!names)
-    return { base, matches, mayContain: (folder) => hidden || DOTTED.test(glob) || !isHidden(folder) };
+    return { base, matcherIn, mayContain: (folder) => hidden || DOTTED.test(glob) || !isHidden(folder) };
   const depth = base === '.' ? 0 : base.split('/').length;
   const shortcut = cheapMatch(names.slice(depth), hidden, depth);
-  return { base, matches: shortcut ?? matches, mayContain: folderCheck(names, hidden) };
+  return { base, matcherIn: shortcut ?? matcherIn, mayContain: folderCheck(names, hidden) };
 }
 
 /** Somewhere in it a name may begin with a dot that is written out. */
@@ -30,20 +48,23 @@ function plainNames(glob: string): string[] | undefined {
   return glob.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/** What is asked most often, for all that lies below the base, answered by the end of the path. */
+/** What is asked most often, for all that lies below the base, answered by the end of the name. */
 function cheapMatch(
   names: readonly string[],
   hidden: boolean,
   depth: number,
-): ((path: string) => boolean) | undefined {
+): GlobQuery['matcherIn'] | undefined {
   const deep = names[0] === '**';
   const [last = '*', ...more] = deep ? names.slice(1) : names;
   const ending = /^\*(\.[\w.-]+)?$/.exec(last);
   if (!ending || more.length > 0 || names.length === 0) return undefined;
   const suffix = ending[1] ?? '';
-  if (deep) return (path) => path.endsWith(suffix) && (hidden || !isHidden(path));
-  return (path) => path.endsWith(suffix) && countSlashes(path) === depth && (hidden || !isHidden(path));
+  const matches = (name: string) => name.endsWith(suffix) && (hidden || name.charCodeAt(0) !== DOT);
+  return (folder) => (deep || countSlashes(folder) === depth ? matches : nothing);
 }
+
+const nothing = () => false;
+const DOT = 0x2e;
 
 /** Folders are asked from the top down, so only the last name is new. */
 function folderCheck(names: readonly string[], hidden: boolean): (folder: string) => boolean {
@@ -65,5 +86,5 @@ function countSlashes(path: string): number {
 }
 
 function isHidden(path: string): boolean {
-  return path.charCodeAt(path.lastIndexOf('/') + 1) === 0x2e;
+  return path.charCodeAt(path.lastIndexOf('/') + 1) === DOT;
 }

@@ -17,7 +17,7 @@ interface Shared {
   readonly rootOf: (scope: CallScope) => Root;
   readonly tempName: () => string;
   readonly syncFolder: SyncFolder;
-  readonly lister: () => Promise<typeof import('./list.ts')>;
+  readonly lister: () => Promise<import('./list.ts').List>;
   readonly mutator: () => Promise<typeof import('./mutate/mutate.ts')>;
 }
 
@@ -38,7 +38,7 @@ export function createFsCapability(options: { exact?: boolean } = {}): (scope: C
     },
     tempName: createTempNames(),
     syncFolder: createDirectorySync(),
-    lister: once(() => import('./list.ts')),
+    lister: once(async () => (await import('./list.ts')).createLister()),
     mutator: once(() => import('./mutate/mutate.ts')),
   };
   return (scope) => handleFor(scope, shared);
@@ -69,7 +69,7 @@ function handleFor(scope: CallScope, shared: Shared): FsHandle {
   return {
     read: (path, options) => read(scope, root, path, options),
     stat: (path) => stat(scope, root, path),
-    list: async (query) => (await shared.lister()).list(scope, root, query),
+    list: async (query) => (await shared.lister())(scope, root, query),
     mutate: async (edits) => (await shared.mutator()).mutate(edits, { ...shared, scope, root }),
     preview: async (edits) => (await import('./mutate/plan.ts')).preview(edits, { scope, root }),
   };

@@ -6,7 +6,9 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { locate } from './beneath.ts';
+import { createFolderReader } from './folder-reader.ts';
 import { compileIgnoreRules } from './ignore-rules.ts';
+import { createIgnoreFiles } from './ignore-scope.ts';
 import { release } from './located.ts';
 import { makeRoots } from './root.ts';
 import { walk } from './walk.ts';
@@ -65,11 +67,15 @@ function git(...args: string[]): string {
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
+/** One for all: they must notice that a file changed. */
+const ignoreFiles = createIgnoreFiles();
+const readFolder = createFolderReader();
+
 async function ours(): Promise<string[]> {
   const start = locate(makeRoots(ws), '.', 'list');
   try {
-    const all = { matches: () => true, mayContain: () => true, visible: () => true };
-    const shape = { maxResults: 1e6, includeIgnored: false, includeDirs: false };
+    const all = { matcherIn: () => () => true, mayContain: () => true, visible: () => true };
+    const shape = { maxResults: 1e6, ignoreFiles, readFolder, includeDirs: false };
     return (await walk(start, '.', { ...all, ...shape })).files;
   } finally {
     release(start);

@@ -2,21 +2,27 @@
 // Refuses: to follow a link, to enter .git or .haft, and to keep the event loop for long.
 import type { Dirent } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { enterFolder, leaveFolder, type PinnedFolder, readFolder } from './child-folder.ts';
+import { enterFolder, leaveFolder, type PinnedFolder } from './child-folder.ts';
+import type { FolderReader } from './folder-reader.ts';
 import { type IgnoreScope, isIgnored } from './ignore-rules.ts';
-import { ignoreScopeOf, withIgnoreFileOf } from './ignore-scope.ts';
+import type { IgnoreFiles } from './ignore-scope.ts';
 import type { Located } from './located.ts';
 import { isTempName } from './temp-name.ts';
 
 export interface WalkQuery {
-  /** Of files and links (and folders, with `includeDirs`), named as the caller sees them: whether it is wanted. */
-  matches(path: string): boolean;
+  /**
+   * Of files and links (and folders, with `includeDirs`) of a folder, named as the caller sees it, with a trailing slash:
+   * whether one is wanted.
+   */
+  matcherIn(folder: string): (name: string) => boolean;
   /** False when nothing below this folder, named as the caller sees it, can match. */
   mayContain(folder: string): boolean;
   /** Whether a place, named by where it really is beneath its root, may be listed. */
   visible(rel: string): boolean;
   readonly maxResults: number;
-  readonly includeIgnored: boolean;
+  readonly readFolder: FolderReader;
+  /** Without them, what is ignored is listed too. */
+  readonly ignoreFiles: IgnoreFiles | undefined;
   readonly includeDirs: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -43,22 +49,28 @@ interface Level {
 
 /** `start` is the folder to begin in, and stays the caller's to release; `shownAs` is how its paths begin. */
 export async function walk(start: Located, shownAs: string, query: WalkQuery): Promise<Walked> {
+  const { ignoreFiles } = query;
   const files: string[] = [];
   const stack: Level[] = [];
   let unreadable = 0;
   let pause = Date.now() + SLICE;
 
-  const enter = (folder: PinnedFolder, real: string, shown: string, outer: IgnoreScope | undefined) => {
-    const entries = readFolder(folder);
+  const enter = (
+    folder: PinnedFolder,
+    real: string,
+    shown: string,
+    outer: IgnoreScope | undefined,
+    fd = folder.fd,
+  ) => {
+    const entries = query.readFolder(folder, fd);
     if (!entries) unreadable++;
-    const ignore =
-      query.includeIgnored || !entries ? outer : withIgnoreFileOf(folder, entries, real.length, outer);
+    const ignore = entries ? (ignoreFiles?.within(folder, entries, real.length, outer) ?? outer) : outer;
     stack.push({ folder, real, shown, ignore, todo: wanted(entries ?? [], real, shown, ignore, query) });
   };
 
   try {
-    const outer = query.includeIgnored ? undefined : ignoreScopeOf(start);
-    enter({ path: start.path, fd: -1 }, prefix(start.rel), prefix(shownAs), outer);
+    const outer = ignoreFiles?.above(start);
+    enter({ path: start.path, fd: -1 }, prefix(start.rel), prefix(shownAs), outer, start.fd);
     for (let level = stack.at(-1); level; level = stack.at(-1)) {
       const key = level.todo.pop();
       if (key === undefined) {
@@ -93,7 +105,7 @@ function prefix(rel: string): string {
 
 function isWantedFolder(level: Level, key: string, query: WalkQuery): boolean {
   const name = key.slice(0, -1);
-  return query.matches(level.shown + name) && query.visible(level.real + name);
+  return query.matcherIn(level.shown)(name) && query.visible(level.real + name);
 }
 
 /** The entries worth looking at, last one first. */
@@ -105,6 +117,7 @@ function wanted(
   query: WalkQuery,
 ): string[] {
   const keys: string[] = [];
+  const matches = query.matcherIn(shown);
   let plain = true;
   for (const entry of entries) {
     const name = entry.name;
@@ -112,7 +125,7 @@ function wanted(
     const isFolder = entry.isDirectory();
     if (!isFolder) {
       if (!entry.isFile() && !entry.isSymbolicLink()) continue;
-      if (!query.matches(shown + name)) continue;
+      if (!matches(name)) continue;
     }
     if (ignore && isIgnored(ignore, name, real + name, isFolder)) continue;
     if (!isFolder && !query.visible(real + name)) continue;

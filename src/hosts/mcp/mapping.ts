@@ -30,7 +30,7 @@ const LONG_TEXT = 16 * 1024;
 
 /**
  * The result of `tools/call`, as JSON. The text block is the answer as JSON, or the one field that a reader wants to
- * see unquoted. A failure carries no `structuredContent`, so that no client holds it against the output schema.
+ * see unquoted, a list of texts line by line. A failure carries no `structuredContent`, so that no client holds it against the output schema.
  */
 export function callResult(response: CallResponse, textField: string | undefined, extra: string): Pieces {
   const meta = metaOf(response);
@@ -42,6 +42,7 @@ export function callResult(response: CallResponse, textField: string | undefined
   const middle = `}${warningBlocks(response)}],"structuredContent":`;
   const end = `,"isError":false${extra},"_meta":${meta}}`;
   const shown = textField === undefined ? undefined : (response.data as Record<string, unknown>)[textField];
+  const text = Array.isArray(shown) ? shown.join('\n') : shown;
   if (textField !== undefined && typeof shown === 'string' && shown.length > LONG_TEXT) {
     const { [textField]: _, ...rest } = response.data as Record<string, unknown>;
     const quoted = Buffer.from(JSON.stringify(shown));
@@ -55,7 +56,7 @@ export function callResult(response: CallResponse, textField: string | undefined
     ];
   }
   const data = JSON.stringify(response.data);
-  return [`${begin}${JSON.stringify(typeof shown === 'string' ? shown : data)}${middle}${data}${end}`];
+  return [`${begin}${JSON.stringify(typeof text === 'string' ? text : data)}${middle}${data}${end}`];
 }
 
 /** What the reader should know beside the answer, each as a block of its own. */

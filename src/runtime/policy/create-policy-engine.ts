@@ -123,7 +123,9 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
           .filter((rule) => rule.verdict !== 'allow' && rule.matches(tool))
           .flatMap(({ paths = [] }) => paths),
       ]);
-      return (path) => !isUnder(path, STATE_FOLDER) && !hiding.some((matcher) => matcher.matches(path));
+      const isState = (path: string) => path.startsWith(STATE_FOLDER) && isUnder(path, STATE_FOLDER);
+      if (hiding.length === 0) return (path) => !isState(path);
+      return (path) => !isState(path) && !hiding.some((matcher) => matcher.matches(path));
     },
     fences: (tool) =>
       [

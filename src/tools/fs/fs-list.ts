@@ -28,6 +28,7 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
     'What .gitignore ignores and names that begin with a dot are left out unless asked for; links are listed, never followed. ' +
     'To search the content of files use grep; to read one use file_read.',
   tags: ['filesystem', 'read'],
+  textField: 'files',
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 16 * 1024 * 1024 },
   input: record(
     {
