@@ -37,7 +37,6 @@ export function watchLimits(
   { onHit, onGone }: WatchEvents,
 ): LimitWatch {
   cgroup?.limit(limits.memoryBytes, limits.processes);
-  const disk = watchDisk(workspace, limits.bytesWritten);
   const before = cgroup?.latest();
   let timer: NodeJS.Timeout | undefined;
   let hit: SandboxLimitName | undefined;
@@ -47,17 +46,20 @@ export function watchLimits(
     clearInterval(timer);
     onHit(limit);
   };
+  const disk = watchDisk(workspace, limits.bytesWritten, () => note('bytes_written'));
   return {
     begin(initPid) {
       timer = setInterval(() => {
         if (!succeeds(() => process.kill(initPid, 0))) return onGone();
         const pids = cgroup ? cgroup.pids() : descendants(initPid);
         note(cgroup && before ? counted(limits, before, cgroup.counters()) : summed(limits, pids));
-        if (bytesWritten(pids) > limits.bytesWritten || disk.isOver(pids)) note('bytes_written');
+        if (bytesWritten(pids) > limits.bytesWritten) note('bytes_written');
+        void disk.look(pids);
       }, LOOK_EVERY_MS);
     },
     end(code) {
       clearInterval(timer);
+      disk.end();
       const after = cgroup?.counters();
       if (before && after) note(counted(limits, before, after));
       note(SIGNALLED[code ?? 0]);

@@ -1,7 +1,7 @@
 // Owns: programs that try to use the machine up, to stay, or to be somewhere else when they are ended.
 // Refuses: to let a bomb run without a bound: what these may use is small.
-import { readdirSync, statSync } from 'node:fs';
-import { type EscapeCase, type Got, script } from './case.ts';
+import { statfsSync } from 'node:fs';
+import { type EscapeCase, type Got, type Script, script } from './case.ts';
 
 const MIB = 2 ** 20;
 
@@ -19,31 +19,38 @@ const hitsOrFails =
 const timesOut = ({ facts }: Got): string | undefined =>
   facts.timed_out === true ? undefined : `it did not time out: ${JSON.stringify(facts)}`;
 
-/** `killed within 1 s of its byte limit`: what is on the disk says when it passed it. */
-function diskFill(name: string, text: string): EscapeCase {
-  const limit = 32 * MIB;
+const DISK_LIMIT = 32 * MIB;
+
+/** `killed within 1 s of its byte limit`: the space that is gone says when it passed it. */
+function diskFill(name: string, text: string, language: Script['language'] = 'bash'): EscapeCase {
   const made = script('disk fill', name, 'limit', text, {
+    language,
     tried: /^/,
-    args: { limits: { bytesWritten: limit } },
+    args: { limits: { bytesWritten: DISK_LIMIT } },
   });
   return {
     ...made,
     async run(arena) {
+      const free = () => {
+        const { bfree, bsize } = statfsSync(arena.workspace.root);
+        return bfree * bsize;
+      };
+      const before = free();
       let passed = 0;
       const watch = setInterval(() => {
-        if (passed === 0 && sizeOf(arena.workspace.path('fill')) > limit) passed = performance.now();
+        if (passed === 0 && before - free() > DISK_LIMIT) passed = performance.now();
       }, 10);
-      const responses = await arena.call(made.steps[0]!);
+      const response = await arena.call(made.steps[0]!);
       clearInterval(watch);
       arena.overrun = passed === 0 ? 0 : performance.now() - passed;
-      return [responses];
+      return [response];
     },
     steps: [
       {
         ...made.steps[0]!,
         check: ({ facts, arena }) =>
           facts.limit !== 'bytes_written'
-            ? `the limit that ended it is ${facts.limit}, after ${sizeOf(arena.workspace.path('fill'))} bytes`
+            ? `the limit that ended it is ${facts.limit}`
             : arena.overrun > 1000
               ? `it was ended ${Math.round(arena.overrun)} ms after it passed its limit`
               : undefined,
@@ -52,16 +59,20 @@ function diskFill(name: string, text: string): EscapeCase {
   };
 }
 
-function sizeOf(folder: string): number {
-  try {
-    return readdirSync(folder).reduce(
-      (sum, name) => sum + (statSync(`${folder}/${name}`, { throwIfNoEntry: false })?.size ?? 0),
-      0,
-    );
-  } catch {
-    return 0;
-  }
-}
+/** Perl that has `away`: it runs in a child that leaves no trace of what it wrote. Waits once everything is filled. */
+const perlFill = (name: string, text: string): EscapeCase =>
+  diskFill(
+    name,
+    `require './attacks/kit.pl'; use Socket; mkdir 'fill'; my $data = 'x' x ${4 * MIB}; my @kept;
+sub away { my ($do) = @_; $SIG{CHLD} = 'IGNORE'; pipe(my $r, my $w); if (!fork) { $do->(); exit } close $w; <$r> }
+sub fresh { my ($name) = @_; open(my $f, '+>', "fill/$name") or die; return $f }
+sub unnamed { my $f = fresh('f'); unlink 'fill/f'; return $f }
+our %nr; my $map = sub { my ($f) = @_; truncate($f, ${4 * MIB}); return syscall($nr{mmap}, 0, ${4 * MIB}, 3, 1, fileno $f, 0) };
+open(my $zero, '<', '/dev/zero');
+${text}
+sleep 60;`,
+    'perl',
+  );
 
 export const LIMITS: readonly EscapeCase[] = [
   script('fork bomb', 'in bash', 'limit', 'b() { b | b & }; b; sleep 2', {
@@ -132,15 +143,62 @@ export const LIMITS: readonly EscapeCase[] = [
     'children that nobody waits for',
     'mkdir -p fill; for i in $(seq 400); do (head -c 4194304 /dev/zero > fill/f$i &) ; done; sleep 60',
   ),
-  diskFill(
+  perlFill(
     'children that leave no trace of what they wrote',
-    `perl -e '$SIG{CHLD} = "IGNORE"; mkdir "fill";
-for my $i (1..400) { pipe(my $r, my $w); if (!fork) { open(my $f, ">", "fill/f$i"); syswrite($f, "x" x 4194304); exit } close $w; <$r> } sleep 60'`,
+    'for my $i (1..400) { away(sub { syswrite(fresh("f$i"), $data) }) }',
   ),
-  diskFill(
+  perlFill(
     'files that have no name any more',
-    `mkdir -p fill; perl -e '$SIG{CHLD} = "IGNORE"; my @kept;
-for my $i (1..400) { open(my $f, ">", "fill/f$i"); push @kept, $f; unlink "fill/f$i"; pipe(my $r, my $w); if (!fork) { syswrite($f, "x" x 4194304); exit } close $w; <$r> } sleep 60'`,
+    'for (1..400) { my $f = unnamed(); push @kept, $f; away(sub { syswrite($f, $data) }) }',
+  ),
+  perlFill(
+    'files without a name, of a process that lets nobody see what it holds',
+    'syscall($nr{prctl}, 4, 0, 0, 0, 0); for (1..400) { my $f = unnamed(); push @kept, $f; away(sub { syswrite($f, $data) }) }',
+  ),
+  perlFill(
+    'files without a name, in messages that nobody takes',
+    `for (1..400) { my $f = unnamed(); away(sub { syswrite($f, $data) });
+  socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0); push @kept, $a, $b; my $x = 'x'; my $iov = pack('P Q', $x, 1);
+  my $control = pack('Q l l l x4', 20, 1, 1, fileno $f); my $m = pack('Q L x4 P Q P Q l x4', 0, 0, $iov, 1, $control, 24, 0);
+  syscall($nr{sendmsg}, fileno $a, $m, 0); }`,
+  ),
+  perlFill(
+    'files without a name, held only by memory',
+    'for (1..400) { my $f = unnamed(); my $at = $map->($f); close $f; away(sub { syscall($nr{read}, fileno $zero, $at, 4194304) }) }',
+  ),
+  perlFill(
+    'through memory',
+    'for my $i (1..400) { syscall($nr{read}, fileno $zero, $map->(fresh("f$i")), 4194304) }',
+  ),
+  perlFill('many small files', 'for my $i (1..200000) { syswrite(fresh("f$i"), $data, 4096) }'),
+  perlFill(
+    'many small files, by children, in many folders',
+    'for my $k (1..4000) { away(sub { mkdir "fill/$k"; syswrite(fresh("$k/f$_"), $data, 4096) for 1..50 }) }',
+  ),
+  perlFill(
+    'a file full of holes',
+    'my $f = fresh("f"); truncate($f, 3 << 30); for my $i (0..40000) { away(sub { for my $k (0..99) { sysseek($f, ($i * 100 + $k) << 16, 0); syswrite($f, $data, 4096) } }) }',
+  ),
+  perlFill(
+    'space that is set aside',
+    'for my $i (1..100) { syscall($nr{fallocate}, fileno(fresh("f$i")), 0, 0, 16 << 20); select(undef, undef, undef, 0.02) }',
+  ),
+  perlFill(
+    'space that is set aside, beyond the end, without a name',
+    'for (1..100) { my $f = unnamed(); push @kept, $f; syscall($nr{fallocate}, fileno $f, 1, 0, 16 << 20); select(undef, undef, undef, 0.02) }',
+  ),
+  perlFill(
+    'files too deep to be named',
+    `chdir 'fill'; for (1..30) { my $n = 'n' x 200; mkdir $n; chdir $n or die }
+for my $i (1..400) { away(sub { open(my $f, '>', "f$i") or die; syswrite($f, $data) }) }`,
+  ),
+  perlFill(
+    'files in a folder that was shut',
+    `chdir 'fill'; mkdir 'x'; chdir 'x'; chmod 0300, '.'; for my $i (1..400) { away(sub { open(my $f, '>', "f$i") or die; syswrite($f, $data) }) }`,
+  ),
+  perlFill(
+    'nothing but folders and links',
+    `for my $k (1..4000) { away(sub { mkdir "fill/$k"; for (1..100) { mkdir "fill/$k/$_"; symlink 'x' x 200, "fill/$k/l$_" } }) }`,
   ),
   script(
     'memory bomb',
