@@ -168,6 +168,27 @@ describe('patterns', () => {
   });
 });
 
+describe('a pattern that allows', () => {
+  const LINES: Readonly<Record<string, readonly string[]>> = {
+    cargo: ['evil cargo', 'rm -rf x cargo'],
+    '^ls|cargo': ['evil cargo'],
+    '(?m)^cargo': ["evil 'a\ncargo'"],
+    test$: ['rm test'],
+  };
+
+  it('is found at the start of a command only; one that asks or denies, anywhere', async () => {
+    const compile = await loadPatternCompiler();
+    for (const [pattern, commands] of Object.entries(LINES)) {
+      for (const command of commands) {
+        assert.equal(compile(pattern)(command, 'allow'), false, `${pattern} ${command}`);
+        assert.equal(compile(pattern)(command, 'deny'), true, `${pattern} ${command}`);
+        assert.equal(compile(pattern)(command, 'ask'), true, `${pattern} ${command}`);
+      }
+    }
+    assert.equal(compile('cargo')('cargo test', 'allow'), true);
+  });
+});
+
 describe('strictness and identity', () => {
   it('puts deny before ask before allow', () => {
     assert.equal(strictestOf(['allow', 'deny', 'ask']), 'deny');

@@ -223,7 +223,11 @@ function domainProblem(text: string): string {
 
 // ------------------------------------------------------------------------------------------- commands
 
-export type CommandPattern = (command: string) => boolean;
+/**
+ * Whether it is found in a command. Of an entry that allows it must be found at the start: what allows `cargo` does not
+ * allow `rm cargo`. What asks or denies may be found anywhere, as in `--force`.
+ */
+export type CommandPattern = (command: string, verdict?: Verdict) => boolean;
 
 /** Compiles a pattern; throws an `Error` whose message says what is wrong with it. */
 export type PatternCompiler = (pattern: string) => CommandPattern;
@@ -237,7 +241,8 @@ export async function loadPatternCompiler(): Promise<PatternCompiler> {
     if (pattern.length > MAX_PATTERN) throw new Error(`it is longer than ${MAX_PATTERN} characters`);
     try {
       const compiled = RE2JS.compile(pattern);
-      return (command) => compiled.test(command);
+      return (command, verdict) =>
+        verdict === 'allow' ? compiled.matcher(command).lookingAt() : compiled.test(command);
     } catch (error) {
       throw new Error((error as Error).message.replace(/^error parsing regexp: /, ''));
     }

@@ -6,14 +6,14 @@ import { quoted } from '../yaml/located.ts';
 import type { Draft, DraftSite } from './draft.ts';
 import { type ExampleRule, type ExampleSection, exampleSections, type Subject } from './example-sections.ts';
 
-export function checkExamples(draft: Draft, site: DraftSite): void {
+export async function checkExamples(draft: Draft, site: DraftSite): Promise<void> {
   for (const section of exampleSections(draft, site)) {
     for (const rule of section.rules) {
       for (const kind of ['allow', 'deny'] as const) {
         for (const [at, example] of (rule.examples?.[kind] ?? []).entries()) {
           if (typeof example !== 'string') continue;
           const where = `${rule.path}.examples.${kind}[${at}]`;
-          const problem = checkExample(section, rule, kind, example);
+          const problem = await checkExample(section, rule, kind, example);
           if (problem) site.report.error('example.fails', site.place(where), `${where}: ${problem}`);
         }
       }
@@ -21,29 +21,70 @@ export function checkExamples(draft: Draft, site: DraftSite): void {
   }
 }
 
-function checkExample(
+type Kind = 'allow' | 'deny';
+
+async function checkExample(
   section: ExampleSection,
   rule: ExampleRule,
-  kind: 'allow' | 'deny',
+  kind: Kind,
   example: string,
-): string | undefined {
-  const subjects = section.subjects(example, rule);
-  if (!subjects) return `${quoted(example)} is not ${section.wanted}`;
-  for (const subject of subjects) {
-    const name = subject.access ? `${subject.access} of ${quoted(subject.text)}` : quoted(subject.text);
-    const { verdict, by } = strictest(section, subject);
-    if (kind === 'allow' && verdict !== 'allow')
-      return `${name} must be let through, and ${by} says ${verdict}`;
-    if (kind === 'deny' && verdict === 'allow')
-      return `${name} must not be let through, and ${by} says allow`;
-    // The examples that show what a rule is for must be its own doing, not another rule's.
-    const shows = rule.says(subject) === 'allow' ? 'allow' : 'deny';
-    if (kind === shows && !rule.matches(subject)) return `${name} is not matched by this rule, but by ${by}`;
+): Promise<string | undefined> {
+  const read = await section.read(example, rule);
+  if (!read) return `${quoted(example)} is not ${section.wanted}`;
+  if ('refused' in read) return checkRefused(rule, kind, example, read.refused);
+  for (const call of read.calls) {
+    const problem = checkCall(section, rule, kind, { example, subjects: call });
+    if (problem) return problem;
   }
   return undefined;
 }
 
-function strictest({ rules, byDefault }: ExampleSection, subject: Subject): { verdict: Verdict; by: string } {
+/** What is refused whatever the policy says is denied, and shows nothing about a rule. */
+function checkRefused(rule: ExampleRule, kind: Kind, example: string, why: string): string | undefined {
+  if (kind === 'allow') return `${quoted(example)} must be let through, and no policy would: ${why}`;
+  const shows = rule.says({ text: example }) !== 'allow';
+  return shows ? `${quoted(example)} is not matched by this rule, but refused before: ${why}` : undefined;
+}
+
+interface Call {
+  readonly example: string;
+  /** What the call would do, all of it. */
+  readonly subjects: readonly Subject[];
+}
+
+/** As of a call, the strictest decision over all that it would do counts. */
+function checkCall(section: ExampleSection, rule: ExampleRule, kind: Kind, call: Call): string | undefined {
+  const decided = call.subjects.map((subject) => ({ subject, ...decide(section, subject) }));
+  const worst = decided.reduce<Decided | undefined>(
+    (worst, one) => (!worst || isStricter(one.verdict, worst.verdict) ? one : worst),
+    undefined,
+  );
+  if (!worst)
+    return kind === 'deny' ? `${quoted(call.example)} must not be let through, and runs nothing` : undefined;
+  const name = nameOf(worst.subject, call.example);
+  if (kind === 'allow' && worst.verdict !== 'allow')
+    return `${name} must be let through, and ${worst.by} says ${worst.verdict}`;
+  if (kind === 'deny' && worst.verdict === 'allow')
+    return `${name} must not be let through, and ${worst.by} says allow`;
+  // The examples that show what a rule is for must be its own doing, not another rule's.
+  const own = call.subjects.some((subject) => rule.matches(subject));
+  const shows = rule.says(worst.subject) === 'allow' ? 'allow' : 'deny';
+  return kind === shows && !own ? `${name} is not matched by this rule, but by ${worst.by}` : undefined;
+}
+
+interface Decided {
+  readonly subject: Subject;
+  readonly verdict: Verdict;
+  readonly by: string;
+}
+
+/** A part of an example is named with the whole. */
+function nameOf({ text, access }: Subject, example: string): string {
+  if (access) return `${access} of ${quoted(text)}`;
+  return text === example ? quoted(text) : `${quoted(text)} of ${quoted(example)}`;
+}
+
+function decide({ rules, byDefault }: ExampleSection, subject: Subject): { verdict: Verdict; by: string } {
   let found: { verdict: Verdict; by: string } | undefined;
   for (const rule of rules) {
     const verdict = rule.says(subject);

@@ -7,6 +7,7 @@ import { type Located, type Place, placesOf, toPlain } from '../yaml/located.ts'
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { createTeller, reportProblem } from '../yaml/problem.ts';
 import type { Report } from '../yaml/report.ts';
+import { checkAnchors } from './check-anchors.ts';
 import { checkExamples } from './check-examples.ts';
 import { checkShadowed } from './check-shadowed.ts';
 import type { Draft } from './draft.ts';
@@ -38,7 +39,8 @@ export async function checkPolicy(located: Located, report: Report): Promise<Che
   const draft = (checkShape(HAFT_YAML, toPlain(located), undefined, site) ?? {}) as Draft;
   const places = placesOf(located);
   const place = (path: string) => places.get(path) ?? located.at;
-  checkExamples(draft, { report, compilePattern, place });
+  checkAnchors(draft, { report, compilePattern, place });
+  await checkExamples(draft, { report, compilePattern, place });
   checkShadowed(draft, { report, compilePattern, place });
   return { draft, places };
 }

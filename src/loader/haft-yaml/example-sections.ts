@@ -19,8 +19,11 @@ export interface ExampleSection {
   /** What an example must be, in words. */
   readonly wanted: string;
   /** What an example of this rule stands for; undefined when it is not what is wanted. */
-  subjects(example: string, rule: ExampleRule): readonly Subject[] | undefined;
+  read(example: string, rule: ExampleRule): ExampleCalls | undefined | Promise<ExampleCalls>;
 }
+
+/** The calls that an example stands for, each with all that it would do; or why no such call is ever made. */
+export type ExampleCalls = { readonly calls: readonly (readonly Subject[])[] } | { readonly refused: string };
 
 export interface ExampleRule {
   /** Its path in the file. */
@@ -58,10 +61,10 @@ const toolSection = (draft: Draft): ExampleSection => ({
   }),
   byDefault: draft.tools?.default ?? 'allow',
   wanted: 'a tool id, and after a space a path where the rule has paths',
-  subjects(example, { hasPaths }) {
+  read(example, { hasPaths }) {
     const [, text = '', file] = /^([a-z][a-z0-9_.]*)(?: (\S.*))?$/.exec(example) ?? [];
     if (!text || (hasPaths && file === undefined)) return undefined;
-    return [file === undefined ? { text } : { text, file }];
+    return { calls: [[file === undefined ? { text } : { text, file }]] };
   },
 });
 
@@ -78,12 +81,11 @@ const pathSection = (draft: Draft): ExampleSection => ({
   }),
   byDefault: 'allow',
   wanted: 'a path, with or without read: or write: before it',
-  subjects(example, rule) {
+  read(example, rule) {
     const [, named, text = ''] = /^(?:(read|write): ?)?(.+)$/s.exec(example) ?? [];
-    if (named) return [{ text, access: named as 'read' | 'write' }];
-    return (['read', 'write'] as const)
-      .map((access) => ({ text, access }))
-      .filter((subject) => rule.says(subject) !== undefined);
+    if (named) return { calls: [[{ text, access: named as 'read' | 'write' }]] };
+    const both = (['read', 'write'] as const).map((access) => ({ text, access }));
+    return { calls: both.filter((subject) => rule.says(subject) !== undefined).map((subject) => [subject]) };
   },
 });
 
@@ -94,13 +96,20 @@ const shellSection = (draft: Draft, { compilePattern }: DraftSite): ExampleSecti
       path,
       examples: rule.examples,
       hasPaths: false,
-      matches: ({ text }) => pattern?.(text) ?? false,
+      matches: ({ text }) => pattern?.(text, rule.decision ?? 'allow') ?? false,
       says: () => rule.decision ?? 'allow',
     };
   }),
   byDefault: 'deny',
-  wanted: 'a command',
-  subjects: (example) => [{ text: example }],
+  wanted: 'a shell line',
+  // Taken apart as a call is, so that a second command cannot hide behind the first. Where redirections lead is
+  // not looked at: that is for path rules.
+  async read(example) {
+    const { analyzeShell } = await import('../../base/shell/analyze-shell.ts');
+    const analysis = await analyzeShell(example);
+    if (!analysis.ok) return { refused: analysis.message };
+    return { calls: [analysis.commands.map(({ canonical }) => ({ text: canonical }))] };
+  },
 });
 
 const domainSection = (draft: Draft): ExampleSection => ({
@@ -121,7 +130,7 @@ const domainSection = (draft: Draft): ExampleSection => ({
   ),
   byDefault: 'deny',
   wanted: 'a host or a URL',
-  subjects: (example) => (parseTarget(example) ? [{ text: example }] : undefined),
+  read: (example) => (parseTarget(example) ? { calls: [[{ text: example }]] } : undefined),
 });
 
 function checkedPathGlob(glob: string): PathMatcher {

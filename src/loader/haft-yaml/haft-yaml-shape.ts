@@ -63,7 +63,7 @@ const shellRule: MapShape = {
       'A linear-time regular expression (RE2) over the canonical simple command. Write it in single quotes.',
     ),
     decision: verdict('What happens to commands that match.', 'allow'),
-    examples: examples('A command.'),
+    examples: examples('A shell line, taken apart as a call is: every command in it counts.'),
   },
 };
 

@@ -28,10 +28,11 @@ const DECISIONS = `## How rules decide
   written; \`.git\` is written only by git tools, its \`hooks\` and \`config\` by none.
 - A call that would write a whole folder is denied where a rule denies something that it names in there. A rule whose \`**\`
   could lead anywhere is held against each file as it is touched. Listings and searches leave out what may not be read.
-- Patterns of \`shell_allow\` are linear-time regular expressions without look-around, matched anywhere in the canonical
-  command unless they begin with \`^\`. Write them in single quotes: in double quotes a backslash means something else to YAML.
+- Patterns of \`shell_allow\` are linear-time regular expressions without look-around, over each canonical command of a line.
+  One that allows counts only from the start of the command, with or without \`^\`; one that asks or denies counts anywhere.
+  Write them in single quotes: in double quotes a backslash means something else to YAML.
 - A rule's \`examples\` are decided whenever the file is loaded, together with all the other rules of its list. One that does
-  not come out as it says is an error.`;
+  not come out as it says is an error. Those of \`shell_allow\` are shell lines: \`cargo build && rm -rf /\` is two commands.`;
 
 const EXAMPLE = `## Example
 

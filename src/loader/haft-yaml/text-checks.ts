@@ -73,11 +73,5 @@ function checkPattern(text: string, { compilePattern }: TextSite): TextProblem[]
       : undefined;
     return [{ code: 'pattern.invalid', fact, ...(hint ? { hint } : {}) }];
   }
-  if (!/^(\(\?[a-zA-Z]+\)|\((\?:)?)*(\^|\\A)/.test(text)) {
-    const fact = 'it matches anywhere in a command, also in an argument';
-    return [
-      { code: 'pattern.unanchored', fact, hint: `'^${text.replaceAll("'", "''")}'`, severity: 'warning' },
-    ];
-  }
   return [];
 }

@@ -1,5 +1,6 @@
 // Owns: deciding `exec`: the canonical command must match shell_allow of every layer that has one.
 // Refuses: parsing; the effect is one simple command, and a line with several has several effects.
+import type { Layer } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 import type { Decider } from './decider.ts';
 
@@ -7,28 +8,34 @@ export const decideExec: Decider<'exec'> = ({ command }, { layers, patterns }) =
   const findings: Finding[] = [];
   for (const layer of layers) {
     if (!layer.commands) continue;
-    let matched = false;
-    for (const { rule, pattern, verdict } of layer.commands) {
-      const matches = patterns.get(pattern);
-      if (!matches) return [NOT_READY];
-      if (!matches(command)) continue;
-      matched = true;
+    const missing = layer.commands.some(({ pattern }) => !patterns.has(pattern));
+    if (missing) return [NOT_READY];
+    const matching = layer.commands.filter(({ pattern, verdict }) =>
+      patterns.get(pattern)?.(command, verdict),
+    );
+    // What denies may be found anywhere; turned around, it may still not be what allows the command.
+    const allowed = layer.commands.some(({ pattern }) => patterns.get(pattern)?.(command, 'allow'));
+    const missed = allowed ? [] : [patternFor(command)];
+    for (const { rule, pattern, verdict } of matching) {
       const { where, ...cited } = layer.cite(rule);
-      const grant = layer.grant({ shell_allow: [{ pattern, decision: 'allow' }] });
+      const grant = layer.grant({ shell_allow: [{ pattern, decision: 'allow' }, ...missed] });
       findings.push({ verdict, ...cited, fact: `${where} says ${verdict}`, grant });
     }
-    if (matched) continue;
-    const { where: _, ...cited } = layer.cite('shell_allow');
-    findings.push({
-      verdict: 'deny',
-      ...cited,
-      reason: 'shell.not_allowed',
-      fact: `it matches no entry of shell_allow of ${layer.name}`,
-      grant: layer.grant({ shell_allow: [patternFor(command)] }),
-    });
+    if (matching.length === 0) findings.push(notAllowed(layer, command));
   }
   return findings;
 };
+
+function notAllowed(layer: Layer, command: string): Finding {
+  const { where: _, ...cited } = layer.cite('shell_allow');
+  return {
+    verdict: 'deny',
+    ...cited,
+    reason: 'shell.not_allowed',
+    fact: `it matches no entry of shell_allow of ${layer.name}`,
+    grant: layer.grant({ shell_allow: [patternFor(command)] }),
+  };
+}
 
 const NOT_READY: Finding = {
   verdict: 'deny',
