@@ -1,7 +1,7 @@
-// Owns: what every adapter must do: answer, fail, cancel, report, close.
+// Owns: what every adapter must do: answer, fail, cancel, report, close, and come back after the other side was lost.
 // Refuses: transports; the environment says which of its tools echoes, fails, waits and reports progress.
 import assert from 'node:assert/strict';
-import type { AdapterConnection, Invocation } from '../contract/adapter.ts';
+import type { AdapterConnection, Invocation, InvocationResult } from '../contract/adapter.ts';
 import { isFailure } from '../contract/errors.ts';
 import { type ConformanceCase, type Environment, registerCases } from './conformance.ts';
 
@@ -13,11 +13,17 @@ export interface AdapterEnvironment extends Environment {
   readonly tools: {
     /** Answers its arguments. */
     readonly echo: string;
-    /** Answers a failure of its own, with the words "as asked". */
+    /** Answers a failure of its own, with the words "as asked". Its output schema is one that no failure fits. */
     readonly fail: string;
-    /** Reports 50 per cent, then waits until it is cancelled. */
+    /** Reports 50 per cent, then waits until it is cancelled. Not idempotent. */
     readonly wait: string;
+    /** Answers one text of 256 KiB, `{text}`, where adapters have no smaller limit. */
+    readonly big?: string;
   };
+  /** How often `wait` has begun on the other side, where that can be counted. */
+  waits?(): number;
+  /** Loses the other side as a crash would, where there is one that can be lost while calls are under way. */
+  crash?(): Promise<void>;
 }
 
 export const ADAPTER_CASES: readonly ConformanceCase<AdapterEnvironment>[] = [
@@ -38,6 +44,14 @@ export const ADAPTER_CASES: readonly ConformanceCase<AdapterEnvironment>[] = [
         answers,
         answers.map((_, n) => ({ ok: true, data: { n } })),
       );
+    },
+  },
+  {
+    name: 'invoke answers a long text whole',
+    async run({ connection, tools }) {
+      if (tools.big === undefined) return;
+      const answer = await connection.invoke(invocation(tools.big, {}));
+      assert.ok(answer.ok && (answer.data as { text: string }).text.length === 256 * 1024);
     },
   },
   {
@@ -68,10 +82,15 @@ export const ADAPTER_CASES: readonly ConformanceCase<AdapterEnvironment>[] = [
     },
   },
   {
-    name: 'invoke still works after a call was cancelled',
+    name: 'invoke still works after a call was cancelled, before it began or while it ran',
     async run({ connection, tools, patienceMs }) {
       const call = invocation(tools.wait, {}, AbortSignal.abort(new Error('at once')));
       await assert.rejects(within(connection.invoke(call), patienceMs));
+      const controller = new AbortController();
+      const running = invocation(tools.wait, {}, controller.signal, () =>
+        controller.abort(new Error('later')),
+      );
+      await assert.rejects(within(connection.invoke(running), patienceMs), /later/);
       assert.deepEqual(await connection.invoke(invocation(tools.echo, { again: true })), {
         ok: true,
         data: { again: true },
@@ -79,9 +98,49 @@ export const ADAPTER_CASES: readonly ConformanceCase<AdapterEnvironment>[] = [
     },
   },
   {
+    name: 'invoke tells that the outcome is unknown when the other side is lost, sends nothing twice, and comes back',
+    async run({ connection, tools, crash, waits, patienceMs }) {
+      if (!crash) return;
+      const started = Promise.withResolvers<void>();
+      const underWay = connection.invoke(invocation(tools.wait, {}, undefined, () => started.resolve()));
+      underWay.catch(() => {});
+      await within(started.promise, patienceMs);
+      await crash();
+      await assert.rejects(within(underWay, patienceMs), { reason: 'call.outcome_unknown' });
+      const again = await within(connection.invoke(invocation(tools.echo, { back: true })), patienceMs);
+      assert.deepEqual(again, { ok: true, data: { back: true } });
+      if (waits) assert.equal(waits(), 1);
+    },
+  },
+  {
+    name: 'invoke settles every call once while the other side is lost again and again',
+    async run({ connection, tools, crash, patienceMs }) {
+      if (!crash) return;
+      const settled = Array.from({ length: 60 }, async (_, n) => {
+        if (n % 20 === 10) await crash();
+        return connection.invoke(invocation(tools.echo, { n })).then(
+          (answer) => [n, answer] as const,
+          (thrown: unknown) => [n, thrown] as const,
+        );
+      });
+      for (const [n, outcome] of await within(Promise.all(settled), patienceMs)) {
+        if (isFailure(outcome))
+          assert.ok(['call.outcome_unknown', 'tool.unhealthy'].includes(outcome.reason));
+        else assert.deepEqual(outcome, { ok: true, data: { n } } satisfies InvocationResult);
+      }
+    },
+  },
+  {
     name: 'health says ready',
     async run({ connection }) {
       assert.equal((await connection.health(new AbortController().signal)).status, 'ready');
+    },
+  },
+  {
+    name: 'health does not say ready after close',
+    async run({ connection }) {
+      await connection.close();
+      assert.notEqual((await connection.health(new AbortController().signal)).status, 'ready');
     },
   },
   {

@@ -3,6 +3,7 @@ import { createInprocessAdapter, type InprocessFunction } from './inprocess.ts';
 
 const FIXTURES: Readonly<Record<string, InprocessFunction>> = {
   echo: ({ args }) => ({ ok: true, data: args }),
+  big: () => ({ ok: true, data: { text: 'x'.repeat(256 * 1024) } }),
   fail: () => ({ ok: false, message: 'failed as asked' }),
   wait: async ({ signal, progress }) => {
     progress({ pct: 50 });
@@ -23,5 +24,9 @@ adapterSuite('inprocess', async () => {
     health: { status: 'ready', checkedTs: null },
   } as const;
   const connection = await createInprocessAdapter(FIXTURES).open(installation, []);
-  return { connection, tools: { echo: 'echo', fail: 'fail', wait: 'wait' }, close: () => connection.close() };
+  return {
+    connection,
+    tools: { echo: 'echo', fail: 'fail', wait: 'wait', big: 'big' },
+    close: () => connection.close(),
+  };
 });

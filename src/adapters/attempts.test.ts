@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fail } from '../contract/errors.ts';
+import { type AttemptOptions, attempt, type RetryPlan, SEND_ONCE, unsent } from './attempts.ts';
+import { stillPace } from './fixtures-for-tests.ts';
+
+const PLAN: RetryPlan = { attempts: 4, delayMs: 100, maxDelayMs: 250, factor: 2 };
+const never = new AbortController().signal;
+
+async function attempts(thrown: unknown, options: Partial<AttemptOptions> = {}, random = 0.5) {
+  const pace = stillPace(random);
+  let sent = 0;
+  const send = async () => {
+    sent++;
+    throw thrown;
+  };
+  const all = { plan: PLAN, idempotent: false, signal: never, pace, ...options };
+  const last = await attempt(send, all).catch((error) => error);
+  assert.equal(last, thrown);
+  return { sent, slept: pace.slept };
+}
+
+describe('attempt', () => {
+  const lost = fail('call.outcome_unknown', 'lost');
+
+  it('sends again what provably did not leave, whatever it does', async () => {
+    assert.equal((await attempts(unsent('tool.unhealthy', 'refused'))).sent, 4);
+    assert.equal((await attempts(unsent('tool.unhealthy', 'refused'), { plan: SEND_ONCE })).sent, 1);
+  });
+
+  it('sends again what may have left only where it is idempotent', async () => {
+    assert.equal((await attempts(lost)).sent, 1);
+    assert.equal((await attempts(lost, { idempotent: true })).sent, 4);
+    assert.equal((await attempts(fail('http.failed', 'lost'), { idempotent: true })).sent, 4);
+  });
+
+  it('sends nothing again that would end the same way', async () => {
+    for (const thrown of [fail('policy.denied', 'no'), fail('output.too_large', 'no'), new Error('a bug')])
+      assert.equal((await attempts(thrown, { idempotent: true })).sent, 1);
+  });
+
+  it('waits longer each time, never longer than the most, and by chance', async () => {
+    const options = { idempotent: true };
+    assert.deepEqual((await attempts(lost, options, 0)).slept, [50, 100, 125]);
+    assert.deepEqual((await attempts(lost, options, 0.999999)).slept.map(Math.round), [100, 200, 250]);
+  });
+
+  it('answers what the first good attempt answered', async () => {
+    const send = async (n: number) => (n < 3 ? Promise.reject(lost) : `attempt ${n}`);
+    const options = { plan: PLAN, idempotent: true, signal: never, pace: stillPace() };
+    assert.equal(await attempt(send, options), 'attempt 3');
+  });
+
+  it('ends with the reason of the signal, before and between attempts', async () => {
+    const controller = new AbortController();
+    const reason = new Error('cancelled');
+    let sent = 0;
+    const send = async () => {
+      sent++;
+      controller.abort(reason);
+      throw lost;
+    };
+    const options = { plan: PLAN, idempotent: true, signal: controller.signal, pace: stillPace() };
+    await assert.rejects(attempt(send, options), (thrown) => thrown === reason);
+    await assert.rejects(attempt(send, options), (thrown) => thrown === reason);
+    assert.equal(sent, 1);
+  });
+});

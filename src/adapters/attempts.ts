@@ -1,0 +1,64 @@
+// Owns: whether a call is sent again, how often, and after how long.
+// Refuses: to send twice what is not idempotent and may have left.
+import { type Failure, fail, isFailure, type Reason } from '../contract/errors.ts';
+import type { Pace } from './pace.ts';
+
+/** Delays grow by `factor` up to `maxDelayMs`; each is somewhere in its upper half, so that many do not come back at once. */
+export interface RetryPlan {
+  /** Counts the first one. */
+  readonly attempts: number;
+  readonly delayMs: number;
+  readonly maxDelayMs: number;
+  readonly factor: number;
+}
+
+export const SEND_ONCE: RetryPlan = { attempts: 1, delayMs: 0, maxDelayMs: 0, factor: 1 };
+
+export interface AttemptOptions {
+  readonly plan: RetryPlan;
+  readonly idempotent: boolean;
+  readonly signal: AbortSignal;
+  readonly pace: Pace;
+}
+
+/** Answers the first attempt that succeeds, or throws what the last one threw. */
+export async function attempt<T>(send: (attempt: number) => Promise<T>, options: AttemptOptions): Promise<T> {
+  const { plan, idempotent, signal, pace } = options;
+  for (let n = 1; ; n++) {
+    signal.throwIfAborted();
+    try {
+      return await send(n);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (n >= plan.attempts || !mayRepeat(thrown, idempotent)) throw thrown;
+    }
+    await pace.sleep(delayAfter(plan, n, pace), signal);
+  }
+}
+
+/** A failure that provably happened before anything left, so that the call may be sent again, whatever it does. */
+export function unsent(reason: Reason, message: string, details?: Failure['details']): Failure {
+  return markUnsent(fail(reason, message, details));
+}
+
+export const markUnsent = (failure: Failure): Failure => Object.assign(failure, { unsent: true });
+
+export const isUnsent = (thrown: unknown): boolean => isFailure(thrown) && 'unsent' in thrown;
+
+function mayRepeat(thrown: unknown, idempotent: boolean): boolean {
+  if (!isFailure(thrown)) return false;
+  return isUnsent(thrown) || (idempotent && PASSING.has(thrown.reason));
+}
+
+/** What may be otherwise the next time. A tool's own failure is an answer and never comes here. */
+const PASSING: ReadonlySet<Reason> = new Set<Reason>([
+  'call.outcome_unknown',
+  'http.failed',
+  'http.rate',
+  'tool.unhealthy',
+]);
+
+function delayAfter({ delayMs, maxDelayMs, factor }: RetryPlan, attempts: number, pace: Pace): number {
+  const step = Math.min(maxDelayMs, delayMs * factor ** (attempts - 1));
+  return step / 2 + (step / 2) * pace.random();
+}

@@ -1,0 +1,95 @@
+// Owns: a contained program that speaks JSON lines on its stdin and stdout: one message a line, until it ends.
+// Refuses: to understand the messages, and to start the program again; `link.ts` does.
+import { fail } from '../contract/errors.ts';
+import type { Json } from '../contract/json.ts';
+import type { Program, ProgramHandle, StandingProgram } from '../contract/program.ts';
+import type { SandboxResult } from '../contract/sandbox.ts';
+import { markUnsent } from './attempts.ts';
+import { createLineReader, type LineEvents } from './line-reader.ts';
+
+export interface LineProgram {
+  /** Throws where the program is gone: then nothing has left. Otherwise it may have. */
+  send(message: Json): void;
+  readonly gone: boolean;
+  /** Settles when the program and all that it started are gone. Never rejects. */
+  readonly ended: Promise<SandboxResult>;
+  /** Ends its input, which asks it to end, and makes sure of it after `graceMs`. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+export interface LineProgramEvents extends Pick<LineEvents, 'oversize'> {
+  message(message: unknown): void;
+  /** A line that is not JSON. */
+  noise(): void;
+  /** Told once, before `ended` settles: nothing comes any more. */
+  gone(): void;
+}
+
+const GRACE_MS = 2_000;
+
+export async function startLineProgram(
+  exec: ProgramHandle,
+  program: Program,
+  maxLineBytes: number,
+  events: LineProgramEvents,
+): Promise<LineProgram> {
+  const standing = await exec.start(program).catch((thrown) => {
+    throw markUnsent(thrown);
+  });
+  return speakLines(standing, maxLineBytes, events);
+}
+
+export function speakLines(
+  standing: StandingProgram,
+  maxLineBytes: number,
+  events: LineProgramEvents,
+): LineProgram {
+  const { stdin, stdout, result } = standing;
+  let gone = false;
+  const lose = () => {
+    if (gone) return;
+    gone = true;
+    events.gone();
+  };
+  const reader = createLineReader(maxLineBytes, {
+    oversize: events.oversize,
+    line(bytes) {
+      const message = parse(bytes);
+      if (message === undefined) events.noise();
+      else events.message(message.value);
+    },
+  });
+  stdin.on('error', lose);
+  stdout.on('error', lose);
+  stdout.on('data', (chunk: Buffer) => reader.push(chunk));
+  // A program that has closed its stdout will answer nothing more.
+  stdout.on('close', lose);
+  void result.then(lose);
+  return {
+    send(message) {
+      if (gone) throw markUnsent(fail('call.outcome_unknown', 'Cannot send: the program has ended'));
+      stdin.write(`${JSON.stringify(message)}\n`);
+    },
+    get gone() {
+      return gone;
+    },
+    ended: result,
+    async stop(graceMs = GRACE_MS) {
+      stdin.end();
+      const timer = setTimeout(() => void standing.stop(), graceMs);
+      await result;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Blank lines are no noise, but no message either; they read as an empty object that nobody knows. */
+function parse(bytes: Buffer): { readonly value: unknown } | undefined {
+  const text = bytes.toString().trim();
+  if (text === '') return { value: {} };
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+// Owns: one connection to the other side, opened when it is needed, opened again when it was lost, closed when nobody came.
+// Refuses: to send anything; it hands out what is open, and whoever uses it knows what was sent.
+import { type Failure, fail, isFailure } from '../contract/errors.ts';
+import { isUnsent, markUnsent } from './attempts.ts';
+import { type BreakerOptions, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
+import { orAborted, type Pace } from './pace.ts';
+
+/** What is kept open. */
+export interface Linked {
+  readonly gone: boolean;
+  close(): Promise<void>;
+}
+
+export interface Link<T extends Linked> {
+  /** What is open, or becomes so. Whatever it rejects with, nothing was sent. */
+  open(signal: AbortSignal): Promise<T>;
+  readonly current: T | undefined;
+  readonly breaker: CircuitBreaker;
+  readonly closed: boolean;
+  /** Runs while the connection must not be closed for having nothing to do. */
+  hold<R>(use: () => Promise<R>): Promise<R>;
+  close(): Promise<void>;
+}
+
+export interface LinkOptions<T> {
+  /** For messages. */
+  readonly name: string;
+  /** Makes one. The signal aborts when the link is closed. */
+  connect(signal: AbortSignal): Promise<T>;
+  readonly breaker: BreakerOptions;
+  readonly pace: Pace;
+  /** Closes what nobody has held for so long; undefined keeps it for good. */
+  readonly idleMs?: number | undefined;
+}
+
+export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
+  const { name, pace, idleMs } = options;
+  const closing = new AbortController();
+  const breaker = createCircuitBreaker(name, options.breaker, pace);
+  let current: T | undefined;
+  let opening: Promise<T> | undefined;
+  let holders = 0;
+  let idle: NodeJS.Timeout | undefined;
+
+  const connect = async (): Promise<T> => {
+    try {
+      const made = await breaker.guard(() => options.connect(closing.signal));
+      if (closing.signal.aborted) {
+        await made.close();
+        throw closedLink(name);
+      }
+      current = made;
+      return made;
+    } catch (thrown) {
+      throw unreachable(name, thrown);
+    } finally {
+      opening = undefined;
+    }
+  };
+  const rest = () => {
+    clearTimeout(idle);
+    if (holders > 0 || idleMs === undefined || !current) return;
+    idle = setTimeout(() => {
+      const unused = current;
+      current = undefined;
+      void unused?.close();
+    }, idleMs);
+    idle.unref();
+  };
+  return {
+    open(signal) {
+      if (closing.signal.aborted) return Promise.reject(closedLink(name));
+      if (current && !current.gone) return Promise.resolve(current);
+      opening ??= connect();
+      opening.catch(() => {});
+      return orAborted(opening, signal);
+    },
+    get current() {
+      return current && !current.gone ? current : undefined;
+    },
+    get closed() {
+      return closing.signal.aborted;
+    },
+    breaker,
+    async hold(use) {
+      holders++;
+      clearTimeout(idle);
+      try {
+        return await use();
+      } finally {
+        holders--;
+        rest();
+      }
+    },
+    async close() {
+      if (!closing.signal.aborted) closing.abort(closedLink(name));
+      clearTimeout(idle);
+      await opening?.catch(() => {});
+      await current?.close();
+    },
+  };
+}
+
+export const closedLink = (name: string): Failure =>
+  fail('call.outcome_unknown', `Cannot reach "${name}": its adapter was closed`);
+
+/** Why it could not be opened, for a call that never left. */
+function unreachable(name: string, thrown: unknown): unknown {
+  if (!isFailure(thrown) || isUnsent(thrown)) return thrown;
+  if (thrown.reason !== 'call.outcome_unknown') return markUnsent(thrown);
+  return markUnsent(fail('tool.unhealthy', `Cannot reach "${name}": ${thrown.message}`, thrown.details));
+}

@@ -1,0 +1,121 @@
+// Owns: how an installation describes a program that is kept running: its command, its environment, what it needs.
+// Refuses: a field that it does not know, and to run anything.
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fail } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { Program } from '../contract/program.ts';
+
+/** JSON Schema of the fields that all kept programs share; an adapter adds its own. */
+export const PROGRAM_CONFIG = {
+  command: {
+    type: 'array',
+    items: { type: 'string', minLength: 1 },
+    minItems: 1,
+    description: 'The program and its arguments; no shell reads them.',
+  },
+  cwd: { type: 'string', description: 'Relative to the workspace; by default its root.' },
+  parts: {
+    type: 'array',
+    items: { type: 'string' },
+    description:
+      'Folders and files that the program is made of, shown to it read-only. Those of its script are known.',
+  },
+  env: {
+    type: 'object',
+    properties: {
+      passthrough: { type: 'array', items: { type: 'string' } },
+      set: { type: 'object', additionalProperties: { type: 'string' } },
+    },
+    additionalProperties: false,
+  },
+  caps: {
+    type: 'object',
+    properties: {
+      network: { type: 'array', items: { enum: ['http', 'https'] } },
+      filesystem: {
+        type: 'object',
+        properties: {
+          read: { type: 'array', items: { type: 'string' } },
+          write: { type: 'array', items: { type: 'string' } },
+        },
+        additionalProperties: false,
+      },
+      subprocess: { type: 'boolean' },
+    },
+    additionalProperties: false,
+  },
+  start_timeout_ms: {
+    type: 'integer',
+    minimum: 1,
+    description: 'Until it has to answer for the first time.',
+  },
+  idle_ms: { type: 'integer', minimum: 1, description: 'After so long without a call it is ended.' },
+  timeout_ms: { type: 'integer', minimum: 1, description: 'Of one call.' },
+  max_output_bytes: { type: 'integer', minimum: 1, description: 'Of one answer.' },
+} as const;
+
+/** The fields as they are once the schema holds. */
+export interface ProgramConfig {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd?: string;
+  readonly parts?: readonly string[];
+  readonly env?: {
+    readonly passthrough?: readonly string[];
+    readonly set?: Readonly<Record<string, string>>;
+  };
+  readonly caps?: {
+    readonly network?: readonly string[];
+    readonly filesystem?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
+    readonly subprocess?: boolean;
+  };
+  readonly start_timeout_ms?: number;
+  readonly idle_ms?: number;
+  readonly timeout_ms?: number;
+  readonly max_output_bytes?: number;
+}
+
+/** The registry has held the config against the schema; this only keeps the worst from going further. */
+export function programConfig(name: string, config: JsonObject): ProgramConfig {
+  const { command } = config;
+  const isCommand =
+    Array.isArray(command) && command.length > 0 && command.every((word) => typeof word === 'string');
+  if (!isCommand)
+    throw fail('pack.invalid', `Cannot open "${name}": its config names no command as a list of words`);
+  return config as unknown as ProgramConfig;
+}
+
+export function programOf(config: ProgramConfig, host: NodeJS.ProcessEnv = process.env): Program {
+  const { caps = {}, env = {} } = config;
+  const passed = (env.passthrough ?? []).flatMap((name) => {
+    const value = host[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    argv: config.command,
+    env: { ...Object.fromEntries(passed), ...env.set },
+    ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
+    needs: {
+      parts: [...(config.parts ?? []), ...ownParts(config.command)],
+      reads: caps.filesystem?.read ?? [],
+      writes: caps.filesystem?.write ?? [],
+      network: caps.network ?? [],
+      subprocess: caps.subprocess ?? false,
+    },
+  };
+}
+
+const INTERPRETER = /^(node|python3?(\.\d+)?|php|perl|ruby|deno|bun|sh|bash)$/;
+const SYSTEM = /^\/(usr|bin|sbin|lib(32|64|x32)?)\//;
+
+/** The folder of the program, or of the script that an interpreter is to run: all of its `node_modules` where it has some. */
+function ownParts([program, ...args]: readonly [string, ...string[]]): string[] {
+  const name = program.slice(program.lastIndexOf('/') + 1);
+  const script = INTERPRETER.test(name) ? args.find((word) => !word.startsWith('-')) : undefined;
+  return [program, script].flatMap((path) => {
+    if (!path?.includes('/') || SYSTEM.test(path)) return [];
+    if (path.startsWith('/') && !existsSync(path)) return [];
+    const modules = path.indexOf('/node_modules/');
+    return [modules === -1 ? dirname(path) : path.slice(0, modules + '/node_modules'.length)];
+  });
+}

@@ -1,0 +1,74 @@
+// Owns: turning what a program says about its tools into tools of this host.
+// Refuses: a description that could not be held against calls; each is reported, and hides no other.
+import type { JsonObject, JsonSchema } from '../../contract/json.ts';
+import type { BoundTool, Installation } from '../../contract/manifest.ts';
+import { isObject } from '../answer.ts';
+import type { ProgramConfig } from '../program-config.ts';
+import { nameTools } from '../tool-names.ts';
+
+export interface Discovery {
+  /** Sorted by id. */
+  readonly tools: readonly BoundTool[];
+  /** What was left out, and why, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export function discoverTools(
+  { name }: Pick<Installation, 'name'>,
+  hello: unknown,
+  config: Pick<ProgramConfig, 'timeout_ms' | 'max_output_bytes'>,
+): Discovery {
+  const listed = isObject(hello) && Array.isArray(hello.tools) ? hello.tools : [];
+  const problems: string[] = [];
+  const described = listed.filter((tool): tool is Described => {
+    const fault = faultOf(tool);
+    if (fault) problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
+    return fault === undefined;
+  });
+  const { tools, collisions } = nameTools(name, described, (tool) => tool.name);
+  for (const { id, names } of collisions)
+    problems.push(`"${name}" has several tools that would be ${id}: ${names.join(', ')}`);
+  const bound = [...tools].map(
+    ([id, tool]): BoundTool => ({
+      contract: {
+        id,
+        version: '1.0.0',
+        contract: 'v1',
+        title: textOf(tool.title) ?? tool.name,
+        description: textOf(tool.description) ?? '',
+        tags: ['stdio'],
+        input: tool.input as JsonSchema,
+        output: (tool.output as JsonSchema | undefined) ?? true,
+        deterministic: tool.deterministic === true,
+        idempotent: tool.idempotent === true || tool.deterministic === true,
+        mutates: tool.mutates !== false,
+        limits: {
+          timeoutMs: config.timeout_ms ?? TIMEOUT_MS,
+          maxInputBytes: MAX_BYTES,
+          maxOutputBytes: config.max_output_bytes ?? MAX_BYTES,
+        },
+      },
+      binding: { adapter: 'stdio', target: { name: tool.name } satisfies JsonObject },
+    }),
+  );
+  return { tools: bound.sort((a, b) => (a.contract.id < b.contract.id ? -1 : 1)), problems };
+}
+
+interface Described {
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+function faultOf(tool: unknown): string | undefined {
+  if (!isObject(tool)) return 'it is no object';
+  if (typeof tool.name !== 'string' || tool.name === '') return 'it has no name';
+  if (!isObject(tool.input)) return `"${tool.name}" has no input schema`;
+  if (tool.output !== undefined && !isObject(tool.output))
+    return `the output schema of "${tool.name}" is none`;
+  return undefined;
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

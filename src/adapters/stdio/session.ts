@@ -1,0 +1,104 @@
+// Owns: one run of a program that speaks JSON lines: its greeting, the calls under way, its end.
+// Refuses: to start another one.
+import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
+import { type Failure, fail } from '../../contract/errors.ts';
+import type { Json, JsonObject } from '../../contract/json.ts';
+import type { Program, ProgramHandle } from '../../contract/program.ts';
+import { isObject, readEnvelope, readProgress } from '../answer.ts';
+import { startLineProgram } from '../line-program.ts';
+import { idOfEnds } from '../line-reader.ts';
+import type { Linked } from '../link.ts';
+import { createRequests } from '../requests.ts';
+
+export interface StdioSession extends Linked {
+  /** What it answered to the greeting. */
+  readonly hello: unknown;
+  call(
+    tool: string,
+    input: unknown,
+    signal: AbortSignal,
+    progress: Invocation['progress'],
+  ): Promise<InvocationResult>;
+  ping(signal: AbortSignal): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly maxLineBytes: number;
+  readonly startTimeoutMs?: number;
+  readonly signal: AbortSignal;
+}
+
+const START_TIMEOUT_MS = 10_000;
+const STDERR_BYTES = 2048;
+
+export async function openStdioSession(
+  name: string,
+  exec: ProgramHandle,
+  program: Program,
+  options: SessionOptions,
+): Promise<StdioSession> {
+  const requests = createRequests<InvocationResult, ReturnType<typeof readProgress>>();
+  let closing: Failure | undefined;
+  const lost = () =>
+    fail('call.outcome_unknown', `Cannot say what became of the call: "${name}" ended before it answered`);
+  const running = await startLineProgram(exec, program, options.maxLineBytes, {
+    message(message) {
+      if (!isObject(message)) return;
+      const { id, progress, ...answer } = message;
+      if (progress !== undefined) requests.notice(id, readProgress(progress));
+      else requests.answer(id, readEnvelope(answer));
+    },
+    noise() {},
+    oversize(length, head, tail) {
+      const id = idOfEnds(head, tail) ?? requests.only;
+      const limit = options.maxLineBytes;
+      const message = `Cannot take the answer of "${name}": it is ${length} bytes, over the limit of ${limit}`;
+      // Whoever it was for would wait in vain: then all begin anew.
+      if (!requests.fail(id, fail('output.too_large', message, { bytes: length, limit })))
+        void running.stop(0);
+    },
+    gone: () => requests.failAll(closing ? () => closing as Failure : lost),
+  });
+  const ask = (message: JsonObject, signal: AbortSignal, progress?: Invocation['progress']) =>
+    requests.ask({
+      signal,
+      send: (id) => running.send({ id, ...message }),
+      cancel: (id) => running.send({ id, cancel: true }),
+      notice: (notice) => notice && progress?.(notice),
+    });
+
+  const patience = AbortSignal.timeout(options.startTimeoutMs ?? START_TIMEOUT_MS);
+  try {
+    const hello = await ask(HELLO, AbortSignal.any([options.signal, patience]));
+    return {
+      hello: hello.ok ? hello.data : null,
+      get gone() {
+        return running.gone;
+      },
+      call: (tool, input, signal, progress) => ask({ tool, input: input as Json }, signal, progress),
+      async ping(signal) {
+        await ask({ ping: true }, signal);
+      },
+      async close() {
+        closing = fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);
+        requests.failAll(() => closing as Failure);
+        await running.stop();
+      },
+    };
+  } catch (thrown) {
+    const late = patience.aborted && !options.signal.aborted;
+    await running.stop(0);
+    const { code, stderr } = await running.ended;
+    if (options.signal.aborted) throw thrown;
+    const said = Buffer.from(stderr).toString('utf8', 0, STDERR_BYTES).trim();
+    throw fail(
+      'tool.unhealthy',
+      late
+        ? `Cannot reach "${name}": it did not answer its greeting in time`
+        : `Cannot reach "${name}": it ended with code ${code} before it answered its greeting`,
+      said === '' ? undefined : { stderr: said },
+    );
+  }
+}
+
+const HELLO: JsonObject = { hello: { protocol: 'haft-stdio/1' } };
