@@ -16,7 +16,6 @@ async function main(): Promise<void> {
   run('tsc', ['-p', 'tsconfig.build.json', '--outDir', dist]);
   await bundleChecks();
   await bundleCommand();
-  rmSync(checksTable('mjs'));
   rmSync(finished, { recursive: true, force: true });
   renameSync(dist, finished);
 }
@@ -46,17 +45,10 @@ async function bundleChecks(): Promise<void> {
     ),
   );
   const lazy = [...checks.keys()].map((id) => `${id}: () => import('../checks/${id}.js')`);
-  writeFileSync(checksTable('js'), `export const PRECOMPILED_CHECKS = { ${lazy.join(', ')} };\n`);
-  // The command has them at hand: code that does not run costs less there than one more file to load.
-  const imports = [...checks.keys()].map((id) => `import * as ${id} from '../checks/${id}.js';`);
-  const ready = [...checks.keys()].map((id) => `${id}: async () => ${id}`);
-  writeFileSync(
-    checksTable('mjs'),
-    `${imports.join('\n')}\nexport const PRECOMPILED_CHECKS = { ${ready.join(', ')} };\n`,
-  );
+  writeFileSync(checksTable, `export const PRECOMPILED_CHECKS = { ${lazy.join(', ')} };\n`);
 }
 
-const checksTable = (ending: 'js' | 'mjs') => join(dist, `preset/precompiled-checks.${ending}`);
+const checksTable = join(dist, 'preset/precompiled-checks.js');
 const checkFile = (id: string) => join(dist, 'checks', `${id}.js`);
 
 /**
@@ -159,7 +151,7 @@ function compiledChecks(): Plugin {
     name: 'compiled-checks',
     setup(plugin) {
       plugin.onResolve({ filter: /precompiled-checks\.ts$/ }, () => ({
-        path: checksTable('mjs'),
+        path: checksTable,
       }));
     },
   };
