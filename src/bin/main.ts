@@ -4,7 +4,8 @@ import { CLI_COMMANDS, type Commands } from '../hosts/cli/commands.ts';
 import { runCli } from '../hosts/cli/run-cli.ts';
 
 export async function main(): Promise<void> {
-  process.exitCode = await runCli(process.argv.slice(2), COMMANDS);
+  // Everything is written and closed by now: tidying up the heap would only take time.
+  process.exit(await runCli(process.argv.slice(2), COMMANDS));
 }
 
 export const COMMANDS: Commands = {

@@ -36,7 +36,8 @@ export interface Runtime {
 }
 
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  /** Cancels the call. A function is asked only when the call begins to wait for something. */
+  readonly signal?: AbortSignal | (() => AbortSignal);
   /** Events of this call only. */
   readonly onEvent?: EventListener;
 }

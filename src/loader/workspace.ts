@@ -6,7 +6,7 @@ import { fail } from '../contract/errors.ts';
 export function findFolder(given: string): string {
   let real: string;
   try {
-    real = realpathSync(given);
+    real = realpathSync.native(given);
   } catch {
     throw fail('usage', `Cannot use workspace ${given}: there is no such folder`);
   }

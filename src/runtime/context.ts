@@ -12,6 +12,7 @@ import type { Warning } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
+import type { Deadline } from './deadline.ts';
 import { type CallHistories, historyFor } from './history.ts';
 
 /** What a context needs to know of its call. */
@@ -24,7 +25,7 @@ export interface ContextCall {
   readonly engine: PolicyEngine;
   /** An approval was used up for this call, so `ask` is answered. */
   readonly approved: boolean;
-  readonly signal: AbortSignal;
+  readonly deadline: Pick<Deadline, 'signal'>;
   readonly undo: CallScope['undo'];
   readonly place: CallScope['place'];
   intend(changes: readonly Change[]): Promise<void>;
@@ -57,7 +58,7 @@ export function createContextMaker(parts: Parts, histories: CallHistories): Cont
       return this.#call.sessionId;
     }
     get signal() {
-      return this.#call.signal;
+      return this.#call.deadline.signal;
     }
     get progress() {
       return this.#call.progress;
@@ -94,10 +95,12 @@ export function createContextMaker(parts: Parts, histories: CallHistories): Cont
 }
 
 function scopeOf(parts: Parts, call: ContextCall): CallScope {
-  const { callId, signal, undo, warn, engine, tool } = call;
+  const { callId, undo, warn, engine, tool } = call;
   return {
     callId,
-    signal,
+    get signal() {
+      return call.deadline.signal;
+    },
     undo,
     warn,
     root: parts.root,

@@ -1,6 +1,7 @@
 // Owns: the one signal that ends a call: its caller's cancellation or its time limit.
 // Refuses: to leave a timer or a listener behind.
 import { fail } from '../contract/errors.ts';
+import type { CallOptions } from '../contract/runtime.ts';
 
 export interface Deadline {
   readonly signal: AbortSignal;
@@ -11,18 +12,29 @@ export interface Deadline {
   clear(): void;
 }
 
-export function startDeadline(tool: string, timeoutMs: number, caller: AbortSignal | undefined): Deadline {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const cancel = () =>
-    controller.abort(fail('time.cancelled', `Cannot finish "${tool}": the caller cancelled it`));
-  if (caller?.aborted) cancel();
-  else caller?.addEventListener('abort', cancel, { once: true });
+/** Most calls answer before anything waits: signals are made and listened to when somebody asks for one. */
+export function startDeadline(tool: string, timeoutMs: number, given: CallOptions['signal']): Deadline {
+  let controller: AbortController | undefined;
+  let caller: AbortSignal | undefined;
   let timer: NodeJS.Timeout | undefined;
+  const cancel = () =>
+    controller?.abort(fail('time.cancelled', `Cannot finish "${tool}": the caller cancelled it`));
+  const own = (): AbortController => {
+    if (controller) return controller;
+    controller = new AbortController();
+    caller = typeof given === 'function' ? given() : given;
+    if (caller?.aborted) cancel();
+    else caller?.addEventListener('abort', cancel, { once: true });
+    return controller;
+  };
+  if (typeof given === 'object' && given.aborted) own();
   let aborted: Promise<never> | undefined;
   return {
-    signal,
+    get signal() {
+      return own().signal;
+    },
     get aborted() {
+      const { signal } = own();
       aborted ??= new Promise((_, reject) => {
         if (signal.aborted) reject(signal.reason);
         else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -32,9 +44,7 @@ export function startDeadline(tool: string, timeoutMs: number, caller: AbortSign
     },
     arm() {
       timer ??= setTimeout(() => {
-        controller.abort(
-          fail('time.deadline', `Cannot finish "${tool}": it ran longer than ${timeoutMs} ms`),
-        );
+        own().abort(fail('time.deadline', `Cannot finish "${tool}": it ran longer than ${timeoutMs} ms`));
       }, timeoutMs);
     },
     clear() {

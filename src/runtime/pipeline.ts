@@ -92,7 +92,7 @@ export async function runCall(
           record,
           args,
           engine,
-          signal: deadline.signal,
+          deadline,
           files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
         });
       } finally {
@@ -242,7 +242,7 @@ interface Execution {
 /** The context of this call; its handles re-check every access against the declared effects and policy. */
 function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, how: Execution): ToolContext {
   const { engine, approved, emit, effects = record.effects } = how;
-  const { signal } = how.deadline;
+  const { deadline } = how;
   const ids = { request_id: record.requestId, session_id: record.session };
   return site.makeContext({
     callId: record.callId,
@@ -252,10 +252,10 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
     effects,
     engine,
     approved,
-    signal,
+    deadline,
     undo: { keep: args.no_undo !== true, maxBytes: engine.loaded.file.undo?.max_bytes ?? UNDO_MAX_BYTES },
     intend(changes) {
-      signal.throwIfAborted();
+      deadline.signal.throwIfAborted();
       return writeIntent(site.parts, record, changes);
     },
     progress: (progress) => emit({ type: 'EventMessage', event: 'TaskProgress', ...ids, progress }),

@@ -7,21 +7,22 @@ import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuleSubject } from '../contract/rule.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
+import type { Deadline } from './deadline.ts';
 import type { CallRecord } from './record.ts';
 
 export interface ValidatedCall {
   readonly record: CallRecord;
   readonly args: JsonObject;
   readonly engine: PolicyEngine;
-  readonly signal: AbortSignal;
+  readonly deadline: Pick<Deadline, 'signal'>;
   /** Guarded reading for rules, made only when a rule is triggered. */
   files(): RuleSubject['files'];
 }
 
 export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
-  const { record, args, engine, signal } = call;
+  const { record, args, engine, deadline } = call;
   if (record.changes.length > 0)
-    for (const follower of parts.followers) await follower.changed(record.changes, signal);
+    for (const follower of parts.followers) await follower.changed(record.changes, deadline.signal);
   for (const setting of engine.loaded.file.validators ?? []) {
     const rule = parts.rules.find((one) => one.id === setting.rule);
     if (!rule?.triggers.some((glob) => matchesName(glob, record.tool))) continue;
@@ -33,7 +34,7 @@ export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall):
       effects,
       allows,
       changes,
-      signal,
+      signal: deadline.signal,
       files: call.files(),
     });
     if (violations.length === 0) continue;

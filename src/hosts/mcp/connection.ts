@@ -35,8 +35,8 @@ interface Request {
   readonly params: RequestParams;
   /** Fields that results of the envelope revisions carry, as the tail of a JSON object: `,"resultType":…`. */
   readonly extra: string;
-  /** Aborts when the client cancels the request; it then gets no answer. */
-  readonly signal: AbortSignal;
+  /** Says whether the client cancelled the request; it then gets no answer. */
+  readonly cancellation: Cancellation;
 }
 
 /** What results of the envelope revisions carry beside their content, as the tail of a JSON object. */
@@ -53,7 +53,7 @@ export function createConnection(
   catalogue: () => string | undefined = () => undefined,
 ): Connection {
   const serverInfo = { name: 'haft', title: 'Haft', version };
-  const underWay = new Map<RequestId, AbortController>();
+  const underWay = new Map<RequestId, Cancellation>();
   const working = new Set<Promise<void>>();
 
   const reply = (id: RequestId, result: string | Pieces) => {
@@ -103,7 +103,7 @@ export function createConnection(
     'tools/call': (request) => callTool(request),
   };
 
-  async function callTool({ params, extra, signal }: Request): Promise<Pieces> {
+  async function callTool({ params, extra, cancellation }: Request): Promise<Pieces> {
     const { name, arguments: args = {}, _meta: meta } = params;
     if (typeof name !== 'string') throw new RpcError(RPC.params, 'tools/call needs params.name');
     if (typeof args !== 'object' || args === null || Array.isArray(args)) {
@@ -113,7 +113,7 @@ export function createConnection(
     const onEvent = token === undefined ? undefined : progressSender(token, send);
     const call = { tool: name, args: args as JsonObject };
     const host = await runtime();
-    const response = await host.call(call, { signal, ...(onEvent ? { onEvent } : {}) });
+    const response = await host.call(call, { signal: cancellation.signal, ...(onEvent ? { onEvent } : {}) });
     const [error] = response.errors;
     if (error?.reason === 'tool.unknown')
       throw new RpcError(RPC.params, error.message, { reason: error.reason });
@@ -125,7 +125,7 @@ export function createConnection(
       const handler = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
       if (!handler) throw new RpcError(RPC.method, `Method not found: ${method.slice(0, 80)}`);
       const result = await handler(request);
-      if (!request.signal.aborted) reply(request.id, result);
+      if (!request.cancellation.cancelled) reply(request.id, result);
     } catch (thrown) {
       refuse(request.id, thrown instanceof RpcError ? thrown : startFailure(thrown));
     } finally {
@@ -139,13 +139,13 @@ export function createConnection(
       const data = { supported: ENVELOPE_VERSIONS, requested: asked };
       return refuse(id, new RpcError(RPC.version, 'Unsupported protocol version', data));
     }
-    const controller = new AbortController();
-    underWay.set(id, controller);
+    const cancellation = createCancellation();
+    underWay.set(id, cancellation);
     const work = answer(method, {
       id,
       params,
       extra: asked === undefined ? '' : MODERN,
-      signal: controller.signal,
+      cancellation,
     });
     working.add(work);
     work.then(() => working.delete(work));
@@ -169,7 +169,7 @@ export function createConnection(
       }
       if (id === undefined) {
         if (method === 'notifications/cancelled')
-          underWay.get((params as RequestParams).requestId as RequestId)?.abort();
+          underWay.get((params as RequestParams).requestId as RequestId)?.cancel();
         return;
       }
       if (typeof id !== 'string' && typeof id !== 'number') {
@@ -221,5 +221,31 @@ function progressSender(token: unknown, send: (message: Pieces) => void): (event
       ...(message === undefined ? {} : { message }),
     };
     send([JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })]);
+  };
+}
+
+interface Cancellation {
+  cancel(): void;
+  readonly cancelled: boolean;
+  /** Made for who waits: most requests are answered before anybody could cancel them. */
+  signal(): AbortSignal;
+}
+
+function createCancellation(): Cancellation {
+  let controller: AbortController | undefined;
+  let cancelled = false;
+  return {
+    cancel() {
+      cancelled = true;
+      controller?.abort();
+    },
+    get cancelled() {
+      return cancelled;
+    },
+    signal() {
+      controller ??= new AbortController();
+      if (cancelled) controller.abort();
+      return controller.signal;
+    },
   };
 }

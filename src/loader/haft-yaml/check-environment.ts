@@ -62,7 +62,7 @@ export function isWithin(path: string, folder: string): boolean {
 /** Where links lead, as far as anything is there. */
 function follow(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return join(path);
   }

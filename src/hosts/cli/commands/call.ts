@@ -31,7 +31,7 @@ export const command: Command = {
     const response = await runtime.call(
       { tool, args, sessionId, requestId: flags['request-id'] as string | undefined },
       {
-        signal: io.signal,
+        signal: () => io.signal,
         onEvent: (event) => {
           const { pct, message } = event.progress ?? {};
           if (io.tty && event.progress) io.err(`${pct === undefined ? '' : `${pct}% `}${message ?? ''}\n`);
