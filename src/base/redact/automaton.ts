@@ -127,7 +127,8 @@ function buildTrie(patterns: Iterable<string>): Trie {
       queue.push(next);
     }
   }
-  const first = Int32Array.from({ length: 256 }, (_, code) => root.get(code) ?? 0);
+  const first = new Int32Array(256);
+  for (const [code, state] of root) if (code < 256) first[code] = state;
   return { first, output, depth, maxDepth: list.reduce((max, { length }) => Math.max(max, length), 0), step };
 }
 

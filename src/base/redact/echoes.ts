@@ -18,6 +18,7 @@ export function createEchoFinder(secrets: readonly string[], kind: 'text' | 'byt
   const known = secrets
     .flatMap((secret) => [secret, secret.trim()])
     .filter(({ length }) => length >= MIN_SECRET_LENGTH);
+  if (known.length === 0) return NOTHING;
   const asRead = kind === 'text' ? (text: string) => text : latin1;
   const encoded = known.map((secret) => Buffer.from(secret));
   const percent = encoded.flatMap((bytes) => [
@@ -35,7 +36,6 @@ export function createEchoFinder(secrets: readonly string[], kind: 'text' | 'byt
   const unescaping = createAutomaton(percent, { percent: true });
   return {
     scan(text, found) {
-      if (known.length === 0) return text.length;
       let settled = text.length;
       for (const automaton of automata) settled = Math.min(settled, automaton.scan(text, found));
       if (text.includes('%')) settled = Math.min(settled, unescaping.scan(text, found));
@@ -43,6 +43,9 @@ export function createEchoFinder(secrets: readonly string[], kind: 'text' | 'byt
     },
   };
 }
+
+/** Where no secret is registered. */
+const NOTHING: EchoFinder = { scan: (text) => text.length };
 
 const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
 

@@ -18,13 +18,16 @@ export function isSecretKey(name: string): boolean {
 
 const MAX_NAME = 128;
 
-const wordsOf = (name: string): string[] =>
-  name
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter(Boolean);
+function wordsOf(name: string): string[] {
+  // Beyond ASCII there are capitals of ordinary letters, such as the sign of kelvin.
+  const spaced = /[A-Z\u0080-\uffff]/.test(name)
+    ? name
+        .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+        .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+        .toLowerCase()
+    : name;
+  return spaced.split(/[^a-z0-9]+/).filter(Boolean);
+}
 
 const LAST_WORD = new Set([
   'apikey',

@@ -13,12 +13,17 @@ export interface HttpCapability {
 
 export function createHttpCapability(options: HttpClientOptions = {}): HttpCapability {
   let loading: Promise<HttpClient> | undefined;
-  const load = (): Promise<HttpClient> => {
+  let client: HttpClient | undefined;
+  const load = async (): Promise<HttpClient> => {
     loading ??= import('./client.ts').then(({ createHttpClient }) => createHttpClient(options));
-    return loading;
+    client = await loading;
+    return client;
   };
   return {
-    open: (scope) => ({ request: async (request) => (await load()).request(scope, request) }),
+    open: (scope) => ({
+      // Once it is there, a request leaves within this turn.
+      request: async (request) => (client ?? (await load())).request(scope, request),
+    }),
     async close() {
       await (await loading)?.close();
     },

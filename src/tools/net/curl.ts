@@ -165,7 +165,7 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
   effects: ({ url }) => [{ kind: 'net.connect', ...parseHttpUrl(url).target }],
   async run(args, ctx) {
     const body = bodyOf(args);
-    const response = await ctx.http.request({
+    const answering = ctx.http.request({
       url: args.url,
       method: args.method,
       headers: args.headers,
@@ -175,8 +175,9 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
       toArtifact: args.to_artifact,
       ...(body === undefined ? {} : { body }),
     });
-    // Not at the top: no other tool should wait for its table of formats.
-    const { createRedactor } = await import('../../base/redact/create-redactor.ts');
+    // Not at the top: no other tool should wait for its table of formats. Nor does the request.
+    const loading = import('../../base/redact/create-redactor.ts');
+    const [response, { createRedactor }] = await Promise.all([answering, loading]);
     return shown(response, createRedactor());
   },
 });
