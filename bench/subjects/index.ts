@@ -2,6 +2,7 @@
 // Refuses: anything else; a subject is a file of its own.
 import type { Subject } from '../measure.ts';
 import { coldStart } from './cold-start.ts';
+import { curl } from './curl.ts';
 import { grep } from './grep.ts';
 import { growth } from './growth.ts';
 import { idleMemory } from './idle-memory.ts';
@@ -11,6 +12,7 @@ import { mcpList } from './mcp-list.ts';
 import { mcpRead } from './mcp-read.ts';
 import { mcpWrite } from './mcp-write.ts';
 import { readInProcess } from './read-in-process.ts';
+import { shellExec } from './shell-exec.ts';
 import { writeInProcess } from './write-in-process.ts';
 
 export const SUBJECTS: readonly Subject[] = [
@@ -18,6 +20,8 @@ export const SUBJECTS: readonly Subject[] = [
   writeInProcess,
   listInProcess,
   grep,
+  shellExec,
+  curl,
   mcpRead,
   mcpList,
   mcpWrite,

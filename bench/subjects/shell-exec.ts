@@ -1,0 +1,82 @@
+// Owns: what governing costs a sandboxed command, against the very sandbox, bare; and that a big host costs nothing more.
+// Refuses: commands that do something: what is left is the way there and back.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DefaultRuntime } from '../../src/preset/default.ts';
+import { type BareBwrap, bareBwrap } from '../bare-bwrap.ts';
+import { drive } from '../drive.ts';
+import { makeWorkspace } from '../fixtures.ts';
+import { type Contender, defineSubject } from '../measure.ts';
+import { mustCall, openRuntime } from '../product.ts';
+
+interface State {
+  readonly runtime: DefaultRuntime;
+  readonly bare: BareBwrap;
+}
+
+const GIB = 2 ** 30;
+
+const governed =
+  (inFlight = 1): Contender<State> =>
+  ({ runtime }, { sliceMs }) =>
+    drive(() => mustCall(runtime, 'shell_exec', { cmd: 'true' }), { inFlight, ms: sliceMs });
+const bare =
+  (inFlight = 1): Contender<State> =>
+  (state, { sliceMs }) =>
+    drive(() => state.bare(['true']), { inFlight, ms: sliceMs });
+
+/** The same round, while this process holds a GiB more. */
+const burdened =
+  (contender: Contender<State>): Contender<State> =>
+  async (state, scale) => {
+    const burden = Buffer.alloc(GIB, 1);
+    assert.ok(process.memoryUsage.rss() > GIB);
+    const figures = await contender(state, scale);
+    assert.equal(burden[0], 1);
+    return figures;
+  };
+
+const BARE = 'bwrap … true';
+
+export const shellExec = defineSubject<State>({
+  name: 'shell-exec',
+  about:
+    '`shell_exec` of `true` in process: taken apart, asked of policy, run by bash in the sandbox, looked at from outside before it begins, ' +
+    'its intent and outcome durable; against a bare `bwrap … true` with the same words, started directly. And the same while the host holds 1 GiB more.',
+  async open() {
+    const workspace = makeWorkspace();
+    writeFileSync(join(workspace, 'haft.yaml'), "version: 1\nshell_allow: ['^true$', '^sleep 2$']\n");
+    const runtime = await openRuntime(workspace);
+    const { code } = (await mustCall(runtime, 'shell_exec', { cmd: 'true' })) as { code: number };
+    assert.equal(code, 0);
+    return { runtime, bare: await bareBwrap(runtime, workspace) };
+  },
+  close: ({ runtime }) => runtime.close(),
+  comparisons: [
+    {
+      name: 'true, one at a time',
+      rounds: 15,
+      contenders: { 'haft shell_exec': governed(), [BARE]: bare() },
+      goals: [{ figure: 'p50', ratio: '<=', value: 1.3, of: BARE }],
+    },
+    {
+      name: 'true, 16 in flight',
+      rounds: 9,
+      contenders: { 'haft shell_exec': governed(16), [BARE]: bare(16) },
+      goals: [],
+      also: [{ figure: 'rate', of: BARE }],
+    },
+    {
+      name: 'true, with 1 GiB resident',
+      rounds: 9,
+      contenders: {
+        'haft shell_exec': burdened(governed()),
+        'the same without': governed(),
+        [`${BARE}, with 1 GiB`]: burdened(bare()),
+      },
+      goals: [{ figure: 'p50', ratio: '<=', value: 1.1, of: 'the same without' }],
+      also: [{ figure: 'p50', of: `${BARE}, with 1 GiB` }],
+    },
+  ],
+});
