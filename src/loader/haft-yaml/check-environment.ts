@@ -1,8 +1,9 @@
 // Owns: what can only be said on this machine: whether roots exist, where packs lead, which rules are built in.
 // Refuses: being cached; it runs whenever the policy is loaded.
 import { realpathSync, statSync } from 'node:fs';
-import { isAbsolute, join, relative } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { LoadedPolicy } from '../../contract/policy.ts';
+import { isWithin } from '../is-within.ts';
 import { quoted } from '../yaml/located.ts';
 import type { Draft, DraftSite } from './draft.ts';
 
@@ -53,11 +54,6 @@ const ROOT_PROBLEMS: readonly RootProblem[] = [
 ];
 
 const resolveFrom = (root: string, path: string): string => (isAbsolute(path) ? path : join(root, path));
-
-export function isWithin(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way === '' || (!isAbsolute(way) && way !== '..' && !way.startsWith('../'));
-}
 
 /** Where links lead, as far as anything is there. */
 function follow(path: string): string {

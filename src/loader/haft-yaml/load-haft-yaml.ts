@@ -4,12 +4,14 @@ import { basename, isAbsolute, join, relative } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
+import { isWithin } from '../is-within.ts';
+import { decodeText } from '../yaml/decode-text.ts';
 import { createReport, type Report } from '../yaml/report.ts';
-import { checkEnvironment, isWithin } from './check-environment.ts';
+import { checkEnvironment } from './check-environment.ts';
 import { checkValidators } from './check-validators.ts';
 import type { Draft } from './draft.ts';
 import { type CheckedPolicy, readCachedPolicy, writeCachedPolicy } from './policy-cache.ts';
-import { checkOutOfReach, decodeText, readPolicyFile } from './read-policy-file.ts';
+import { checkOutOfReach, readPolicyFile } from './read-policy-file.ts';
 
 export interface LoadHaftYamlOptions {
   readonly workspace: string;

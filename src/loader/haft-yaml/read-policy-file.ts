@@ -1,9 +1,9 @@
 // Owns: getting the bytes of haft.yaml: a regular file, of sane size, that tools cannot write under another name.
 // Refuses: waiting on a pipe, and following a link to where tools may write.
-import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { isWithin } from '../is-within.ts';
 import type { Report } from '../yaml/report.ts';
-import { isWithin, type Resolved } from './check-environment.ts';
+import type { Resolved } from './check-environment.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const START = { line: 1, column: 1 };
@@ -43,24 +43,4 @@ export function checkOutOfReach(path: string, { workspace, extraRoots }: Resolve
   const real = realpathSync(path);
   if (isWithin(real, workspace) || !extraRoots.some((root) => isWithin(real, root))) return;
   report.error('file.link', START, 'It lies below one of paths.extra_roots, where tools could write it');
-}
-
-/** Undefined where the bytes are not UTF-8, which is reported with the place of the first bad one. */
-export function decodeText(bytes: Uint8Array, report: Report): string | undefined {
-  // A decoder of its own would cost half a millisecond of every start.
-  if (isUtf8(bytes))
-    return Buffer.from(bytes)
-      .toString('utf8')
-      .replace(/^\ufeff/, '');
-  // The decoder puts U+FFFD where it fails; one that was written is three bytes of its own and stays valid.
-  const lenient = new TextDecoder('utf-8').decode(bytes);
-  let at = 0;
-  for (at = lenient.indexOf('\ufffd'); at !== -1; at = lenient.indexOf('\ufffd', at + 1)) {
-    const before = Buffer.byteLength(lenient.slice(0, at));
-    if (!(bytes[before] === 0xef && bytes[before + 1] === 0xbf && bytes[before + 2] === 0xbd)) break;
-  }
-  const lines = lenient.slice(0, Math.max(0, at)).split('\n');
-  const place = { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
-  report.error('file.encoding', place, 'The text is not UTF-8', 'save the file as UTF-8');
-  return undefined;
 }

@@ -1,18 +1,23 @@
 // Owns: turning any JSON Schema into a check, with regular expressions that cannot backtrack.
 // Refuses: to be loaded before a schema needs it: this file brings the schema library in.
+import { Ajv, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { RE2JS } from 're2js';
 import { fail } from '../../contract/errors.ts';
 import type { JsonSchema, SchemaCheck } from '../../contract/json.ts';
+import { toAjvForm } from './ajv-form.ts';
+import { type Dialect, dialectOf } from './dialect.ts';
+import { linearRegExp } from './linear-reg-exp.ts';
 import { problemsOf } from './problems.ts';
 
 export function createAjvCompiler(): (schema: JsonSchema) => SchemaCheck {
-  const ajv = new Ajv2020({ ...AJV_OPTIONS, allErrors: true, code: { regExp: linearRegExp } });
-  formats.default(ajv);
+  const validators: { [D in Dialect]?: Ajv } = {};
   return (schema) => {
     try {
-      const validate = ajv.compile(schema);
+      const dialect = dialectOf(schema);
+      if (!dialect) throw new Error('its $schema is neither draft 2020-12 nor draft-07');
+      validators[dialect] ??= CREATE[dialect]();
+      const validate = validators[dialect].compile(toAjvForm(schema, dialect) as JsonSchema);
       return (value) => (validate(value) ? [] : problemsOf(validate.errors, schema));
     } catch (thrown) {
       throw fail(
@@ -31,16 +36,21 @@ export const AJV_OPTIONS = {
   addUsedSchema: false,
 } as const;
 
-/** Ajv keeps compiled patterns by their `toString()`, so that must tell any two apart. */
-function linearRegExp(pattern: string, flags: string) {
-  const compiled = RE2JS.compile(
-    RE2JS.translateRegExp(pattern),
-    flags.includes('i') ? RE2JS.CASE_INSENSITIVE : 0,
-  );
-  return {
-    test: (text: string) => compiled.matcher(text).find(),
-    toString: () => `re2:${flags}:${pattern}`,
-    exec: () => null,
-  } as unknown as RegExp;
+const OPTIONS: Options = {
+  ...AJV_OPTIONS,
+  allErrors: true,
+  // A property named toString is there only where the value itself has one.
+  ownProperties: true,
+  code: { regExp: linearRegExp },
+  logger: false,
+};
+
+const CREATE: { readonly [D in Dialect]: () => Ajv } = {
+  '2020-12': () => withFormats(new Ajv2020(OPTIONS)),
+  'draft-07': () => withFormats(new Ajv(OPTIONS)),
+};
+
+function withFormats(ajv: Ajv): Ajv {
+  formats.default(ajv);
+  return ajv;
 }
-linearRegExp.code = 'linearRegExp';

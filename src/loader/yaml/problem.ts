@@ -21,6 +21,7 @@ export interface Teller {
   warn(code: string, way: Way | undefined, message: string, hint?: string): void;
   /** About the key at the end of the way. */
   key(code: string, way: Way | undefined, message: string, hint?: string): void;
+  warnKey(code: string, way: Way | undefined, message: string, hint?: string): void;
 }
 
 export function createTeller(tell: Tell): Teller {
@@ -28,7 +29,12 @@ export function createTeller(tell: Tell): Teller {
     (severity: Problem['severity'], of: Problem['of']) =>
     (code: string, way: Way | undefined, message: string, hint?: string): void =>
       tell({ code, way, of, severity, message, hint });
-  return { error: teller('error', 'value'), warn: teller('warning', 'value'), key: teller('error', 'key') };
+  return {
+    error: teller('error', 'value'),
+    warn: teller('warning', 'value'),
+    key: teller('error', 'key'),
+    warnKey: teller('warning', 'key'),
+  };
 }
 
 /** Puts problems into a report, each at its place in the text that was parsed into `located`. */

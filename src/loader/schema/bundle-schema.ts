@@ -1,0 +1,172 @@
+// Owns: making a schema whole: everything that it refers to becomes a part of its own `$defs`, recursion included.
+// Refuses: copying what nobody refers to, and references that lead nowhere, for ever, or to what is no schema.
+import { quoted } from '../yaml/located.ts';
+import { type Way, wayText } from '../yaml/way.ts';
+import { defName } from './def-name.ts';
+import { DIALECT_URIS } from './dialect.ts';
+import { enter, inScope, type Scope, sameScope } from './dynamic-scope.ts';
+import { findEndless } from './find-endless.ts';
+import { isObject, keywordOf, mapSchemas } from './keywords.ts';
+import { type Refusal, type ResolveSite, resolveReference, type Target } from './resolve-reference.ts';
+import type { SchemaDocument, SchemaResource } from './schema-document.ts';
+
+type Schema = { readonly [name: string]: unknown };
+
+/** More than this comes only from schemas that are made to grow. */
+const MAX_DEFS = 5_000;
+
+/** The schema without `$id`, anchors and references to elsewhere. Undefined where something was told to be wrong. */
+export function bundleSchema(document: SchemaDocument, site: ResolveSite): unknown {
+  const names = new Map<unknown, { readonly scope: Scope; readonly name: string }[]>();
+  const defs = new Map<string, unknown>();
+  const waiting: { readonly name: string; readonly target: Target; readonly scope: Scope }[] = [];
+  const reached = new Map<string, SchemaResource>(document.resources);
+  let { dialect } = document;
+  let failed = false;
+
+  const main = (): unknown => {
+    const home = isObject(document.root) ? document.homeOf(document.root) : undefined;
+    const start = follow({ schema: document.root, resource: document.resource, way: home?.way });
+    if (!start) return undefined;
+    const root = emit(start.schema, start.resource, start.way, start.scope);
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const { name, target, scope } = next;
+      defs.set(name, emit(target.schema, target.resource, target.way, scope));
+      if (defs.size <= MAX_DEFS) continue;
+      const message = `${wayText(start.way)}: it refers to more than ${MAX_DEFS} schemas`;
+      return refuse(document.resource, start.way, { code: 'ref.too_many', fact: message });
+    }
+    if (!isObject(root) || failed) return root;
+    const endless = findEndless(root, defs, dialect);
+    if (endless !== undefined) {
+      const fact = `${wayText(start.way)}: ${quoted(endless)} ${ENDLESS}`;
+      refuse(document.resource, start.way, { code: 'ref.endless', fact });
+    }
+    const said = [document.root, start.schema].some((one) => isObject(one) && Object.hasOwn(one, '$schema'));
+    return {
+      ...(said || dialect !== '2020-12' ? { $schema: DIALECT_URIS[dialect] } : {}),
+      ...root,
+      ...(defs.size > 0 ? { $defs: Object.fromEntries(defs) } : {}),
+    };
+  };
+
+  /** A root that is nothing but a reference is what it refers to. */
+  const follow = (first: Target): (Target & { readonly scope: Scope }) | undefined => {
+    const seen = new Set<unknown>();
+    let scope = enter(new Map(), first.resource);
+    let at: Target = first;
+    while (isObject(at.schema) && isOnlyReference(at.schema)) {
+      const { schema, resource } = at;
+      const { $ref, $schema } = schema as { readonly $ref: string; readonly $schema?: string };
+      if (isOwnMetaschema($ref)) break;
+      const way: Way = { up: at.way, step: '$ref' };
+      const home = resource.document.homeOf(schema as object)?.resource ?? resource;
+      if (seen.has(schema)) {
+        const fact = `${wayText(way)}: the reference leads back to itself`;
+        return refuse(home, way, { code: 'ref.endless', fact });
+      }
+      seen.add(schema);
+      const next = resolveReference($ref, home, reached, site);
+      // What has not said its dialect speaks that of what it stands for.
+      if (!('code' in next) && $schema === undefined) dialect = next.resource.document.dialect;
+      const target = admit(next, $ref, home, way);
+      if (!target) return undefined;
+      scope = enter(scope, target.resource);
+      at = target;
+    }
+    return { ...at, scope };
+  };
+
+  const emit = (schema: unknown, from: SchemaResource, way: Way | undefined, scope: Scope): unknown => {
+    if (!isObject(schema)) return schema;
+    const resource = from.document.homeOf(schema)?.resource ?? from;
+    const inner = enter(scope, resource);
+    const out: [name: string, value: unknown][] = [];
+    for (const name of Object.keys(schema)) {
+      if (LEFT_OUT.has(name)) continue;
+      if (dialect === 'draft-07' && Object.hasOwn(schema, '$ref') && !BESIDE_REF.has(name)) continue;
+      const value = schema[name];
+      const at: Way = { up: way, step: name };
+      if (name === '$ref') out.push([name, refer(value as string, resource, at, inner)]);
+      else if (name === '$dynamicRef' && dialect === '2020-12') {
+        const $ref = refer(value as string, resource, at, inner, true);
+        // Beside an ordinary reference, and beside an allOf, it needs a place of its own.
+        if (Object.hasOwn(schema, '$ref')) out.push(['allOf', [{ $ref }]]);
+        else out.push(['$ref', $ref]);
+      } else {
+        const holds = keywordOf(dialect, name)?.holds;
+        const put = (one: unknown, step: string | number | undefined) =>
+          emit(one, resource, step === undefined ? at : { up: at, step }, inner);
+        out.push([name, holds ? mapSchemas(holds, value, put) : value]);
+      }
+    }
+    return fromEntries(out);
+  };
+
+  /** The reference to write in place of one that was written. */
+  const refer = (reference: string, from: SchemaResource, way: Way, scope: Scope, dynamic = false) => {
+    if (isOwnMetaschema(reference)) return reference;
+    const found = admit(resolveReference(reference, from, reached, site), reference, from, way);
+    if (!found) return undefined;
+    const target = dynamic ? inScope(found, scope) : found;
+    const inner = enter(scope, target.resource);
+    const known = names.get(target.schema) ?? [];
+    const same = known.find((one) => sameScope(one.scope, inner));
+    if (same) return `#/$defs/${same.name}`;
+    const name = defName(reference, defs);
+    names.set(target.schema, [...known, { scope: inner, name }]);
+    defs.set(name, true);
+    waiting.push({ name, target, scope: inner });
+    return `#/$defs/${name}`;
+  };
+
+  const admit = (target: Target | Refusal, reference: string, from: SchemaResource, way: Way) => {
+    const refusal = 'code' in target ? target : otherDialect(target.resource.document.dialect, dialect);
+    if (!refusal) return target as Target;
+    return refuse(from, way, { ...refusal, fact: `${wayText(way)}: ${quoted(reference)} ${refusal.fact}` });
+  };
+
+  const refuse = (from: SchemaResource, way: Way | undefined, { code, fact, hint }: Refusal): undefined => {
+    failed = true;
+    from.document.tell.error(code, way, fact, hint);
+  };
+
+  /** The validator knows it by its name. */
+  const isOwnMetaschema = (reference: string): boolean =>
+    reference.replace(/#$/, '') === DIALECT_URIS[dialect].replace(/#$/, '');
+
+  const whole = main();
+  return failed ? undefined : whole;
+}
+
+const otherDialect = (theirs: string, ours: string): Refusal | undefined =>
+  theirs === ours
+    ? undefined
+    : { code: 'ref.dialect', fact: `leads to a schema of ${theirs}, and this one is of ${ours}` };
+
+/** A second allOf joins the first. */
+function fromEntries(entries: readonly (readonly [string, unknown])[]): Schema {
+  const all = entries.filter(([name]) => name === 'allOf').flatMap(([, value]) => value);
+  const rest = Object.fromEntries(entries.filter(([name]) => name !== 'allOf'));
+  return all.length > 0 ? { ...rest, allOf: all } : rest;
+}
+
+const isOnlyReference = (schema: Schema): boolean =>
+  typeof schema.$ref === 'string' && Object.keys(schema).every((name) => ALONE.has(name));
+
+const ENDLESS =
+  'leads back to itself without looking at a part of the value, so that a check would never end';
+
+/** They say how a schema is referred to, and in which words it is written: settled here. */
+const LEFT_OUT = new Set([
+  '$schema',
+  '$id',
+  '$anchor',
+  '$dynamicAnchor',
+  '$defs',
+  'definitions',
+  '$vocabulary',
+]);
+const ALONE = new Set(['$ref', '$comment', ...LEFT_OUT]);
+/** Of draft-07, where everything else beside a reference is ignored. */
+const BESIDE_REF = new Set(['$ref', '$comment', 'title', 'description', 'examples']);

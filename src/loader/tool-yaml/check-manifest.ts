@@ -1,0 +1,111 @@
+// Owns: one manifest from its values to a definition, with everything that is wrong with it.
+// Refuses: text and places: problems name the way to a value, and finding that in the text is for whoever shows them.
+import { posix } from 'node:path';
+import { wholeSchema } from '../schema/whole-schema.ts';
+import { checkShape, type ShapeSite } from '../yaml/check-shape.ts';
+import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
+import type { MapShape } from '../yaml/shape.ts';
+import { type Way, wayOf } from '../yaml/way.ts';
+import { buildTool, type ToolDefinition, type WholeDraft } from './build-tool.ts';
+import { checkEntry, checkTogether } from './check-together.ts';
+import { packUri } from './pack-uri.ts';
+import { type ExecutionSite, resolveExecution } from './resolve-execution.ts';
+import type { SchemaFiles } from './schema-files.ts';
+import type { ScriptFiles } from './script-files.ts';
+import { TEXT_CHECKS, type TextCheck } from './text-checks.ts';
+import type { ActionDraft, ExecutionDraft, ToolDraft } from './tool-draft.ts';
+import { TOOL_YAML } from './tool-yaml-shape.ts';
+
+export interface ManifestSite {
+  readonly schemas: SchemaFiles;
+  readonly scripts: ScriptFiles;
+}
+
+export interface CheckedManifest {
+  readonly problems: readonly Problem[];
+  /** Absent where one of the problems is an error. */
+  readonly tool?: ToolDefinition;
+}
+
+/** `path` is that of the manifest, relative to the pack's folder. */
+export function checkManifest(
+  value: unknown,
+  path: string,
+  { schemas, scripts }: ManifestSite,
+): CheckedManifest {
+  const problems: Problem[] = [];
+  let errors = 0;
+  const tell = createTeller((problem) => {
+    problems.push(problem);
+    if (problem.severity === 'error') errors++;
+  });
+  const schema = (root: unknown, way: Way | undefined): unknown => {
+    const before = errors;
+    const whole = wholeSchema({ uri: packUri(path), root, dialect: '2020-12', tell, way }, schemas);
+    if (whole === undefined && errors === before) {
+      tell.error('ref.broken', way, 'A schema that this one refers to has problems of its own');
+    }
+    return whole;
+  };
+  const draft = (checkShape(TOOL_YAML, value, undefined, siteOf(tell, schema)) ?? {}) as ToolDraft;
+  const folder = posix.dirname(path) === '.' ? '' : posix.dirname(path);
+  const site: ExecutionSite = {
+    tell,
+    scripts,
+    folder,
+    templates: draft.templating !== undefined,
+    used: new Map(),
+  };
+  checkTogether(draft, tell);
+  const execution = draft.execution && executionOf(draft.execution, wayOf(['execution']), site);
+  const actions = new Map(
+    Object.entries(draft.actions ?? {}).map(
+      ([name, action]) => [name, actionExecution(name, action, draft, site)] as const,
+    ),
+  );
+  if (errors > 0 || !execution) return { problems };
+  const resolved = new Map([...actions].flatMap(([name, own]) => (own ? [[name, own]] : [])));
+  const tool = buildTool(draft as WholeDraft, { execution, actions: resolved, scripts: site.used.values() });
+  return { problems, tool };
+}
+
+const siteOf = (tell: Teller, schema: NonNullable<ShapeSite['schema']>): ShapeSite => ({
+  tell,
+  name: 'The manifest',
+  root: TOOL_YAML,
+  texts: (check, text) => TEXT_CHECKS[check as TextCheck](text),
+  schema,
+});
+
+function executionOf(draft: ExecutionDraft, way: Way | undefined, site: ExecutionSite) {
+  checkEntry(draft, way, site.tell);
+  return resolveExecution(draft, way, site);
+}
+
+/** An action's keys take the place of the tool's; naming something else to run takes the place of what the tool runs. */
+function actionExecution(
+  name: string,
+  action: ActionDraft | undefined,
+  { execution }: ToolDraft,
+  site: ExecutionSite,
+) {
+  const kind = execution?.kind;
+  if (!action?.execution || !kind) return undefined;
+  const way = wayOf(['actions', name, 'execution']);
+  const { kind: _, ...keys } = (EXECUTION as { readonly [kind: string]: MapShape })[kind]!.keys;
+  const shape: MapShape = { is: 'map', doc: '', keys };
+  const own = checkShape(
+    shape,
+    action.execution,
+    way,
+    siteOf(site.tell, (root) => root),
+  ) as ExecutionDraft;
+  const names = ['module', 'script', 'node', 'php'];
+  const replaces = names.some((key) => Object.hasOwn(own, key));
+  const base = Object.fromEntries(
+    Object.entries(execution).filter(([key]) => !replaces || !names.includes(key)),
+  );
+  return executionOf({ ...base, ...own }, way, site);
+}
+
+const EXECUTION = (TOOL_YAML.keys.execution as { readonly of: { readonly [kind: string]: MapShape } }).of;

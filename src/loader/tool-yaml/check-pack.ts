@@ -1,0 +1,121 @@
+// Owns: checking manifests from the disk: the fast way as long as all is well, the one with places where it is not.
+// Refuses: to be loaded for a pack that did not change: this file brings the YAML reader and the patterns' engine in.
+import { isUtf8 } from 'node:buffer';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { digest } from '../../base/digest.ts';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { whyNotLinear } from '../schema/linear-reg-exp.ts';
+import { decodeText } from '../yaml/decode-text.ts';
+import { type Located, START, toPlain } from '../yaml/located.ts';
+import { parseYaml } from '../yaml/parse-yaml.ts';
+import { type Problem, reportProblem } from '../yaml/problem.ts';
+import { readPlainYaml } from '../yaml/read-plain-yaml.ts';
+import { createReport, type Report } from '../yaml/report.ts';
+import { checkManifest, type ManifestSite } from './check-manifest.ts';
+import type { CheckedFile, Dependency } from './checked-file.ts';
+import { createPackReader, type FileStamp } from './pack-files.ts';
+import { createSchemaFiles, type SchemaFile } from './schema-files.ts';
+import { createScriptFiles } from './script-files.ts';
+
+export interface PackCheckOptions {
+  readonly folder: string;
+  readonly manifests: readonly string[];
+  /** What diagnostics call a file of the pack. */
+  nameOf(path: string): string;
+}
+
+export interface PackCheck {
+  readonly files: readonly CheckedFile[];
+  /** Of the schema files that manifests refer to. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export async function checkPack({ folder, manifests, nameOf }: PackCheckOptions): Promise<PackCheck> {
+  const reader = createPackReader(folder);
+  let dependencies = new Map<string, FileStamp | null>();
+  const depend = (path: string, stamp: FileStamp | null): void => void dependencies.set(path, stamp);
+  const patterns = new Map<string, string | undefined>();
+  const whyNotPattern = (pattern: string): string | undefined => {
+    if (!patterns.has(pattern)) patterns.set(pattern, whyNotLinear(pattern));
+    return patterns.get(pattern);
+  };
+  const schemas = createSchemaFiles({ reader, whyNotPattern, depend });
+  const site: ManifestSite = { schemas, scripts: createScriptFiles({ reader, depend }) };
+  const files: CheckedFile[] = [];
+  for (const path of manifests) {
+    dependencies = new Map();
+    const found = reader.readListed(path) ?? { code: 'file.missing', fact: 'is gone' };
+    const report = createReport(nameOf(path));
+    if ('code' in found) {
+      report.error(found.code, START, `It ${found.fact}`);
+      files.push({ path, diagnostics: report.diagnostics() });
+      continue;
+    }
+    const { stamp, bytes } = found;
+    const text = isUtf8(bytes) ? bytes.toString('utf8').replace(/^\ufeff/, '') : decodeText(bytes, report);
+    const tool = text === undefined ? undefined : await checkText(text, path, report, site);
+    const depends = [...dependencies].map(([one, state]): Dependency => ({ path: one, stamp: state }));
+    files.push({ path, stamp, depends, diagnostics: report.diagnostics(), ...(tool ? { tool } : {}) });
+  }
+  return { files, diagnostics: await schemaDiagnostics(schemas.files(), nameOf) };
+}
+
+async function checkText(
+  text: string,
+  path: string,
+  report: Report,
+  site: ManifestSite,
+): Promise<CheckedFile['tool']> {
+  let value = readPlainYaml(text);
+  let located: Located | undefined;
+  if (value === undefined) {
+    located = await parseYaml(text, report);
+    if (!located) return undefined;
+    value = toPlain(located);
+  }
+  const { problems, tool } = checkManifest(value, path, site);
+  if (problems.length > 0) await reportAll(problems, text, located, report);
+  if (!tool || report.failed) return undefined;
+  try {
+    const body = canonicalJson(tool);
+    return { id: tool.id, digest: digest('toolpack/v1', body), body, definition: tool };
+  } catch (error) {
+    const message = 'Together with what it refers to it has no canonical form';
+    report.error('value.json', START, `${message}: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+async function reportAll(
+  problems: readonly Problem[],
+  text: string,
+  known: Located | undefined,
+  report: Report,
+): Promise<void> {
+  const located = known ?? (await parseYaml(text, report));
+  for (const problem of problems) {
+    reportProblem(report, located ?? { is: 'map', at: START, entries: [] }, problem);
+  }
+}
+
+async function schemaDiagnostics(
+  files: Iterable<SchemaFile>,
+  nameOf: (path: string) => string,
+): Promise<Diagnostic[]> {
+  const all: Diagnostic[] = [];
+  for (const { path, text, problems, syntax, root } of files) {
+    if (problems.length === 0 && root !== undefined) continue;
+    const report = createReport(nameOf(path));
+    if (syntax !== undefined)
+      report.error('schema.syntax', placeIn(syntax), `The file is not JSON: ${syntax}`);
+    else await reportAll(problems, text, undefined, report);
+    all.push(...report.diagnostics());
+  }
+  return all;
+}
+
+/** JSON's parser says where it gave up, in words. */
+function placeIn(message: string): { readonly line: number; readonly column: number } {
+  const found = /line (\d+) column (\d+)/.exec(message);
+  return found ? { line: Number(found[1]), column: Number(found[2]) } : START;
+}
