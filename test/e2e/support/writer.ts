@@ -44,6 +44,8 @@ function plan(lane: number, n: number): [string, JsonObject] {
   if (n % 11 === 5) return ['fs_copy', { src: path, dst: `c/${n % 9}.txt`, overwrite: true }];
   if (n % 13 === 6) return ['fs_move', { src: path, dst: `m/${n % 9}.txt`, overwrite: true }];
   if (n % 17 === 7) return ['fs_delete', { path, force: true }];
+  // A folder that surely is not there yet.
+  if (n % 9 === 1) return ['file_write', { path: `n/${tag}/new.txt`, content: wholeText(tag) }];
   return ['file_write', { path, content: wholeText(tag) }];
 }
 

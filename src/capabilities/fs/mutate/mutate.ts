@@ -21,11 +21,15 @@ export function mutate(edits: readonly Edit[], parts: MutateParts): Promise<read
   return withPlan(edits, parts, true, async (plan) => {
     const staged = new Map<Put, Staged>();
     try {
-      await stageAll(plan, parts.tempName, staged);
-      const changes = await settle(plan.changes);
-      scope.signal.throwIfAborted();
+      const staging = stageAll(plan, parts.tempName, staged);
+      const announcing = announce(plan, staging);
+      // Both, also when one fails: what is staged must be known to be cleared away.
+      const [stagingEnd, announcement] = await Promise.allSettled([staging, announcing]);
+      if (stagingEnd.status === 'rejected') throw stagingEnd.reason;
+      if (announcement.status === 'rejected') throw announcement.reason;
+      const changes = announcement.value;
       if (changes.length === 0) return changes;
-      await scope.intend(changes);
+      scope.signal.throwIfAborted();
       const onTrouble = (message: string) => scope.warn({ reason: 'file.io', message });
       await applySteps(plan.steps, { ...plan, ...parts, staged, signal: scope.signal, onTrouble });
       staged.clear();
@@ -34,6 +38,16 @@ export function mutate(edits: readonly Edit[], parts: MutateParts): Promise<read
       for (const left of staged.values()) await discard(plan, left);
     }
   });
+}
+
+/** Makes the intent durable, while content is on its way to the disk where it is known what that will be. */
+async function announce(plan: Plan, staging: Promise<void>): Promise<readonly Change[]> {
+  const isCopy = plan.steps.some((step) => step.do === 'put' && 'copyOf' in step.content);
+  if (isCopy) await staging;
+  const changes = await settle(plan.changes);
+  plan.scope.signal.throwIfAborted();
+  if (changes.length > 0) await plan.scope.intend(changes);
+  return changes;
 }
 
 /** Settles every one before it throws: what is staged must be known to be cleared away. */
