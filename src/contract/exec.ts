@@ -60,6 +60,7 @@ export type OpenProxy = (options: {
     allow: boolean;
     private?: boolean;
     message?: string;
+    admit?: string;
   };
   readonly record: (connection: EgressConnection) => void;
 }) => Promise<{ readonly address: SandboxProxy; close(): Promise<void> }>;

@@ -172,6 +172,8 @@ export interface EgressDecision {
   readonly private?: boolean;
   /** For the program that asked, and for the record. */
   readonly message?: string;
+  /** Of a refusal: the haft.yaml lines that would lift it. */
+  readonly admit?: string;
 }
 
 export interface EgressConnection {
@@ -183,6 +185,8 @@ export interface EgressConnection {
   readonly outcome: EgressOutcome;
   /** For people, where the outcome is not `done`. */
   readonly message?: string;
+  /** The haft.yaml lines that would have admitted it, where it was denied and some can. */
+  readonly admit?: string;
   /** From the program to the host, and back; of tunnels what went through, of requests the bodies. */
   readonly bytesUp: number;
   readonly bytesDown: number;

@@ -132,7 +132,10 @@ export interface Fence {
 
 /** A policy ready to decide. Immutable; a reload makes another. */
 export interface PolicyEngine {
+  /** With what narrows it. */
   readonly loaded: LoadedPolicy;
+  /** As haft.yaml has it: what a line there can change. */
+  readonly host: PolicyFile;
   /** `policy/v1` digest of the whole file's meaning. */
   readonly hash: string;
   /** `policy/v1` digest of what can change this tool's output: its grants and limits; never budgets, asks or other tools. */

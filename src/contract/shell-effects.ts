@@ -2,6 +2,7 @@
 // Refuses: to take lines apart; see base/shell.
 import type { ShellListing } from '../base/shell/analysis.ts';
 import type { Effect } from './effect.ts';
+import { fail, isFailure } from './errors.ts';
 
 /** Any connection that policy allows; each is decided by itself when a program asks for it. */
 export const ANY_CONNECTION: Effect = { kind: 'net.connect', scheme: '*', host: '*', port: 0 };
@@ -28,12 +29,29 @@ export function shellEffects(
   return effects;
 }
 
-/** Undefined where the path is one of the sandbox's own. */
+/**
+ * Undefined where the path is one of the sandbox's own. No line of haft.yaml admits what lies beyond the workspace: programs
+ * do not see `paths.extra_roots`.
+ */
 function placeOf(path: string, place: (path: string) => string): string | undefined {
   try {
-    return place(path);
+    return shellPlace(path, place);
   } catch (thrown) {
     if (PRIVATE.test(path) && !path.includes('..')) return undefined;
     throw thrown;
   }
+}
+
+/** Where a program may start or the shell may open a file: in the workspace only. */
+export function shellPlace(path: string, place: (path: string) => string): string {
+  const beyond = () =>
+    fail('path.outside_workspace', 'Cannot use the path: programs see nothing but the workspace');
+  let placed: string;
+  try {
+    placed = place(path);
+  } catch (thrown) {
+    throw isFailure(thrown) && thrown.reason === 'path.outside_workspace' ? beyond() : thrown;
+  }
+  if (placed.startsWith('/')) throw beyond();
+  return placed;
 }

@@ -45,7 +45,12 @@ export async function requireApproval(parts: Parts, question: Question): Promise
   throw fail(
     'approval.pending',
     `Cannot call "${key.tool}" yet: it waits for approval (haft approvals grant ${approval.id}), then make the same call again`,
-    { approval_id: approval.id, expires_ts: approval.expiresTs, rule: decision.rule },
+    {
+      approval_id: approval.id,
+      expires_ts: approval.expiresTs,
+      rule: decision.rule,
+      ...(decision.admit ? { admit: decision.admit } : {}),
+    },
   );
 }
 

@@ -34,12 +34,18 @@ describe('createBudget', () => {
     budget.adopt({ calls: 6, wallMs: 300, bytes: 50 });
     assert.deepEqual(budget.remaining, { calls: 3, wallMs: 600, bytes: 40 });
   });
-  for (const [key, usage] of Object.entries({
-    wall_ms: { calls: 1, wallMs: 50, bytes: 0 },
-    bytes: { calls: 1, wallMs: 0, bytes: 50 },
-  })) {
+  for (const [key, usage, more] of [
+    ['wall_ms', { calls: 1, wallMs: 50, bytes: 0 }, 60_050],
+    ['bytes', { calls: 1, wallMs: 0, bytes: 50 }, 1024 * 1024 + 50],
+  ] as const) {
     it(`names the budget that ran out: ${key}`, () => {
-      const budget = createBudget(() => ({ wallMs: 50, bytes: 50 }), usage);
+      const budget = createBudget(() => ({ wallMs: 50, bytes: 50 }), {}, usage);
+      const details = { budget: key, used: 50, limit: 50, admit: `budgets:\n  ${key}: ${more}\n` };
+      assert.throws(() => budget.reserve(), { ...exhausted, details });
+    });
+    it(`names no line where the session itself has no more: ${key}`, () => {
+      const own = { wallMs: 50, bytes: 50 };
+      const budget = createBudget(() => own, own, usage);
       assert.throws(() => budget.reserve(), { ...exhausted, details: { budget: key, used: 50, limit: 50 } });
     });
   }

@@ -2,6 +2,7 @@
 // Refuses: to forget other processes: every receipt of the store brings the true totals.
 import { fail } from '../contract/errors.ts';
 import type { Usage } from '../contract/store.ts';
+import { renderGrant } from './policy/grant.ts';
 
 export interface Budget {
   /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
@@ -14,10 +15,19 @@ export interface Budget {
 
 const NOTHING: Usage = { calls: 0, wallMs: 0, bytes: 0 };
 const NAMES = { calls: 'calls', wallMs: 'wall_ms', bytes: 'bytes' } as const;
+/** What is just enough is used up by this very call, so a line that raises a budget raises it by at least so much. */
+const STEPS: Usage = { calls: 10, wallMs: 60_000, bytes: 1024 * 1024 };
 const KEYS = Object.keys(NAMES) as (keyof Usage)[];
 
-/** `limitOf` is asked for every call: a new policy may bring another limit. */
-export function createBudget(limitOf: () => Partial<Usage>, start: Usage = NOTHING): Budget {
+/**
+ * `limitOf` is asked for every call: a new policy may bring another limit. `own` is what the session was opened with,
+ * which no line of haft.yaml can raise.
+ */
+export function createBudget(
+  limitOf: () => Partial<Usage>,
+  own: Partial<Usage> = {},
+  start: Usage = NOTHING,
+): Budget {
   let used = start;
   let reserved = 0;
   return {
@@ -29,7 +39,10 @@ export function createBudget(limitOf: () => Partial<Usage>, start: Usage = NOTHI
         const taken = key === 'calls' ? used.calls + reserved : used[key];
         if (taken >= most) {
           const message = `Cannot make the call: the session has used its ${NAMES[key]} budget (${taken} of ${most})`;
-          throw fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most });
+          const more = Math.max(2 * most, taken + STEPS[key]);
+          const admit =
+            (own[key] ?? more) > most ? { admit: renderGrant({ budgets: { [NAMES[key]]: more } }) } : {};
+          throw fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most, ...admit });
         }
       }
       reserved++;

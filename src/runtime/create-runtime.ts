@@ -6,7 +6,7 @@ import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
 import { createHistories } from './history.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
-import { createPlace } from './place.ts';
+import { createPlace, extraRootsOf } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
 import { createRegistry } from './registry.ts';
 import { createSessions } from './session.ts';
@@ -20,7 +20,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     parts,
     registry,
     sessions,
-    effectSite: { history, place: createPlace(parts.root, () => engine.loaded.resolved?.extraRoots ?? []) },
+    effectSite: { history, place: createPlace(parts.root, () => extraRootsOf(engine.loaded)) },
     makeContext: createContextMaker(parts, history),
   };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());

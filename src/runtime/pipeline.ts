@@ -14,6 +14,7 @@ import { type Deadline, startDeadline } from './deadline.ts';
 import { identifyArgs, identifyRun } from './identity.ts';
 import { locksFor } from './locks.ts';
 import { sizeOf } from './measure.ts';
+import { renderGrant } from './policy/grant.ts';
 import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import type { LiveSession, Sessions } from './session.ts';
@@ -63,7 +64,7 @@ export async function runCall(
     record.contract = tool.contract;
     const limits = effectiveLimits(tool, engine);
 
-    const args = await checkInput(registered, record, request.args ?? {}, limits.maxInputBytes);
+    const args = await checkInput(registered, record, request.args ?? {}, limits.input);
     record.attribution = attributionOf(session, args);
     record.effects = await tool.effects(args as never, site.effectSite);
     if (tool.deterministic) record.run = identifyRun(tool, args, engine.hashFor(tool.id));
@@ -87,7 +88,7 @@ export async function runCall(
         }
         const how: Execution = { engine, approved, deadline, emit };
         data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
-        await checkOutput(site, registered, record, data, limits.maxOutputBytes);
+        await checkOutput(site, registered, record, data, limits.output);
         await syncAndValidate(parts, {
           record,
           args,
@@ -138,25 +139,40 @@ export async function explainCall(site: PipelineSite, request: CallRequest): Pro
   const registered = site.registry.find(request.tool);
   const { tool } = registered;
   const record = beginRecord(site.parts, request, site.sessions.defaultId);
-  const args = await checkInput(
-    registered,
-    record,
-    request.args ?? {},
-    effectiveLimits(tool, engine).maxInputBytes,
-  );
+  const args = await checkInput(registered, record, request.args ?? {}, effectiveLimits(tool, engine).input);
   const effects = await tool.effects(args as never, site.effectSite);
   await engine.ready?.(effects);
   return { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
 }
 
 /** The smaller of the host's limit and the tool's holds. */
-function effectiveLimits(tool: AnyTool, engine: PolicyEngine) {
+function effectiveLimits(tool: AnyTool, engine: PolicyEngine): EffectiveLimits {
   const host = engine.loaded.file.limits ?? {};
+  const size = (own: number, key: 'max_input_bytes' | 'max_output_bytes'): SizeLimit => ({
+    bytes: Math.min(own, host[key] ?? Number.POSITIVE_INFINITY),
+    // Neither a tool's own limit nor a session's is haft.yaml's to raise.
+    admit: (needed) =>
+      needed <= own && engine.host.limits?.[key] === host[key]
+        ? { admit: renderGrant({ limits: { [key]: needed } }) }
+        : {},
+  });
   return {
     timeoutMs: Math.min(tool.limits.timeoutMs, host.timeout_ms ?? Number.POSITIVE_INFINITY),
-    maxInputBytes: Math.min(tool.limits.maxInputBytes, host.max_input_bytes ?? Number.POSITIVE_INFINITY),
-    maxOutputBytes: Math.min(tool.limits.maxOutputBytes, host.max_output_bytes ?? Number.POSITIVE_INFINITY),
+    input: size(tool.limits.maxInputBytes, 'max_input_bytes'),
+    output: size(tool.limits.maxOutputBytes, 'max_output_bytes'),
   };
+}
+
+interface EffectiveLimits {
+  readonly timeoutMs: number;
+  readonly input: SizeLimit;
+  readonly output: SizeLimit;
+}
+
+interface SizeLimit {
+  readonly bytes: number;
+  /** The line that would let so many bytes through, for the details of a failure. */
+  admit(needed: number): { readonly admit?: string };
 }
 
 /** Answers the arguments with defaults filled in; the caller's own object stays as it was. */
@@ -164,12 +180,13 @@ async function checkInput(
   registered: RegisteredTool,
   record: CallRecord,
   sent: JsonObject,
-  maxBytes: number,
+  limit: SizeLimit,
 ): Promise<JsonObject> {
   record.args = identifyArgs(sent);
-  if (record.args.bytes > maxBytes) {
-    const message = `Cannot call "${record.tool}": its arguments are ${record.args.bytes} bytes, over the limit of ${maxBytes}`;
-    throw fail('input.too_large', message, { bytes: record.args.bytes, limit: maxBytes });
+  const { bytes } = record.args;
+  if (bytes > limit.bytes) {
+    const message = `Cannot call "${record.tool}": its arguments are ${bytes} bytes, over the limit of ${limit.bytes}`;
+    throw fail('input.too_large', message, { bytes, limit: limit.bytes, ...limit.admit(bytes) });
   }
   const args = { ...sent };
   const problems = await (await registered.checkInput())(args);
@@ -287,7 +304,7 @@ async function checkOutput(
   registered: RegisteredTool,
   record: CallRecord,
   data: unknown,
-  maxBytes: number,
+  limit: SizeLimit,
 ): Promise<void> {
   const problems = await (await registered.checkOutput())(data);
   if (problems.length > 0) {
@@ -296,9 +313,9 @@ async function checkOutput(
   }
   const bytes = sizeOf(data);
   record.answerBytes = bytes;
-  if (bytes > maxBytes) {
+  if (bytes > limit.bytes) {
     const artifact = await site.parts.objects.put(Buffer.from(JSON.stringify(data)));
-    const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${maxBytes}; the whole answer is kept as ${artifact}`;
-    throw fail('output.too_large', message, { bytes, limit: maxBytes, artifact });
+    const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${limit.bytes}; the whole answer is kept as ${artifact}`;
+    throw fail('output.too_large', message, { bytes, limit: limit.bytes, artifact, ...limit.admit(bytes) });
   }
 }

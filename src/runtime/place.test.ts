@@ -2,17 +2,28 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPlace } from './place.ts';
 
-const place = createPlace('/ws', () => ['/data/shared']);
+const place = createPlace('/home/ws', () => [
+  { written: '/data/shared', real: '/data/shared' },
+  { written: '../beside', real: '/home/beside' },
+  { written: '/var/link', real: '/mnt/disk' },
+]);
 
 describe('createPlace', () => {
   for (const [given, expected] of [
     ['a', 'a'],
     ['./a//b/../c', 'a/c'],
     ['.', '.'],
-    ['/ws', '.'],
-    ['/ws/', '.'],
-    ['/ws/a/./b', 'a/b'],
-    ['/ws/../ws/a', 'a'],
+    ['/home/ws', '.'],
+    ['/home/ws/', '.'],
+    ['/home/ws/a/./b', 'a/b'],
+    ['/home/ws/../ws/a', 'a'],
+    ['../ws/a', 'a'],
+    ['../beside', '/home/beside'],
+    ['../beside/x', '/home/beside/x'],
+    ['a/../../beside/./x', '/home/beside/x'],
+    ['/home/beside/x', '/home/beside/x'],
+    ['/var/link/x', '/mnt/disk/x'],
+    ['/mnt/disk/x', '/mnt/disk/x'],
     ['/data/shared', '/data/shared'],
     ['/data/shared/x/../y', '/data/shared/y'],
   ] as const) {
@@ -24,8 +35,12 @@ describe('createPlace', () => {
     'a/../../x',
     '/',
     '/etc/passwd',
-    '/ws2/a',
-    '/ws/../etc',
+    '/home/ws2/a',
+    '/home/ws/../etc',
+    '../beside2/x',
+    '../beside/../x',
+    '../../../../../../x',
+    '/var/link2/x',
     '/data',
     '/data/shared2',
     '//etc',
@@ -43,13 +58,23 @@ describe('createPlace', () => {
   ] as const) {
     it(`refuses ${title}`, () => assert.throws(() => place(given), { reason: 'path.invalid' }));
   }
-  for (const [given, line] of [
-    ['/etc/passwd', 'paths:\n  extra_roots: ["/etc"]'],
-    ['../other/x.txt', 'paths:\n  extra_roots: ["../other"]'],
-    ['..', 'paths:\n  extra_roots: [".."]'],
+  for (const [given, folder] of [
+    ['/etc/ssl/x', '/etc/ssl'],
+    ['/etc/passwd', '/etc'],
+    ['../other/x.txt', '../other'],
+    ['../../x/y', '../../x'],
+    ['../other/x/', '../other'],
+    ['a/../../other/x', '../other'],
+    ['./a//../../other/b/../x', '../other'],
   ] as const) {
     it(`names the line that would admit ${given}`, () => {
-      assert.throws(() => place(given), { details: { rule: 'paths.extra_roots', admit: line } });
+      const admit = `paths:\n  extra_roots:\n    - ${folder}\n`;
+      assert.throws(() => place(given), { details: { rule: 'paths.extra_roots', admit } });
+    });
+  }
+  for (const given of ['..', '../x', '/x', '/', '/home/x', '../../../../x/y', '../..']) {
+    it(`names no line for ${given}: the folder that holds it holds the workspace as well`, () => {
+      assert.throws(() => place(given), { details: { rule: 'paths.extra_roots' } });
     });
   }
 });

@@ -64,7 +64,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     const session: LiveSession = {
       id: record.id,
       attribution: record.attribution,
-      budget: createBudget(limitOf(own), record.usage),
+      budget: createBudget(limitOf(own), own, record.usage),
       engine() {
         const current = host();
         if (!narrowing) return current;

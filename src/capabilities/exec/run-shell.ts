@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { analyzeShell, shellArgv } from '../../base/shell/analyze-shell.ts';
 import { variableRisk } from '../../base/shell/risky-variables.ts';
 import type { CallScope } from '../../contract/capability.ts';
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { OpenProxy, ShellLine, ShellOutcome } from '../../contract/exec.ts';
 import type { EgressConnection } from '../../contract/http.ts';
 import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
@@ -143,9 +143,13 @@ export function decideConnection(scope: CallScope, target: { scheme: string; hos
     scope.admit(effect);
     return { allow: true, private: scope.privateHost?.(target) ?? false };
   } catch (thrown) {
-    return { allow: false, message: thrown instanceof Error ? thrown.message : 'refused by policy' };
+    if (!isFailure(thrown)) return { allow: false, message: 'refused by policy' };
+    return { allow: false, message: thrown.message, ...admitOf(thrown) };
   }
 }
+
+const admitOf = ({ details }: Failure) =>
+  typeof details?.admit === 'string' ? { admit: details.admit } : {};
 
 function checkEnvironment(env: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(env)) {

@@ -10,7 +10,7 @@ import { readDirect } from './read-direct.ts';
 import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
 import { makeRoots, nameOf, type Place, type Root } from './root.ts';
 import { createTempNames } from './temp-name.ts';
-import { refuseTemp, toPlace } from './to-place.ts';
+import { refuseTemp, spellingOf, toPlace } from './to-place.ts';
 
 /** What the handles of one runtime share. */
 interface Shared {
@@ -123,7 +123,7 @@ function stat(scope: CallScope, root: Root, path: string): EntryStat | undefined
 
 /** By name before the disk is looked at, so that nobody learns what exists where they may not read. */
 function admittedName(scope: CallScope, root: Root, path: string, verb: string): Place {
-  const named = toPlace(root, path, verb);
+  const named = toPlace(root, spellingOf(scope, path), verb);
   scope.admit({ kind: 'fs.read', path: nameOf(named.root, named.rel) });
   return named;
 }

@@ -1,6 +1,7 @@
 // Owns: what a path that a caller gives means: which root it is beneath, and where it really is after links.
 // Refuses: paths outside of every root, and those of files on their way into place.
 import { joinRel, normalizeRelPath, parentOf } from '../../base/rel-path.ts';
+import type { CallScope } from '../../contract/capability.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
 import { followNames } from './follow-names.ts';
@@ -8,6 +9,11 @@ import { type LastLink, release } from './located.ts';
 import { cannot, outside, raced } from './path-failures.ts';
 import { type Place, placeOf, type Root } from './root.ts';
 import { hasTempName } from './temp-name.ts';
+
+/** What effects call a path that may lie below another root; nearly all are relative, and are what they are. */
+export function spellingOf(scope: Pick<CallScope, 'place'>, path: string): string {
+  return path.startsWith('/') || path.includes('..') ? scope.place(path) : path;
+}
 
 /** By its names alone. The same spelling as effects use, so that what is declared can be compared. */
 export function toPlace(root: Root, path: string, verb: string): Place {

@@ -1,8 +1,9 @@
 // Owns: which of a host's addresses may be connected to.
 // Refuses: hosts that have none, with the line of haft.yaml that would admit them.
+
+import { type AddressClass, classifyAddress } from '../../base/ip-address.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HttpTarget } from '../../contract/http.ts';
-import { type AddressClass, classifyAddress } from './address.ts';
 import { type HostAddress, literalAddress } from './resolve-host.ts';
 
 /** Where a connection may go: a target, and those of its addresses that were found admissible for it. */

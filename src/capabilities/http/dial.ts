@@ -2,7 +2,7 @@
 // Refuses: names that were not resolved before, and certificates that do not verify, whatever the environment says.
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
-import { normalAddress } from './address.ts';
+import { normalAddress } from '../../base/ip-address.ts';
 import { type HostAddress, literalAddress } from './resolve-host.ts';
 
 export interface DialSpec {

@@ -33,9 +33,10 @@ export async function createEgressProxy(options: EgressProxyParts): Promise<Egre
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
   };
-  const refuse = (client: Socket, session: EgressSession, { status, outcome, message }: Refusal): void => {
-    session.end(outcome, message);
-    const body = `${message}\n`;
+  const refuse = (client: Socket, session: EgressSession, refusal: Refusal): void => {
+    const { status, outcome, message, admit } = refusal;
+    session.end(outcome, message, admit);
+    const body = admit ? `${message}\nhaft.yaml would admit it with:\n${admit}` : `${message}\n`;
     const length = Buffer.byteLength(body);
     const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n`;
     client.end(head + body);

@@ -14,7 +14,7 @@ export function describeError(error: ErrorEntry): string {
 export function describeAdmit(admit: string, indent = ''): string {
   const lines = admit.trimEnd().split('\n');
   return [
-    `${indent}haft.yaml would admit it with (change the entry if it is there, else add it):`,
+    `${indent}haft.yaml would admit it with (change the entry if it is there, and its examples; else add it):`,
     ...lines.map((line) => `${indent}  ${line}`),
   ].join('\n');
 }

@@ -12,7 +12,10 @@ import { type Grant, mergeGrants, renderGrant } from './grant.ts';
 
 async function engineOf(text: string) {
   const engine = createPolicyEngine({ loaded: await policyFrom(text) });
-  await engine.ready([{ kind: 'exec', command: '' }]);
+  await engine.ready([
+    { kind: 'exec', command: '' },
+    { kind: 'net.connect', scheme: '*', host: '*', port: 0 },
+  ]);
   return engine;
 }
 
@@ -79,7 +82,15 @@ const effect: fc.Arbitrary<Effect> = fc.oneof(
   fc.record({
     kind: fc.constant('net.connect' as const),
     scheme: fc.constantFrom('http', 'https'),
-    host: fc.constantFrom('crates.io', 'a.bad.org', 'example.org', 'localhost', '127.0.0.1'),
+    host: fc.constantFrom(
+      'crates.io',
+      'a.bad.org',
+      'example.org',
+      'localhost',
+      '127.0.0.1',
+      '[::1]',
+      '0.0.0.0',
+    ),
     port: fc.constantFrom(80, 443, 8080),
   }),
   fc.record({ kind: fc.constant('git' as const), operation: fc.constantFrom('push', 'commit') }),
@@ -100,10 +111,12 @@ describe('what a denial proposes', () => {
           const { decision } = before.decide(id, effects);
           if (decision.verdict === 'allow') return;
           if (decision.admit === undefined) {
-            // Only what is protected, or has no folder that could be named, cannot be lifted.
+            // Only what is protected, has no folder that could be named, or is no place to connect to cannot be lifted.
             const reasons = before.decide(id, effects).all.map(({ reason }) => reason);
             assert.ok(
-              reasons.includes('path.protected') || reasons.includes('path.outside_workspace'),
+              reasons.includes('path.protected') ||
+                reasons.includes('path.outside_workspace') ||
+                effects.some((one) => one.kind === 'net.connect' && one.host === '0.0.0.0'),
               decision.message,
             );
             return;
@@ -143,6 +156,19 @@ describe('what a denial proposes', () => {
       network: { allowed_domains: ['example.org'] },
       git: { allow_push: true },
     });
+  });
+
+  it('names a private address as private at once, and none that is never connected to', async () => {
+    const engine = await engineOf('version: 1\n');
+    const admit = (host: string, port = 80) =>
+      engine.decideEffect('t', { kind: 'net.connect', scheme: 'http', host, port }).admit;
+    const named = (host: string, port?: number) => parse(admit(host, port) ?? '').network.allowed_domains[0];
+    assert.equal(named('8.8.8.8'), '8.8.8.8');
+    assert.equal(named('example.org', 8080), 'example.org:8080');
+    for (const host of ['127.0.0.1', '10.1.2.3', '[::1]', '169.254.169.254', 'localhost', 'a.localhost'])
+      assert.deepEqual(named(host), { domain: host, private: true });
+    for (const host of ['0.0.0.0', '[::]', '224.0.0.1', '255.255.255.255'])
+      assert.equal(admit(host), undefined, host);
   });
 
   it('names the program and its subcommand, or exactly the command', async () => {

@@ -1,5 +1,6 @@
 // Owns: a policy made ready to decide: globs and domains compiled, every rule with its name and line.
 // Refuses: deciding, and loading the pattern engine; patterns are compiled when a command has to be decided.
+import type { classifyHost } from '../../base/ip-address.ts';
 import type { DomainRule, LoadedPolicy, PolicyFile, Verdict } from '../../contract/policy.ts';
 import {
   type CommandPattern,
@@ -20,7 +21,11 @@ export interface CompiledPolicy {
   readonly protectedPaths: readonly ProtectedPath[];
   /** By their text; empty until they are loaded. */
   readonly patterns: Map<string, CommandPattern>;
+  /** What needs a library, and is there once a connection has to be decided. */
+  readonly library: { classifyHost?: ClassifyHost };
 }
+
+export type ClassifyHost = typeof classifyHost;
 
 /** One file's rules. Where a list is undefined, the layer has nothing to say about it. */
 export interface Layer {
@@ -80,6 +85,7 @@ export function compilePolicy(loaded: LoadedPolicy, narrowing: readonly PolicyFi
     extraRoots: resolved.map((path, at) => ({ path, rule: `paths.extra_roots[${at}]` })),
     protectedPaths: protectedPaths(loaded),
     patterns: new Map(),
+    library: {},
   };
 }
 

@@ -92,6 +92,7 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
 
   return {
     loaded: narrowing.length === 0 ? loaded : { ...loaded, file },
+    host: loaded.file,
     get hash() {
       hash ??= hashPolicy(loaded.file, narrowing);
       return hash;
@@ -102,8 +103,10 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       return known;
     },
     ready(effects) {
-      const waiting = effects.some(({ kind }) => kind === 'exec') && policy.patterns.size === 0;
-      return waiting ? compilePatterns(policy) : undefined;
+      const needs = (kind: Effect['kind']) => effects.some((effect) => effect.kind === kind);
+      const commands = needs('exec') && policy.patterns.size === 0;
+      const hosts = needs('net.connect') && !policy.library.classifyHost;
+      return commands || hosts ? loadFor(policy, commands, hosts) : undefined;
     },
     decide(tool, effects) {
       const all = decisionsOf(tool, effects);
@@ -179,6 +182,13 @@ function strictestDecision(all: readonly FindingDecision[]): FindingDecision {
 function withGrant(decision: FindingDecision, grant: Grant | undefined): FindingDecision {
   const { admit: _admit, [GRANT]: _grant, ...rest } = decision;
   return grant ? { ...rest, admit: renderGrant(grant), [GRANT]: grant } : rest;
+}
+
+async function loadFor(policy: CompiledPolicy, commands: boolean, hosts: boolean): Promise<void> {
+  if (commands) await compilePatterns(policy);
+  if (!hosts) return;
+  const { classifyHost } = await import('../../base/ip-address.ts');
+  policy.library.classifyHost = classifyHost;
 }
 
 async function compilePatterns({ layers, patterns }: CompiledPolicy): Promise<void> {

@@ -8,7 +8,7 @@ import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
 import type { CapturedStream } from '../../contract/exec.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { shellEffects } from '../../contract/shell-effects.ts';
+import { shellEffects, shellPlace } from '../../contract/shell-effects.ts';
 import { toWire } from '../../contract/spelling.ts';
 import type { EffectSite } from '../../contract/tool.ts';
 
@@ -42,7 +42,7 @@ export async function shellExecEffects(
 ): Promise<readonly Effect[]> {
   const analysis = await analyzeShell(cmd);
   if (!analysis.ok) throw fail(analysis.reason, analysis.message, { ...analysis.at });
-  return shellEffects(analysis, place(cwd), allow_network, place);
+  return shellEffects(analysis, shellPlace(cwd, place), allow_network, place);
 }
 
 export async function runShellExec(

@@ -8,7 +8,7 @@ import { fail } from '../../../contract/errors.ts';
 import type { LastLink } from '../located.ts';
 import { cannot } from '../path-failures.ts';
 import { nameOf, type Place, type Root } from '../root.ts';
-import { nameIn, realPlace, refuseTemp, toPlace } from '../to-place.ts';
+import { nameIn, realPlace, refuseTemp, spellingOf, toPlace } from '../to-place.ts';
 import type { Folders } from './folders.ts';
 import type { PreImages } from './preimage.ts';
 import type { Content, PlannedChange, Put, Step } from './step.ts';
@@ -44,7 +44,7 @@ export function target(
   kind: PathEffect,
   last: LastLink,
 ): Target {
-  const named = toPlace(planning.root, path, verb);
+  const named = toPlace(planning.root, spellingOf(planning.scope, path), verb);
   admit(planning, kind, named, named);
   const place = hasNoLinks(planning, named) ? named : realPlace(named, verb, last);
   refuseTemp(place, verb);

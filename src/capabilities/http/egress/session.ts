@@ -13,7 +13,7 @@ export interface EgressSession {
   bytesUp: number;
   bytesDown: number;
   /** The first one counts. */
-  end(outcome: EgressOutcome, message?: string): void;
+  end(outcome: EgressOutcome, message?: string, admit?: string): void;
 }
 
 const NOWHERE: HttpTarget = { scheme: '', host: '', port: 0 };
@@ -27,7 +27,7 @@ export function startSession(record: EgressProxyOptions['record']): EgressSessio
     address: undefined,
     bytesUp: 0,
     bytesDown: 0,
-    end(outcome, message) {
+    end(outcome, message, admit) {
       if (ended) return;
       ended = true;
       const { target, address, bytesUp, bytesDown } = session;
@@ -36,6 +36,7 @@ export function startSession(record: EgressProxyOptions['record']): EgressSessio
         ...(address === undefined ? {} : { address }),
         outcome,
         ...(message === undefined ? {} : { message }),
+        ...(admit === undefined ? {} : { admit }),
         bytesUp,
         bytesDown,
         startedMs,

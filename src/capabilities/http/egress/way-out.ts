@@ -19,6 +19,8 @@ export interface Refusal {
   readonly status: 400 | 403 | 502 | 503 | 504;
   readonly outcome: EgressOutcome;
   readonly message: string;
+  /** The haft.yaml lines that would lift it. */
+  readonly admit?: string | undefined;
 }
 
 /** A connection that has not sent anything, or why there is none. Whoever loses interest destroys it. */
@@ -28,13 +30,19 @@ export async function findWayOut(
   session: EgressSession,
 ): Promise<Socket | Refusal> {
   session.target = target;
-  const denied = (message: string): Refusal => ({ status: 403, outcome: 'denied', message });
+  const denied = (message: string, admit?: unknown): Refusal => ({
+    status: 403,
+    outcome: 'denied',
+    message,
+    admit: typeof admit === 'string' ? admit : undefined,
+  });
   let mayBePrivate = false;
   try {
     const decision = way.allow(target);
     if (!decision.allow) {
       return denied(
         decision.message ?? `Cannot connect ${placeOf(target)}: it is not on the domain allowlist`,
+        decision.admit,
       );
     }
     mayBePrivate = decision.private ?? false;
@@ -55,7 +63,8 @@ export async function findWayOut(
       );
     });
   } catch (thrown) {
-    if (isFailure(thrown) && thrown.reason === 'http.address') return denied(thrown.message);
+    if (isFailure(thrown) && thrown.reason === 'http.address')
+      return denied(thrown.message, thrown.details?.admit);
     return unreachable(target, thrown as Error);
   }
 }

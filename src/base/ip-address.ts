@@ -25,6 +25,13 @@ export function classifyAddress(address: string): AddressClass {
   return parsed.kind() === 'ipv6' ? classifyV6(parsed as ipaddr.IPv6) : classifyRange(parsed.range());
 }
 
+/** What kind of place a URL's host is by itself; undefined for names that have to be looked up. */
+export function classifyHost(host: string): AddressClass | undefined {
+  if (host === 'localhost' || host.endsWith('.localhost')) return { kind: 'private', range: 'loopback' };
+  const literal = host.startsWith('[') ? host.slice(1, -1) : host;
+  return /^[\d.]+$|:/.test(literal) ? classifyAddress(literal) : undefined;
+}
+
 /** One spelling for each address, without its zone. Undefined where it is none. */
 export const normalAddress = (address: string): string | undefined => parse(address)?.toNormalizedString();
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseHttpUrl } from '../../contract/http.ts';
-import { type AddressKind, classifyAddress, normalAddress } from './address.ts';
-import { checkPlace } from './check-place.ts';
-import { type HostAddress, literalAddress } from './resolve-host.ts';
+import { checkPlace } from '../capabilities/http/check-place.ts';
+import { type HostAddress, literalAddress } from '../capabilities/http/resolve-host.ts';
+import { parseHttpUrl } from '../contract/http.ts';
+import { type AddressKind, classifyAddress, normalAddress } from './ip-address.ts';
 
 const CLASSES: { readonly [K in AddressKind]: readonly string[] } = {
   public: [

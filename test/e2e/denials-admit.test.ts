@@ -1,0 +1,508 @@
+// Owns: the proof that the lines which a denial prints admit the very call, once a person has pasted them into haft.yaml.
+// Refuses: a denial that is neither here nor in docs/denials.md with the reason why nothing can admit it.
+import assert from 'node:assert/strict';
+import { readFileSync, symlinkSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { basename, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import {
+  type CallResponse,
+  createRuntime,
+  type DefaultRuntime,
+  defineTool,
+  ERRORS,
+  type JsonObject,
+} from '../../src/index.ts';
+import { loadPolicy } from '../../src/preset/load-policy.ts';
+import { haft } from './support/haft.ts';
+import { paste } from './support/paste.ts';
+import { makeWorkspace, type Workspace } from './support/workspace.ts';
+
+const pushTool = defineTool<JsonObject, JsonObject>({
+  id: 'push',
+  version: '1.0.0',
+  contract: 'v1',
+  title: 'Push',
+  description: 'Would push.',
+  input: { type: 'object' },
+  output: { type: 'object' },
+  effects: () => [{ kind: 'git', operation: 'push' }],
+  run: () => ({}),
+});
+
+interface Site {
+  readonly workspace: Workspace;
+  readonly beside: Workspace;
+  /** A server that nobody granted; another redirects to it. */
+  readonly port: number;
+  readonly redirecting: number;
+}
+
+interface Denial {
+  readonly reason: string;
+  /** haft.yaml after `version: 1`. */
+  readonly policy?: (site: Site) => string;
+  readonly tool: string;
+  readonly args?: (site: Site) => JsonObject;
+}
+
+const args = (value: JsonObject) => () => value;
+const policy = (text: string) => () => text;
+const READ = { tool: 'file_read', args: args({ path: 'secrets/key' }) };
+const shell = (cmd: string) => ({ tool: 'shell_exec', args: args({ cmd }) });
+const get = (url: (site: Site) => string) => ({ tool: 'curl', args: (site: Site) => ({ url: url(site) }) });
+
+const DENIALS: Readonly<Record<string, Denial>> = {
+  // Tools
+  'a rule for a tool': {
+    reason: 'policy.denied',
+    policy: policy('tools:\n  rules:\n    - tool: file_read\n      decision: deny\n'),
+    ...READ,
+  },
+  'a rule for many tools': {
+    reason: 'policy.denied',
+    policy: policy("tools:\n  rules:\n    - tool: 'file_*'\n      decision: deny\n"),
+    ...READ,
+  },
+  'a rule for a tool and a path': {
+    reason: 'policy.denied',
+    policy: policy(
+      "tools:\n  rules:\n    - tool: 'file_*'\n      paths:\n        - secrets\n        - 'gen/**'\n      decision: deny\n    - tool: 'file_*'\n      paths:\n        - other\n      decision: deny\n",
+    ),
+    ...READ,
+  },
+  'the default for tools': {
+    reason: 'policy.denied',
+    policy: policy('tools:\n  default: deny\n'),
+    ...READ,
+  },
+  'a rule that asks': {
+    reason: 'approval.pending',
+    policy: policy('tools:\n  rules:\n    - tool: file_read\n      decision: ask\n'),
+    ...READ,
+  },
+  'git push': { reason: 'policy.denied', tool: 'push' },
+  'git push, said no to': {
+    reason: 'policy.denied',
+    policy: policy('git:\n  allow_push: false\n'),
+    tool: 'push',
+  },
+
+  // Paths
+  'a rule for reading': {
+    reason: 'policy.denied',
+    policy: policy('paths:\n  rules:\n    - path: secrets\n      read: deny\n      write: deny\n'),
+    ...READ,
+  },
+  'a rule for writing': {
+    reason: 'policy.denied',
+    policy: policy('paths:\n  rules:\n    - path: secrets\n      read: deny\n      write: deny\n'),
+    tool: 'file_write',
+    args: args({ path: 'secrets/new', content: 'x' }),
+  },
+  'two rules, and one that asks': {
+    reason: 'policy.denied',
+    policy: policy(
+      "paths:\n  rules:\n    - path: secrets\n      read: deny\n    - path: '**/key'\n      read: deny\n    - path: 'sec*/**'\n      read: ask\n",
+    ),
+    ...READ,
+  },
+  'a rule with examples': {
+    reason: 'policy.denied',
+    policy: policy(
+      'paths:\n  rules:\n    - path: secrets\n      read: deny\n      examples:\n        deny:\n          - secrets/key\n',
+    ),
+    ...READ,
+  },
+  'a file in a folder that would be deleted': {
+    reason: 'policy.denied',
+    policy: policy('paths:\n  rules:\n    - path: secrets/key\n      write: deny\n'),
+    tool: 'fs_delete',
+    args: args({ path: 'secrets', recursive: true }),
+  },
+  'a file somewhere in a folder that would be deleted': {
+    reason: 'policy.denied',
+    policy: policy("paths:\n  rules:\n    - path: '**/key'\n      write: deny\n"),
+    tool: 'fs_delete',
+    args: args({ path: 'secrets', recursive: true }),
+  },
+  'what a link leads to': {
+    reason: 'policy.denied',
+    policy: policy('paths:\n  rules:\n    - path: secrets\n      read: deny\n'),
+    tool: 'file_read',
+    args: args({ path: 'link' }),
+  },
+  'a folder beside the workspace, absolute': {
+    reason: 'path.outside_workspace',
+    tool: 'file_read',
+    args: ({ beside }) => ({ path: beside.path('d/f') }),
+  },
+  'a folder beside the workspace, relative': {
+    reason: 'path.outside_workspace',
+    tool: 'file_read',
+    args: ({ beside }) => ({ path: `../${basename(beside.root)}/f` }),
+  },
+  'a folder beside the workspace, by a link': {
+    reason: 'path.outside_workspace',
+    tool: 'file_write',
+    args: ({ beside }) => ({ path: beside.path('link/new'), content: 'x' }),
+  },
+  'two folders beside the workspace': {
+    reason: 'path.outside_workspace',
+    policy: ({ beside }) => `paths:\n  extra_roots:\n    - ${beside.path('other')}\n`,
+    tool: 'fs_copy',
+    args: ({ beside }) => ({ src: beside.path('other/f'), dst: beside.path('d/copy') }),
+  },
+  'a rule for a folder beside the workspace': {
+    reason: 'policy.denied',
+    policy: ({ beside }) =>
+      `paths:\n  extra_roots:\n    - ${beside.path('d')}\n  rules:\n    - path: ${beside.path('d/f')}\n      read: deny\n`,
+    tool: 'file_read',
+    args: ({ beside }) => ({ path: beside.path('d/f') }),
+  },
+
+  // Commands
+  'a command': { reason: 'shell.not_allowed', ...shell('ls -la src') },
+  'a command with a subcommand, beside others': {
+    reason: 'shell.not_allowed',
+    policy: policy("shell_allow:\n  - '^ls(\\s|$)'\n"),
+    ...shell('git log --oneline'),
+  },
+  'several commands at once': {
+    reason: 'shell.not_allowed',
+    ...shell('ls | wc -l && echo "it\'s $(cat secrets/key)" || test -e "odd name: #1"'),
+  },
+  'a command that an entry denies': {
+    reason: 'policy.denied',
+    policy: policy("shell_allow:\n  - '^ls(\\s|$)'\n  - pattern: '-a'\n    decision: deny\n"),
+    ...shell('ls -a'),
+  },
+  'a command that an entry denies and none allows': {
+    reason: 'policy.denied',
+    policy: policy("shell_allow:\n  - pattern: '-a'\n    decision: deny\n"),
+    ...shell('ls -a'),
+  },
+  'a command that is asked about': {
+    reason: 'approval.pending',
+    policy: policy("shell_allow:\n  - pattern: '^ls(\\s|$)'\n    decision: ask\n"),
+    ...shell('ls'),
+  },
+  'a redirection': {
+    reason: 'policy.denied',
+    policy: policy(
+      "shell_allow:\n  - '^echo(\\s|$)'\npaths:\n  rules:\n    - path: secrets\n      write: deny\n",
+    ),
+    ...shell('echo x > secrets/new'),
+  },
+  'everything at once': {
+    reason: 'policy.denied',
+    policy: policy(
+      'tools:\n  rules:\n    - tool: shell_exec\n      decision: deny\npaths:\n  rules:\n    - path: secrets\n      read: deny\n      write: ask\n',
+    ),
+    tool: 'shell_exec',
+    args: args({ cmd: 'cat < secrets/key > secrets/copy', allow_network: true }),
+  },
+
+  // Connections
+  'a network for a program': {
+    reason: 'http.not_allowed',
+    policy: policy("shell_allow:\n  - '^true$'\n"),
+    tool: 'shell_exec',
+    args: args({ cmd: 'true', allow_network: true }),
+  },
+  'a loopback address': {
+    reason: 'http.not_allowed',
+    ...get(({ port }) => `http://127.0.0.1:${port}/`),
+  },
+  'localhost, beside other hosts': {
+    reason: 'http.not_allowed',
+    policy: policy('network:\n  allowed_domains:\n    - example.org\n'),
+    ...get(({ port }) => `http://localhost:${port}/`),
+  },
+  'a host that an entry denies': {
+    reason: 'policy.denied',
+    policy: ({ port }) =>
+      `network:\n  allowed_domains:\n    - domain: 127.0.0.1:${port}\n      decision: deny\n`,
+    ...get(({ port }) => `http://127.0.0.1:${port}/`),
+  },
+  'a host that is asked about': {
+    reason: 'approval.pending',
+    policy: ({ port }) =>
+      `network:\n  allowed_domains:\n    - domain: 127.0.0.1:${port}\n      decision: ask\n      private: true\n`,
+    ...get(({ port }) => `http://127.0.0.1:${port}/`),
+  },
+  'a host that is named, but not as private': {
+    reason: 'http.address',
+    policy: ({ port }) => `network:\n  allowed_domains:\n    - 127.0.0.1:${port}\n`,
+    ...get(({ port }) => `http://127.0.0.1:${port}/`),
+  },
+  'a redirect to another host': {
+    reason: 'http.not_allowed',
+    policy: ({ redirecting }) =>
+      `network:\n  allowed_domains:\n    - domain: 127.0.0.1:${redirecting}\n      private: true\n`,
+    ...get(({ redirecting }) => `http://127.0.0.1:${redirecting}/`),
+  },
+
+  // Budgets and limits
+  'the budget of calls': {
+    reason: 'budget.exhausted',
+    policy: policy('budgets:\n  calls: 0\n'),
+    ...READ,
+  },
+  'the budget of bytes': {
+    reason: 'budget.exhausted',
+    policy: policy('budgets:\n  wall_ms: 100000\n  bytes: 0\n'),
+    ...READ,
+  },
+  'the budget of time': {
+    reason: 'budget.exhausted',
+    policy: policy('budgets:\n  wall_ms: 0\n'),
+    ...READ,
+  },
+  'the size of arguments': {
+    reason: 'input.too_large',
+    policy: policy('limits:\n  max_input_bytes: 20\n'),
+    tool: 'file_write',
+    args: args({ path: 'a.txt', content: 'x'.repeat(100) }),
+  },
+  'the size of an answer': {
+    reason: 'output.too_large',
+    policy: policy('limits:\n  max_output_bytes: 20\n'),
+    ...READ,
+  },
+};
+
+/** Why no line admits them. Each is told to users in docs/denials.md, in these words. */
+const NEVER: Readonly<Record<string, string>> = {
+  'approval.refused': 'A person has said no to this very call; `approval.pending` had the line.',
+  'auth.origin': 'The request did not come by a door of this server.',
+  'auth.required': 'Who has no token has no policy.',
+  'credentials.missing': 'A credential is given to the tool, not granted by policy.',
+  'http.downgrade': 'What was asked for in secret is not sent in the open.',
+  'path.protected': "Haft's own state and policy, and git's machinery, belong to no tool.",
+  'policy.differs': 'No call was denied: `haft policy replay` found a difference.',
+  'policy.undeclared': 'The tool did what it had not said that it would; the tool has to be mended.',
+  'policy.widens': 'A session may only narrow; what it asks for has to be granted first.',
+  'session.expired': 'The session has ended; open another.',
+  'shell.dynamic': 'What would run is not known before it runs; write it out.',
+  'shell.unparsable': 'The line cannot be read.',
+  'shell.wrapper': 'The command would start another one that cannot be seen; run that one itself.',
+  'tool.disabled': 'The list of tools has the line; a call of the tool is denied by the rule itself.',
+};
+
+interface Stage extends Site {
+  readonly runtime: DefaultRuntime;
+  call(one: Pick<Denial, 'tool' | 'args'>, sessionId?: string): Promise<CallResponse>;
+  /** Pastes the lines into haft.yaml, which must then be one that loads, and has the runtime use it. */
+  admit(lines: string): Promise<void>;
+}
+
+const servers: Server[] = [];
+const ports = { port: 0, redirecting: 0 };
+before(async () => {
+  const listen = async (answer: Parameters<typeof createServer>[1]): Promise<number> => {
+    const server = createServer({ keepAlive: false } as object, answer as never);
+    servers.push(server);
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    return (server.address() as AddressInfo).port;
+  };
+  ports.port = await listen((_, response) => void response.end('hello'));
+  ports.redirecting = await listen(
+    (_, response) => void response.writeHead(302, { location: `http://127.0.0.1:${ports.port}/` }).end(),
+  );
+});
+after(() => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))));
+
+async function staged(
+  haftYaml: ((site: Site) => string) | undefined,
+  work: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const workspace = makeWorkspace({ 'secrets/key': 'k\n', 'src/x': 'x\n' });
+  const beside = makeWorkspace({ f: 'f\n', 'd/f': 'f\n', 'other/f': 'f\n' });
+  symlinkSync('secrets/key', workspace.path('link'));
+  symlinkSync(beside.root, workspace.path('way-out'));
+  symlinkSync('d', beside.path('link'));
+  const site: Site = { workspace, beside, ...ports };
+  workspace.put('haft.yaml', `version: 1\n${haftYaml?.(site) ?? ''}`);
+  const runtime = await createRuntime({ workspace: workspace.root, tools: [pushTool] });
+  try {
+    await work({
+      ...site,
+      runtime,
+      call: ({ tool, args = () => ({}) }, sessionId) => runtime.call({ tool, args: args(site), sessionId }),
+      async admit(lines) {
+        const text = paste(readFileSync(workspace.path('haft.yaml'), 'utf8'), lines);
+        workspace.put('haft.yaml', text);
+        const { value, diagnostics } = await loadPolicy(workspace.root);
+        assert.ok(value, `${text}\n${JSON.stringify(diagnostics)}`);
+        await runtime.policy.replace(value);
+      },
+    });
+  } finally {
+    await runtime.close();
+    workspace.remove();
+    beside.remove();
+  }
+}
+
+const admitOf = ({ errors }: CallResponse): string | undefined =>
+  errors[0]?.details?.admit as string | undefined;
+
+describe('the lines that a denial prints admit the call', () => {
+  for (const [name, denial] of Object.entries(DENIALS)) {
+    it(`${denial.reason}: ${name}`, () =>
+      staged(denial.policy, async ({ call, admit, workspace }) => {
+        const denied = await call(denial);
+        assert.equal(denied.errors[0]?.reason, denial.reason, JSON.stringify(denied));
+        const lines = admitOf(denied);
+        assert.ok(lines, denied.errors[0]?.message);
+        await admit(lines);
+        const allowed = await call(denial);
+        assert.ok(
+          allowed.ok,
+          `${JSON.stringify(allowed.errors)}\n${readFileSync(workspace.path('haft.yaml'))}`,
+        );
+      }));
+  }
+
+  it('of a connection that a program tried', () => {
+    const fetch = `exec 3<>/dev/tcp/127.0.0.1/3128
+printf 'GET http://127.0.0.1:%s/ HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' "$1" >&3; cat <&3`;
+    const text = "shell_allow:\n  - '^bash fetch\\.sh '\nnetwork:\n  allowed_domains:\n    - example.org\n";
+    return staged(policy(text), async ({ call, admit, workspace, port }) => {
+      workspace.put('fetch.sh', fetch);
+      const one = { tool: 'shell_exec', args: args({ cmd: `bash fetch.sh ${port}`, allow_network: true }) };
+      type Data = { readonly stdout: string; readonly connections: { outcome: string; admit?: string }[] };
+      const denied = (await call(one)).data as Data;
+      assert.equal(denied.connections[0]?.outcome, 'denied');
+      const lines = denied.connections[0]?.admit;
+      assert.ok(lines && denied.stdout.includes(lines), denied.stdout);
+      await admit(lines);
+      const allowed = (await call(one)).data as Data;
+      assert.deepEqual([allowed.connections[0]?.outcome, allowed.connections[0]?.admit], ['done', undefined]);
+      assert.match(allowed.stdout, /hello$/);
+    });
+  });
+
+  it('of a tool that is listed as disabled', () =>
+    staged(policy('tools:\n  default: deny\n'), async ({ runtime, admit }) => {
+      const find = () => runtime.tools().find(({ contract }) => contract.id === 'grep');
+      assert.equal(find()?.enabled, false);
+      await admit(find()?.admit ?? '');
+      assert.equal(find()?.enabled, true);
+    }));
+
+  it('as the command line prints them', () =>
+    staged(DENIALS['a rule for reading']!.policy, async ({ workspace }) => {
+      const read = () => haft(['call', 'file_read', '{"path":"secrets/key"}'], { cwd: workspace.root });
+      const denied = await read();
+      assert.equal(denied.status, ERRORS['policy.denied'].exit);
+      const printed =
+        /change the entry if it is there, and its examples; else add it\):\n((?: {4}.*\n?)+)/.exec(
+          denied.stderr,
+        )?.[1];
+      assert.ok(printed, denied.stderr);
+      const lines = printed.replaceAll(/^ {4}/gm, '');
+      workspace.put('haft.yaml', paste(readFileSync(workspace.path('haft.yaml'), 'utf8'), lines));
+      assert.equal((await read()).status, 0);
+    }));
+});
+
+describe('a denial prints no line where none would help', () => {
+  const REGISTRY = {
+    version: 1,
+    tools: { rules: [{ tool: 'fs_*', decision: 'deny' }] },
+    limits: { max_input_bytes: 200 },
+    budgets: { calls: 1 },
+  };
+  const CASES: Readonly<Record<string, Denial & { readonly session?: true }>> = {
+    "Haft's state": { reason: 'path.protected', tool: 'file_read', args: args({ path: '.haft/haft.db' }) },
+    'the policy itself': {
+      reason: 'path.protected',
+      tool: 'file_write',
+      args: args({ path: 'haft.yaml', content: '' }),
+    },
+    'a repository': {
+      reason: 'path.protected',
+      tool: 'file_write',
+      args: args({ path: '.git/x', content: '' }),
+    },
+    'what is protected, beside what is not': {
+      reason: 'policy.denied',
+      policy: policy('paths:\n  rules:\n    - path: src\n      read: deny\n'),
+      tool: 'fs_copy',
+      args: args({ src: 'src/x', dst: '.git/x' }),
+    },
+    'a folder that holds the workspace': {
+      reason: 'path.outside_workspace',
+      tool: 'file_read',
+      args: args({ path: '../x' }),
+    },
+    'a link that leads out': {
+      reason: 'path.outside_workspace',
+      tool: 'file_read',
+      args: args({ path: 'way-out/f' }),
+    },
+    'a program that would start beside the workspace': {
+      reason: 'path.outside_workspace',
+      policy: ({ beside }) => `shell_allow:\n  - '^ls'\npaths:\n  extra_roots:\n    - ${beside.root}\n`,
+      tool: 'shell_exec',
+      args: ({ beside }) => ({ cmd: 'ls', cwd: beside.root }),
+    },
+    'a redirection that leads out': {
+      reason: 'path.outside_workspace',
+      policy: policy("shell_allow:\n  - '^cat'\n"),
+      tool: 'shell_exec',
+      args: ({ beside }) => ({ cmd: `cat < ../${basename(beside.root)}/f` }),
+    },
+    'what is not known before it runs': { reason: 'shell.dynamic', ...shell('$x y') },
+    'what cannot be read': { reason: 'shell.unparsable', ...shell('echo "open') },
+    'what would start something unseen': { reason: 'shell.wrapper', ...shell('sudo ls') },
+    'an address that nobody connects to': {
+      reason: 'http.not_allowed',
+      ...get(() => 'http://0.0.0.0/'),
+    },
+    'a rule of the session': { reason: 'policy.denied', tool: 'fs_list', session: true },
+    'a limit of the session': {
+      reason: 'input.too_large',
+      policy: policy('limits:\n  max_input_bytes: 10000\n'),
+      tool: 'file_write',
+      args: args({ path: 'a', content: 'x'.repeat(300) }),
+      session: true,
+    },
+  };
+  for (const [name, one] of Object.entries(CASES)) {
+    it(`${one.reason}: ${name}`, () =>
+      staged(one.policy, async ({ call, runtime }) => {
+        if (one.session) await runtime.sessions.open({ id: 'narrow', registry: REGISTRY });
+        const denied = await call(one, one.session ? 'narrow' : undefined);
+        assert.equal(denied.errors[0]?.reason, one.reason, JSON.stringify(denied));
+        assert.equal(admitOf(denied), undefined);
+      }));
+  }
+
+  it('budget.exhausted: the budget of the session', () =>
+    staged(undefined, async ({ call, runtime }) => {
+      await runtime.sessions.open({ id: 'narrow', registry: REGISTRY });
+      assert.ok((await call(READ, 'narrow')).ok);
+      const denied = await call(READ, 'narrow');
+      assert.deepEqual([denied.errors[0]?.reason, admitOf(denied)], ['budget.exhausted', undefined]);
+    }));
+});
+
+describe('every reason of a denial', () => {
+  const reasons = Object.entries(ERRORS).filter(([, { code }]) => code === 'E_POLICY');
+  const lifted = new Set(Object.values(DENIALS).map(({ reason }) => reason));
+
+  it('has a line, or a reason why none would help', () => {
+    for (const [reason] of reasons) assert.equal(lifted.has(reason), !Object.hasOwn(NEVER, reason), reason);
+  });
+
+  it('is in docs/denials.md', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/denials.md'), 'utf8');
+    for (const [reason, why] of Object.entries(NEVER))
+      assert.ok(page.includes(`| \`${reason}\` | ${why} |`), reason);
+    for (const reason of lifted) assert.ok(page.includes(`\`${reason}\``), reason);
+  });
+});
