@@ -103,6 +103,19 @@ export const ERRORS = Object.freeze({
   'auth.required': row('E_POLICY', 'The request carries no valid token.', { http: 401 }),
   'auth.origin': row('E_POLICY', 'The Host or Origin header is not one that this server answers to.'),
 
+  // Credentials
+  'credentials.missing': row('E_POLICY', 'The tool needs a credential that nobody has set.'),
+  'credentials.schema': row('E_VALIDATION_FAIL', 'A credential is not what its provider wants.'),
+  'credentials.key': row(
+    'E_INTERNAL',
+    'The key of the credentials is not there, cannot be used, or is not the one that they were encrypted with.',
+    { http: 503 },
+  ),
+  'credentials.tampered': row(
+    'E_INTERNAL',
+    'A stored credential is damaged or was changed by somebody else than Haft.',
+  ),
+
   // Paths and files
   'path.invalid': row('E_FILE_IO', 'The path cannot name anything.', { http: 422 }),
   'path.outside_workspace': row('E_POLICY', 'The path leads outside of the workspace.'),

@@ -1,6 +1,7 @@
-// Owns: the interface of the state that outlives a process: audit, approvals, sessions, locks.
+// Owns: the interface of the state that outlives a process: audit, approvals, sessions, locks, credentials.
 // Refuses: SQL, files and retry loops; a store is one folder below `stores/` and runs `testing/store-suite`.
 import type { Change } from './capability.ts';
+import type { CredentialRows } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { ErrorEntry } from './errors.ts';
 import type { JsonObject } from './json.ts';
@@ -11,6 +12,8 @@ export interface Store {
   readonly approvals: ApprovalStore;
   readonly sessions: SessionStore;
   readonly locks: LockStore;
+  /** Those of users; what is the machine's is not in a workspace. */
+  readonly credentials: CredentialRows;
   /** Waits for what is queued, then lets go of everything. */
   close(): Promise<void>;
 }

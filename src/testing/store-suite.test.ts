@@ -173,6 +173,19 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
       },
     }),
   },
+  {
+    fault: 'takes credentials of one user for those of another',
+    caseName: /keeps each owner and provider apart/,
+    spoil: (store) => ({
+      ...store,
+      credentials: {
+        ...store.credentials,
+        async get({ provider }) {
+          return (await store.credentials.list()).find((row) => row.provider === provider);
+        },
+      },
+    }),
+  },
 ];
 
 describe('storeSuite notices a store that', () => {

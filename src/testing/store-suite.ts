@@ -4,6 +4,7 @@ import { registerCases } from './conformance.ts';
 import { APPROVAL_CASES } from './store/approval-cases.ts';
 import { AUDIT_CASES } from './store/audit-cases.ts';
 import { CHAIN_CASES } from './store/chain-cases.ts';
+import { CREDENTIAL_CASES } from './store/credential-cases.ts';
 import type { StoreCase, StoreEnvironment } from './store/environment.ts';
 import { LOCK_CASES } from './store/lock-cases.ts';
 import { SESSION_CASES } from './store/session-cases.ts';
@@ -16,6 +17,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...SESSION_CASES,
   ...APPROVAL_CASES,
   ...LOCK_CASES,
+  ...CREDENTIAL_CASES,
 ];
 
 export function storeSuite(name: string, open: () => Promise<StoreEnvironment>): void {

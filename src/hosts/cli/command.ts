@@ -47,6 +47,8 @@ export interface Io {
   readonly columns: number;
   /** Standard input, whole, up to a limit in bytes. */
   readStdin(limit: number): Promise<Uint8Array>;
+  /** Asks a person for something that must not be seen. Absent where standard input is no terminal. */
+  readonly askSecret?: ((question: string) => Promise<string>) | undefined;
   /** Aborts on the first Ctrl-C, and when nobody reads standard output any more. */
   readonly signal: AbortSignal;
 }

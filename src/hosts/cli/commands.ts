@@ -77,6 +77,27 @@ export const CLI_COMMANDS: Commands = {
       },
     },
   },
+  credentials: {
+    summary: 'Keep the secrets that tools need',
+    commands: {
+      set: {
+        summary: 'Keep one, encrypted',
+        load: async () => (await import('./commands/credentials-set.ts')).command,
+      },
+      list: {
+        summary: 'List them, without values',
+        load: async () => (await import('./commands/credentials-list.ts')).command,
+      },
+      remove: {
+        summary: 'Forget one',
+        load: async () => (await import('./commands/credentials-remove.ts')).command,
+      },
+      check: {
+        summary: 'Check that each can be opened',
+        load: async () => (await import('./commands/credentials-check.ts')).command,
+      },
+    },
+  },
   audit: {
     summary: 'Read and verify what was called',
     commands: {

@@ -25,6 +25,10 @@ export function processIo(): Io {
       return process.stdout.columns ?? 80;
     },
     readStdin: (limit) => readAll(limit),
+    get askSecret() {
+      if (!process.getBuiltinModule('node:tty').isatty(0)) return undefined;
+      return async (question: string) => (await import('./ask-secret.ts')).askSecret(question);
+    },
     get signal() {
       controller ??= new AbortController();
       if (!listening) {

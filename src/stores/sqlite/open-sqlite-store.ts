@@ -20,6 +20,7 @@ import { createAudit } from './audit.ts';
 import { createAuditWriter } from './audit-writer.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { type Connection, connect, type Patience, untilFree } from './connection.ts';
+import { createCredentialRows } from './credential-rows.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createLocks } from './locks.ts';
 import { prepareSchema } from './schema.ts';
@@ -78,6 +79,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     approvals: createApprovals(connection, group, clock, homeOf(join(folder, 'haft.db'))),
     sessions: createSessions(connection, group),
     locks,
+    credentials: createCredentialRows(connection, group),
     smallObjects: createSmallObjects(connection, group),
     close() {
       closed ??= letGo(connection);

@@ -102,6 +102,19 @@ const MIGRATIONS: readonly string[] = [
     bytes BLOB NOT NULL
   ) STRICT;
   `,
+  `
+  -- The secret itself is in the box, under a key that is not in the workspace.
+  CREATE TABLE credentials (
+    provider TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    created_ts INTEGER NOT NULL,
+    updated_ts INTEGER NOT NULL,
+    key_id TEXT NOT NULL,
+    box TEXT NOT NULL,
+    PRIMARY KEY (provider, owner)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */

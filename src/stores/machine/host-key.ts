@@ -1,0 +1,91 @@
+// Owns: the key of this host: 32 random bytes in HAFT_KEY, or in a file beside the system credentials.
+// Refuses: a key that is short, or in a file that others can read; and to make a second one over the first.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fail } from '../../contract/errors.ts';
+import { toFailure } from '../store-failure.ts';
+import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
+
+const KEY_BYTES = 32;
+
+/** The key, or undefined where none was made yet. */
+export function readHostKey(site: MachineSite): Uint8Array | undefined {
+  const given = site.env.HAFT_KEY;
+  return given ? decode(given, 'HAFT_KEY') : readKeyFile(fileOf(site));
+}
+
+/** The key; made on its first use. Of two processes that make one at once, both get the same. */
+export function ensureHostKey(site: MachineSite): Uint8Array {
+  const known = readHostKey(site);
+  if (known) return known;
+  try {
+    makeKeyFile(site);
+  } catch (thrown) {
+    throw toFailure(thrown, 'Cannot make the key of the credentials');
+  }
+  return readHostKey(site)!;
+}
+
+const fileOf = (site: MachineSite): string => join(findMachineFolder(site), 'key');
+
+function readKeyFile(file: string): Uint8Array | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const { mode, uid, size } = fstatSync(descriptor);
+    if ((mode & 0o077) !== 0 || uid !== (process.getuid?.() ?? uid)) {
+      throw fail(
+        'credentials.key',
+        `Cannot use the key file: it is not its owner's alone; chmod 600 the file`,
+      );
+    }
+    return decode(size > 1024 ? '' : readFileSync(descriptor, 'utf8'), 'the key file');
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (code === 'ELOOP') throw fail('credentials.key', 'Cannot use the key file: it is a link');
+    if (code === 'EACCES') throw fail('credentials.key', 'Cannot read the key file: permission denied');
+    throw thrown;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** A link of the finished file either is the key, or there was one already. */
+function makeKeyFile(site: MachineSite): void {
+  const file = fileOf(site);
+  prepareMachineFolder(findMachineFolder(site));
+  const { randomBytes } = process.getBuiltinModule('node:crypto');
+  const temporary = `${file}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
+  const descriptor = openSync(temporary, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+    fsyncSync(descriptor);
+    linkSync(temporary, file);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+  } finally {
+    closeSync(descriptor);
+    rmSync(temporary, { force: true });
+  }
+}
+
+function decode(text: string, source: string): Uint8Array {
+  const trimmed = text.trim();
+  const key = /^[A-Za-z0-9+/_-]+={0,2}$/.test(trimmed) ? Buffer.from(trimmed, 'base64') : Buffer.alloc(0);
+  if (key.length === KEY_BYTES) return key;
+  throw fail(
+    'credentials.key',
+    `Cannot use the key in ${source}: it takes ${KEY_BYTES} bytes as base64; openssl rand -base64 ${KEY_BYTES} makes one`,
+  );
+}
