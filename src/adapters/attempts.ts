@@ -14,6 +14,9 @@ export interface RetryPlan {
 
 export const SEND_ONCE: RetryPlan = { attempts: 1, delayMs: 0, maxDelayMs: 0, factor: 1 };
 
+/** About two seconds in all: time enough for a program or a service to start again. */
+export const RECONNECT: RetryPlan = { attempts: 4, delayMs: 200, maxDelayMs: 3_000, factor: 3 };
+
 export interface AttemptOptions {
   readonly plan: RetryPlan;
   readonly idempotent: boolean;

@@ -106,12 +106,16 @@ export function programOf(config: ProgramConfig, host: NodeJS.ProcessEnv = proce
 }
 
 const INTERPRETER = /^(node|python3?(\.\d+)?|php|perl|ruby|deno|bun|sh|bash)$/;
+/** Options that bring the code themselves, or name it otherwise than by its file. */
+const INLINE = /^(-[a-z]*[cempr]|--eval|--print)$/;
 const SYSTEM = /^\/(usr|bin|sbin|lib(32|64|x32)?)\//;
 
 /** The folder of the program, or of the script that an interpreter is to run: all of its `node_modules` where it has some. */
 function ownParts([program, ...args]: readonly [string, ...string[]]): string[] {
   const name = program.slice(program.lastIndexOf('/') + 1);
-  const script = INTERPRETER.test(name) ? args.find((word) => !word.startsWith('-')) : undefined;
+  const first = args.findIndex((word) => !word.startsWith('-'));
+  const isScript = INTERPRETER.test(name) && !args.slice(0, first).some((word) => INLINE.test(word));
+  const script = isScript ? args[first] : undefined;
   return [program, script].flatMap((path) => {
     if (!path?.includes('/') || SYSTEM.test(path)) return [];
     if (path.startsWith('/') && !existsSync(path)) return [];

@@ -155,12 +155,12 @@ describe('stdio', () => {
         assert.equal(failure.reason, 'tool.unhealthy');
         assert.match(failure.message, /ended with code 1/);
         assert.deepEqual(failure.details, { stderr: 'no such module: things' });
-        assert.deepEqual(pace.slept, [75, 300], 'twice again, with jitter in the upper half of the delay');
+        assert.deepEqual(pace.slept, [150, 450, 1350], 'with jitter in the upper half of each delay');
         await assert.rejects(call(), /left alone/);
         pace.advance(60_000);
         await assert.rejects(call(), /ended with code 1|left alone/);
       },
-      { pace, breaker: { failures: 3, restMs: 60_000 } },
+      { pace, breaker: { failures: 4, restMs: 60_000 } },
     );
   });
 

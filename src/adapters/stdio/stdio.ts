@@ -7,7 +7,7 @@ import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../c
 import { fail } from '../../contract/errors.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { programEffects } from '../../contract/program.ts';
-import { attempt, type RetryPlan } from '../attempts.ts';
+import { attempt, RECONNECT } from '../attempts.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { closedLink, createLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
@@ -34,8 +34,6 @@ export const STDIO_CONFIG = {
   additionalProperties: false,
 } as const;
 
-/** For calls that never left, and for those that may be repeated. */
-const RETRY: RetryPlan = { attempts: 3, delayMs: 100, maxDelayMs: 2_000, factor: 4 };
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 export interface StdioAdapter extends Adapter {
@@ -81,7 +79,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
             return Promise.reject(fail('tool.unknown', `Cannot call "${id}": "${name}" has no such tool`));
           const { idempotent } = tool.contract;
           return link.hold(() =>
-            attempt(() => send(invocation, tool), { plan: RETRY, idempotent, signal, pace }),
+            attempt(() => send(invocation, tool), { plan: RECONNECT, idempotent, signal, pace }),
           );
         },
         async health(signal) {

@@ -1,0 +1,62 @@
+// Owns: what the result of `tools/call` is here: data, or a failure in the tool's own words.
+// Refuses: to hold a failure against the output schema, and to lose a block that is not text.
+import type { InvocationResult } from '../../contract/adapter.ts';
+import type { JsonSchema } from '../../contract/json.ts';
+import { isObject } from '../answer.ts';
+import type { RpcAnswer } from './protocol.ts';
+
+/**
+ * The output of tools that describe none: the text of all text blocks. `content` has every block where one of them is
+ * no text, and `structured` what came beside them.
+ */
+export const PLAIN_OUTPUT: JsonSchema = {
+  type: 'object',
+  properties: {
+    text: { type: 'string', description: 'The text blocks of the answer, one after the other.' },
+    content: {
+      type: 'array',
+      description: 'All blocks, where some are not text.',
+      items: { type: 'object' },
+    },
+    structured: { description: 'The structured part, where there is one.' },
+  },
+  required: ['text'],
+};
+
+/** `described`: whether the tool has an output schema of its own. */
+export function readCallResult(answer: RpcAnswer, described: boolean): InvocationResult {
+  if ('error' in answer) {
+    const { code, message, data } = answer.error;
+    return { ok: false, message, details: { code, ...(data === undefined ? {} : { data }) } };
+  }
+  const { result } = answer;
+  const { resultType = 'complete', structuredContent } = result;
+  if (resultType === 'input_required')
+    return {
+      ok: false,
+      message: 'the tool asks for something that only a person could answer, and nobody can be asked here',
+      details: { inputRequests: result.inputRequests ?? null },
+    };
+  if (resultType !== 'complete')
+    return { ok: false, message: `the tool answers with a "${resultType}" that is not known here` };
+  const blocks = Array.isArray(result.content) ? result.content.filter(isObject) : [];
+  const text = blocks
+    .filter((block) => block.type === 'text' && typeof block.text === 'string')
+    .map((block) => block.text)
+    .join('\n');
+  const others = blocks.some((block) => block.type !== 'text') ? { content: blocks } : {};
+  if (result.isError === true) {
+    const details = {
+      ...others,
+      ...(structuredContent === undefined ? {} : { structured: structuredContent }),
+    };
+    return {
+      ok: false,
+      message: text === '' ? 'the tool says that it failed' : text,
+      ...(Object.keys(details).length === 0 ? {} : { details }),
+    };
+  }
+  if (described && structuredContent !== undefined) return { ok: true, data: structuredContent };
+  const structured = structuredContent === undefined ? {} : { structured: structuredContent };
+  return { ok: true, data: { text, ...others, ...structured } };
+}

@@ -1,0 +1,203 @@
+// Owns: MCP over streamable HTTP: each message a POST of its own, answered with JSON or with a stream of events.
+// Refuses: addresses that the guarded handle refuses, and to send again what may have been taken.
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
+import type { HttpHandle } from '../../contract/http.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../answer.ts';
+import { markUnsent, unsent } from '../attempts.ts';
+import { orAborted, type Pace } from '../pace.ts';
+import { type AskOptions, type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
+import { exchangeMessages, type MessageExchange } from './http-exchange.ts';
+import { nameHeader } from './param-headers.ts';
+import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protocol.ts';
+
+export interface HttpChannelOptions {
+  readonly name: string;
+  readonly url: string;
+  /** Sent with every message: authorization. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the installation; a call brings its own. */
+  readonly http: HttpHandle;
+  readonly maxMessageBytes: number;
+  readonly events: ChannelEvents;
+  readonly pace: Pace;
+}
+
+const LISTEN_AGAIN_MS = 1_000;
+const GOODBYE_MS = 2_000;
+const MAX_LISTEN_FAILURES = 8;
+
+export function openHttpChannel(options: HttpChannelOptions): Channel {
+  const { name, url, http, maxMessageBytes, events, pace } = options;
+  const closing = new AbortController();
+  let version: string | undefined;
+  let session: string | undefined;
+  let gone = false;
+  let lastId = 0;
+
+  const isModern = () => version === MODERN_VERSION;
+  const headersFor = (message?: JsonObject): Record<string, string> => ({
+    ...options.headers,
+    ...(version === undefined ? {} : { 'mcp-protocol-version': version }),
+    ...(session === undefined ? {} : { 'mcp-session-id': session }),
+    ...(isModern() && message ? modernHeaders(message) : {}),
+  });
+  const exchange = (
+    message: JsonObject | undefined,
+    how: Pick<AskOptions, 'signal' | 'http' | 'headers'>,
+    heard: MessageExchange['heard'],
+    resume?: string,
+  ) =>
+    exchangeMessages({
+      http: how.http ?? http,
+      url,
+      ...(message ? { message } : {}),
+      headers: {
+        ...headersFor(message),
+        ...how.headers,
+        ...(resume === undefined ? {} : { 'last-event-id': resume }),
+      },
+      signal: AbortSignal.any([how.signal, closing.signal]),
+      maxBytes: maxMessageBytes,
+      name,
+      head({ headers }) {
+        const given = headers['mcp-session-id'];
+        if (message?.method === 'initialize' && typeof given === 'string') session = given;
+      },
+      heard,
+    });
+  const tell = async (message: JsonObject): Promise<void> => {
+    const brief = AbortSignal.timeout(GOODBYE_MS);
+    await exchange(message, { signal: brief }, () => false).catch(() => {});
+  };
+  const listenTo = (message: Readonly<Record<string, unknown>>, progress?: (progress: McpProgress) => void) =>
+    hear(message, {
+      progress: (_, seen) => progress?.(seen),
+      answer: (id, answer) => void tell({ jsonrpc: '2.0', id, ...answer } as JsonObject),
+      toolsChanged: events.toolsChanged,
+    });
+
+  const ask: Channel['ask'] = async ({ method, params }, how) => {
+    how.signal.throwIfAborted();
+    const id = ++lastId;
+    const meta = { ...(params._meta as JsonObject | undefined), ...(isModern() ? MODERN_META : {}) };
+    const message = {
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: { ...params, _meta: { ...meta, progressToken: id } },
+    };
+    const found = Promise.withResolvers<RpcAnswer>();
+    const heard = (incoming: Readonly<Record<string, unknown>>): boolean => {
+      if (typeof incoming.method === 'string') listenTo(incoming, how.progress);
+      const isAnswer = incoming.method === undefined && (incoming.id === id || incoming.id === undefined);
+      if (isAnswer && isObject(incoming.result)) found.resolve({ result: incoming.result });
+      else if (isAnswer && incoming.error !== undefined) found.resolve({ error: readError(incoming.error) });
+      return isAnswer;
+    };
+    const sending = async (): Promise<RpcAnswer> => {
+      let ended = await exchange(message, how, heard);
+      for (let tries = 0; !ended.answered && ended.lastEventId !== '' && tries < 3; tries++) {
+        // The server closed the connection and not the stream: it can be taken up where it was left.
+        await pace.sleep(ended.retryMs ?? LISTEN_AGAIN_MS, how.signal);
+        ended = await exchange(undefined, how, heard, ended.lastEventId);
+      }
+      const { status, error } = ended;
+      if (ended.answered) return found.promise;
+      if (session !== undefined && isSessionLost(status, error?.code)) {
+        gone = true;
+        throw unsent('tool.unhealthy', `Cannot reach "${name}": it has ended our session`, { status });
+      }
+      if (error) return { error, status };
+      if (status >= 400) throw statusFailure(name, status);
+      throw fail(
+        'call.outcome_unknown',
+        `Cannot say what became of the call: "${name}" ended its answer too early`,
+      );
+    };
+    const sent = sending();
+    sent.catch(() => {});
+    try {
+      return await orAborted(Promise.race([found.promise, sent]), how.signal);
+    } catch (thrown) {
+      if (how.signal.aborted) {
+        const params = { requestId: id, reason: 'cancelled' };
+        // Without a handshake, closing the stream says so.
+        if (!isModern()) void tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+        throw how.signal.reason;
+      }
+      throw closing.signal.aborted ? closing.signal.reason : sentOrNot(thrown);
+    }
+  };
+
+  /** One stream after another, until the channel is closed or the server has none to offer. */
+  const listening = async (): Promise<void> => {
+    const listen = { method: 'subscriptions/listen', params: { notifications: { toolsListChanged: true } } };
+    let streams = 0;
+    for (let failures = 0; failures < MAX_LISTEN_FAILURES && !gone && !closing.signal.aborted; ) {
+      const id = ++lastId;
+      const message = { jsonrpc: '2.0', id, ...listen, params: { ...listen.params, _meta: MODERN_META } };
+      const heard = (incoming: Readonly<Record<string, unknown>>) => {
+        // What changed between two streams nobody has told.
+        if (incoming.method === 'notifications/subscriptions/acknowledged' && ++streams > 1)
+          events.toolsChanged();
+        if (typeof incoming.method === 'string') listenTo(incoming);
+        return false;
+      };
+      const ended = await exchange(isModern() ? message : undefined, { signal: closing.signal }, heard).catch(
+        () => undefined,
+      );
+      if (ended && session !== undefined && isSessionLost(ended.status, ended.error?.code)) gone = true;
+      if (ended && ended.status >= 400) return;
+      failures = ended ? 0 : failures + 1;
+      await pace.sleep(ended?.retryMs ?? Math.min(30_000, LISTEN_AGAIN_MS * 2 ** failures), closing.signal);
+    }
+  };
+
+  return {
+    ask,
+    tell: (method, params) => tell({ jsonrpc: '2.0', method, ...(params ? { params } : {}) }),
+    speak(spoken) {
+      version = spoken;
+    },
+    listen: () => void listening().catch(() => {}),
+    get gone() {
+      return gone;
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      gone = true;
+      closing.abort(
+        fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`),
+      );
+      if (session === undefined) return;
+      const goodbye = { url, method: 'DELETE', headers: headersFor(), timeoutMs: GOODBYE_MS, retries: 0 };
+      await http.request(goodbye).catch(() => {});
+    },
+  };
+}
+
+/** Servers that were restarted know nothing of our session; some say so with 400. */
+const isSessionLost = (status: number, code: number | undefined): boolean =>
+  status === 404 || (status === 400 && (code === undefined || code === -32000));
+
+function modernHeaders({ method, params }: JsonObject): Record<string, string> {
+  const target = isObject(params) ? params.name : undefined;
+  return {
+    ...(typeof method === 'string' ? { 'mcp-method': method } : {}),
+    ...(typeof target === 'string' ? { 'mcp-name': nameHeader(target) } : {}),
+  };
+}
+
+/** The handle calls the outcome of a POST unknown where it may have left; what else it says of connections was before. */
+function sentOrNot(thrown: unknown): unknown {
+  if (!isFailure(thrown) || thrown.details?.status !== undefined) return thrown;
+  const early = thrown.reason === 'time.deadline' && thrown.details?.sent === false;
+  return thrown.reason === 'http.failed' || early ? markUnsent(thrown) : thrown;
+}
+
+function statusFailure(name: string, status: number): Failure {
+  const message = `Cannot reach "${name}": it answers with HTTP ${status}`;
+  if (status === 429) return fail('http.rate', message, { status });
+  return fail(status === 401 || status === 403 ? 'tool.unhealthy' : 'http.failed', message, { status });
+}

@@ -1,0 +1,173 @@
+// Owns: tools of MCP servers, over pipes and over streamable HTTP, of the revisions with a handshake and without one.
+// Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
+//
+// Wiring: `createMcpAdapter({ handlesFor })` once; `open(installation, tools)` for each server, whose `config` fits
+// MCP_CONFIG. To install a server: `open(installation, [])`, then `discover(signal)`; its tools (already under their
+// overlays) are what later `open`s are given. `onChange` tells that it is time to discover again: the server said that
+// its tools changed, or was lost and found. Nothing is started before the first use.
+import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
+import { fail } from '../../contract/errors.ts';
+import { parseHttpUrl } from '../../contract/http.ts';
+import type { BoundTool, Installation } from '../../contract/manifest.ts';
+import { programEffects } from '../../contract/program.ts';
+import { attempt, RECONNECT } from '../attempts.ts';
+import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
+import { closedLink, createLink } from '../link.ts';
+import { type Pace, SYSTEM_PACE } from '../pace.ts';
+import { programOf } from '../program-config.ts';
+import { readCallResult } from './call-result.ts';
+import { type McpConfig, mcpConfig } from './config.ts';
+import { bindTools, listTools, type McpDiscovery } from './discover.ts';
+import { withFixed } from './overlay.ts';
+import { headersOf, type ParamHeader } from './param-headers.ts';
+import { MODERN_VERSION } from './protocol.ts';
+import { openMcpSession } from './session.ts';
+
+export { MCP_CONFIG } from './config.ts';
+export type { McpDiscovery } from './discover.ts';
+
+export interface McpHandles {
+  readonly handlesFor: HandlesFor;
+  readonly pace?: Pace;
+  readonly breaker?: BreakerOptions;
+}
+
+export interface McpConnection extends AdapterConnection {
+  /** The server's tools as they are now, under the overlays of the config. Rejects where it cannot be reached. */
+  discover(signal: AbortSignal): Promise<McpDiscovery>;
+  /** Answers with the function that ends the subscription. */
+  onChange(listener: () => void): () => void;
+}
+
+export interface McpAdapter extends Adapter {
+  open(installation: Installation, tools: readonly BoundTool[]): McpConnection;
+}
+
+const TIMEOUT_MS = 300_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+const PROTOCOLS = { auto: 'auto', '2025-11-25': 'handshake', [MODERN_VERSION]: 'modern' } as const;
+
+export function createMcpAdapter(handles: McpHandles): McpAdapter {
+  const { pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
+  return {
+    name: 'mcp',
+    effects({ installation, tool, site }) {
+      const config = mcpConfig(installation.name, installation.config);
+      if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];
+      const { needs } = programOf(config);
+      // That it may start programs was decided when it was started.
+      const writes = tool.contract.mutates ? needs.writes : [];
+      return programEffects({ needs: { ...needs, writes, subprocess: false } }, site.place);
+    },
+    open: (installation, tools) => openServer(installation, tools, { ...handles, pace, breaker }),
+  };
+}
+
+function openServer(
+  installation: Installation,
+  tools: readonly BoundTool[],
+  { handlesFor, pace, breaker }: Required<McpHandles>,
+): McpConnection {
+  const { name } = installation;
+  const config = mcpConfig(name, installation.config);
+  const byId = new Map(tools.map((tool) => [tool.contract.id, tool]));
+  const listeners = new Set<() => void>();
+  const asked = PROTOCOLS[config.protocol ?? 'auto'];
+  // What a server speaks does not change while it is the same; when it fails, it is looked at anew.
+  let spoken: 'auto' | 'handshake' | 'modern' = asked;
+  let met = false;
+  const changed = () => {
+    for (const listener of [...listeners]) listener();
+  };
+  const link = createLink({
+    name,
+    pace,
+    breaker,
+    idleMs: config.idle_ms,
+    async connect(signal) {
+      const protocol = spoken;
+      spoken = asked;
+      const session = await openMcpSession({
+        name,
+        config,
+        handles: handlesFor(installation),
+        protocol,
+        maxMessageBytes: maxMessageBytes(tools, config),
+        events: { toolsChanged: changed },
+        pace,
+        signal,
+      });
+      spoken = session.agreement.version === MODERN_VERSION ? 'modern' : 'handshake';
+      if (met) changed();
+      met = true;
+      return session;
+    },
+  });
+  const send = async (invocation: Invocation, { binding: { target } }: BoundTool) => {
+    const { args, signal, progress } = invocation;
+    const { channel } = await link.open(signal);
+    const params = { name: String(target.name), arguments: withFixed(target, args) };
+    const marks = target.headers as unknown as readonly ParamHeader[] | undefined;
+    const answer = await channel.ask(
+      { method: 'tools/call', params },
+      {
+        signal,
+        progress,
+        http: invocation.handles?.http,
+        ...(marks ? { headers: headersOf(marks, params.arguments) } : {}),
+      },
+    );
+    return readCallResult(answer, target.described === true);
+  };
+  return {
+    invoke(invocation) {
+      const { tool: id, signal } = invocation;
+      const tool = byId.get(id);
+      if (link.closed) return Promise.reject(closedLink(name));
+      if (!tool)
+        return Promise.reject(fail('tool.unknown', `Cannot call "${id}": "${name}" has no such tool`));
+      const { idempotent } = tool.contract;
+      return link.hold(() =>
+        attempt(() => send(invocation, tool), { plan: RECONNECT, idempotent, signal, pace }),
+      );
+    },
+    async health(signal) {
+      try {
+        await link.hold(async () => {
+          const { channel, agreement } = await link.open(signal);
+          const method = agreement.version === MODERN_VERSION ? 'server/discover' : 'ping';
+          await channel.ask({ method, params: {} }, { signal });
+        });
+        return { status: 'ready', checkedTs: Date.now() };
+      } catch (thrown) {
+        return { status: 'unhealthy', checkedTs: Date.now(), message: (thrown as Error).message };
+      }
+    },
+    discover: (signal) =>
+      link.hold(async () => {
+        const { channel, agreement } = await link.open(signal);
+        return bindTools(await listTools(channel, name, signal), agreement, {
+          name,
+          overlays: config.overlays ?? {},
+          http: config.url !== undefined,
+          limits: {
+            timeoutMs: config.timeout_ms ?? TIMEOUT_MS,
+            maxInputBytes: MAX_BYTES,
+            maxOutputBytes: config.max_output_bytes ?? MAX_BYTES,
+          },
+        });
+      }),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: () => link.close(),
+  };
+}
+
+/** Twice what an answer may be, for what JSON adds; beyond that a message is not held. */
+function maxMessageBytes(tools: readonly BoundTool[], config: McpConfig): number {
+  const limits = tools.map(({ contract }) => contract.limits.maxOutputBytes);
+  return 2 * Math.max(config.max_output_bytes ?? MAX_BYTES, ...limits) + 64 * 1024;
+}

@@ -1,0 +1,259 @@
+// Owns: servers that are allowed to be odd, and servers that are not: each a few lines, over real pipes and real HTTP.
+// Refuses: what the official SDKs do; `mcp.test.ts` has those.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it } from 'node:test';
+import { withPrograms } from '../../capabilities/exec/program-fixture.ts';
+import { createHttpCapability } from '../../capabilities/http/handle.ts';
+import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { boundTool, handlesOn, installationOf, invocationOf, stillPace } from '../fixtures-for-tests.ts';
+import { createMcpAdapter, type McpConnection } from './mcp.ts';
+
+const never = new AbortController().signal;
+const TOOL = [boundTool('odd.x', 'mcp', { name: 'x' })];
+
+/** Answers `initialize` and `tools/call`; `odd` sees every message first and answers whether it dealt with it. */
+const scripted = (odd: string) => `
+const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+const odd = (message) => { ${odd} };
+require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const message = JSON.parse(line);
+  const { id, method, params } = message;
+  if (odd(message)) return;
+  if (method === 'initialize') say({ id, result: { protocolVersion: params.protocolVersion, capabilities: {}, serverInfo: {} } });
+  else if (method === 'tools/call') say({ id, result: { content: [{ type: 'text', text: 'called' }] } });
+  else if (id !== undefined) say({ id, error: { code: -32601, message: 'unknown' } });
+});`;
+
+async function withScripted<T>(
+  odd: string,
+  use: (connection: McpConnection) => Promise<T>,
+  config: JsonObject = {},
+): Promise<T> {
+  return withPrograms({}, async (fixture) => {
+    const adapter = createMcpAdapter({ handlesFor: handlesOn(fixture), pace: stillPace() });
+    const command = ['node', '-e', scripted(odd)];
+    const connection = adapter.open(installationOf('odd', { command, ...config }), TOOL);
+    try {
+      return await use(connection);
+    } finally {
+      await connection.close();
+    }
+  });
+}
+
+const call = (connection: McpConnection) => connection.invoke(invocationOf('odd.x', {}));
+const CALLED = { ok: true, data: { text: 'called' } };
+
+describe('mcp over pipes', () => {
+  it('shakes hands with a server that says nothing to what it does not know', async () => {
+    const odd = `return message.method === 'server/discover';`;
+    await withScripted(odd, async (connection) => assert.deepEqual(await call(connection), CALLED), {
+      probe_timeout_ms: 100,
+    });
+  });
+
+  it('shakes hands with a server that ends when it is asked what it does not know', async () => {
+    const odd = `if (message.method === 'server/discover') process.exit(1);`;
+    await withScripted(odd, async (connection) => assert.deepEqual(await call(connection), CALLED));
+  });
+
+  it('does not ask at all where the config says what the server speaks', async () => {
+    const odd = `if (message.method === 'server/discover') process.exit(1);`;
+    const config = { protocol: '2025-11-25' };
+    await withScripted(odd, async (connection) => assert.deepEqual(await call(connection), CALLED), config);
+  });
+
+  it('speaks an older revision that the server has, and none that nobody knows', async () => {
+    const answer = (version: string) =>
+      `if (message.method === 'initialize') { say({ id: message.id, result: { protocolVersion: '${version}', capabilities: {} } }); return true; }`;
+    await withScripted(answer('2024-11-05'), async (connection) => {
+      assert.deepEqual(await call(connection), CALLED);
+    });
+    await withScripted(answer('1999-01-01'), async (connection) => {
+      await assert.rejects(call(connection), /no common revision of MCP \(it speaks 1999-01-01/);
+    });
+  });
+
+  it('answers a sign of life, and refuses what it does not offer', async () => {
+    const odd = `
+      if (message.method === 'tools/call') { call = message.id; say({ id: 'p', method: 'ping' }); say({ id: 7, method: 'sampling/createMessage', params: {} }); return true; }
+      if (message.id === 'p') { ping = message; return true; }
+      if (message.id === 7) { say({ id: call, result: { content: [{ type: 'text', text: JSON.stringify([ping, message]) }] } }); return true; }`;
+    await withScripted(odd, async (connection) => {
+      const { data } = (await call(connection)) as { data: { text: string } };
+      assert.deepEqual(JSON.parse(data.text), [
+        { jsonrpc: '2.0', id: 'p', result: {} },
+        { jsonrpc: '2.0', id: 7, error: { code: -32601, message: 'Method not found' } },
+      ]);
+    });
+  });
+
+  it('answers an error of the protocol as a failure of the tool, in its words', async () => {
+    const odd = `if (message.method === 'tools/call') { say({ id: message.id, error: { code: -32602, message: 'bad city', data: { a: 1 } } }); return true; }`;
+    await withScripted(odd, async (connection) => {
+      assert.deepEqual(await call(connection), {
+        ok: false,
+        message: 'bad city',
+        details: { code: -32602, data: { a: 1 } },
+      });
+    });
+  });
+
+  it('is not misled by answers to nobody, answers twice, noise and batches', async () => {
+    const odd = `
+      if (message.method === 'tools/call') {
+        console.log('Server started!'); console.log(''); console.log('[]'); console.log('null');
+        say({ id: 999, result: {} }); say({ id: message.id, result: { content: [{ type: 'text', text: 'first' }] } });
+        say({ id: message.id, result: { content: [{ type: 'text', text: 'second' }] } });
+        return true;
+      }`;
+    await withScripted(odd, async (connection) => {
+      assert.deepEqual(await call(connection), { ok: true, data: { text: 'first' } });
+      assert.deepEqual(await call(connection), { ok: true, data: { text: 'first' } });
+    });
+  });
+
+  it('stops at pages that have no end, and at tools that cannot be used', async () => {
+    const list = (result: string) =>
+      `if (message.method === 'tools/list') { say({ id: message.id, result: ${result} }); return true; }`;
+    await withScripted(list(`{ tools: [], nextCursor: 'same' }`), async (connection) => {
+      await assert.rejects(connection.discover(never), /pages have no end/);
+    });
+    const tools = `[null, {}, { name: 'a' }, { name: 'b', inputSchema: { $ref: 'https://example.org/s' } },
+      { name: 'c', inputSchema: { enum: [{ $ref: 'data' }] } }, { name: 'd', inputSchema: {}, outputSchema: 1 }]`;
+    await withScripted(list(`{ tools: ${tools} }`), async (connection) => {
+      const { tools: found, problems } = await connection.discover(never);
+      assert.deepEqual(
+        found.map(({ contract }) => contract.id),
+        ['odd.c'],
+      );
+      assert.deepEqual(
+        problems.map((problem) => problem.replace('"odd" has a tool that cannot be used: ', '')),
+        [
+          'it is no object',
+          'it has no name',
+          '"a" has no input schema',
+          'a schema of "b" refers to another document',
+          'the output schema of "d" is none',
+        ],
+      );
+    });
+  });
+});
+
+type Route = (message: JsonObject | undefined, request: IncomingMessage, response: ServerResponse) => void;
+
+async function withRoute<T>(route: Route, use: (connection: McpConnection) => Promise<T>): Promise<T> {
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    route(body === '' ? undefined : JSON.parse(body), request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const http = createHttpCapability();
+  const handles = { exec: undefined as never, http: http.open(createHttpScope()) };
+  const adapter = createMcpAdapter({ handlesFor: () => handles });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const connection = adapter.open(
+    installationOf('odd', { url, headers: { authorization: 'Bearer t' } }),
+    TOOL,
+  );
+  try {
+    return await use(connection);
+  } finally {
+    await connection.close();
+    await http.close();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const json = (response: ServerResponse, value: object) =>
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+const initialized = { protocolVersion: '2025-11-25', capabilities: {} };
+const called = { content: [{ type: 'text', text: 'called' }] };
+
+describe('mcp over HTTP', () => {
+  it('says who it is with every message, with its session, and says goodbye', async () => {
+    const seen: unknown[] = [];
+    const route: Route = (message, { headers, method }, response) => {
+      const told = headers['mcp-session-id'];
+      seen.push([method, message?.method, headers['mcp-protocol-version'], told, headers.authorization]);
+      if (message?.method === 'server/discover') response.writeHead(400).end('Bad Request: no session');
+      else if (message?.method === 'initialize')
+        json(response.setHeader('mcp-session-id', 's1'), {
+          jsonrpc: '2.0',
+          id: message.id,
+          result: initialized,
+        });
+      else if (message?.method === 'tools/call')
+        json(response, { jsonrpc: '2.0', id: message.id, result: called });
+      else response.writeHead(202).end();
+    };
+    await withRoute(route, async (connection) => assert.deepEqual(await call(connection), CALLED));
+    assert.deepEqual(seen, [
+      ['POST', 'server/discover', '2026-07-28', undefined, 'Bearer t'],
+      ['POST', 'initialize', '2025-11-25', undefined, 'Bearer t'],
+      ['POST', 'notifications/initialized', '2025-11-25', 's1', 'Bearer t'],
+      ['POST', 'tools/call', '2025-11-25', 's1', 'Bearer t'],
+      ['DELETE', undefined, '2025-11-25', 's1', 'Bearer t'],
+    ]);
+  });
+
+  it('takes an answer up again where the server left its stream', async () => {
+    let resumed: string | undefined;
+    const route: Route = (message, { headers, method }, response) => {
+      if (message?.method === 'initialize')
+        json(response, { jsonrpc: '2.0', id: message.id, result: initialized });
+      else if (message?.method === 'tools/call')
+        response
+          .setHeader('content-type', 'text/event-stream')
+          .end(`: hello\nid: e${message.id}\ndata:\nretry: 10\n\n`);
+      else if (method === 'GET') {
+        resumed = String(headers['last-event-id']);
+        const answer = { jsonrpc: '2.0', id: Number(resumed.slice(1)), result: called };
+        response.setHeader('content-type', 'text/event-stream').end(`data: ${JSON.stringify(answer)}\n\n`);
+      } else response.writeHead(404).end();
+    };
+    await withRoute(route, async (connection) => assert.deepEqual(await call(connection), CALLED));
+    assert.match(resumed ?? '', /^e\d+$/);
+  });
+
+  it('does not send a call again whose answer broke off, and says so', async () => {
+    let calls = 0;
+    const route: Route = (message, _, response) => {
+      if (message?.method === 'initialize')
+        return void json(response, { jsonrpc: '2.0', id: message.id, result: initialized });
+      if (message?.method !== 'tools/call') return void response.writeHead(404).end();
+      calls++;
+      response.setHeader('content-type', 'text/event-stream').write('data: {"jsonr');
+      setImmediate(() => response.destroy());
+    };
+    await withRoute(route, async (connection) => {
+      await assert.rejects(call(connection), { reason: 'call.outcome_unknown' });
+    });
+    assert.equal(calls, 1);
+  });
+
+  for (const [status, reason] of [
+    [401, 'tool.unhealthy'],
+    [429, 'http.rate'],
+    [500, 'http.failed'],
+  ] as const)
+    it(`calls a server that answers ${status} ${reason}`, async () => {
+      await withRoute(
+        (_, __, response) => void response.writeHead(status).end(),
+        async (connection) => {
+          await assert.rejects(connection.discover(never), (thrown: { reason: string; message: string }) => {
+            assert.equal(thrown.reason, reason);
+            assert.match(thrown.message, new RegExp(`HTTP ${status}`));
+            return true;
+          });
+        },
+      );
+    });
+});

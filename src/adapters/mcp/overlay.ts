@@ -1,0 +1,126 @@
+// Owns: what an installation says about tools of others: another name or description, a narrower input, or not at all.
+// Refuses: to widen: an overlay can take arguments away and narrow them, never add what the server does not take.
+
+import { matchesName } from '../../base/glob.ts';
+import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
+import type { BoundTool } from '../../contract/manifest.ts';
+import { isObject } from '../answer.ts';
+
+/** By the server's own name of the tool, or a pattern of it (`*`); later ones are laid over earlier ones. */
+export type Overlays = { readonly [name: string]: Overlay };
+
+export interface Overlay {
+  readonly hide?: boolean;
+  /** In place of the part of the id that comes from the server. */
+  readonly rename?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  /** What the server says of itself may be wrong. */
+  readonly idempotent?: boolean;
+  readonly mutates?: boolean;
+  readonly limits?: {
+    readonly timeout_ms?: number;
+    readonly max_input_bytes?: number;
+    readonly max_output_bytes?: number;
+  };
+  /** Arguments that are always these; callers neither see nor set them. */
+  readonly fix?: JsonObject;
+  /** Schemas that arguments must fit too. */
+  readonly narrow?: { readonly [argument: string]: JsonSchema };
+}
+
+export const OVERLAY_SCHEMA = {
+  type: 'object',
+  properties: {
+    hide: { type: 'boolean' },
+    rename: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$' },
+    title: { type: 'string' },
+    description: { type: 'string' },
+    tags: { type: 'array', items: { type: 'string' } },
+    idempotent: { type: 'boolean' },
+    mutates: { type: 'boolean' },
+    limits: {
+      type: 'object',
+      properties: {
+        timeout_ms: { type: 'integer', minimum: 1 },
+        max_input_bytes: { type: 'integer', minimum: 1 },
+        max_output_bytes: { type: 'integer', minimum: 1 },
+      },
+      additionalProperties: false,
+    },
+    fix: { type: 'object' },
+    narrow: { type: 'object', additionalProperties: { type: ['object', 'boolean'] } },
+  },
+  additionalProperties: false,
+} as const;
+
+/** The overlay of one tool: all that match, laid over each other. */
+export function overlayFor(overlays: Overlays, name: string): Overlay {
+  const laid = Object.entries(overlays).filter(([pattern]) => pattern === name || matchesName(pattern, name));
+  return Object.assign({}, ...laid.map(([, overlay]) => overlay));
+}
+
+/** The tool under its overlay. Pure; whether it is hidden, and its id, are its caller's. */
+export function applyOverlay(tool: BoundTool, overlay: Overlay): BoundTool {
+  const { title, description, tags, idempotent, mutates, limits, fix, narrow } = overlay;
+  const { contract, binding } = tool;
+  return {
+    contract: {
+      ...contract,
+      ...defined({ title, description, tags, idempotent, mutates }),
+      limits: {
+        timeoutMs: limits?.timeout_ms ?? contract.limits.timeoutMs,
+        maxInputBytes: limits?.max_input_bytes ?? contract.limits.maxInputBytes,
+        maxOutputBytes: limits?.max_output_bytes ?? contract.limits.maxOutputBytes,
+      },
+      input: narrowed(contract.input, fix ?? {}, narrow ?? {}),
+    },
+    binding: fix ? { ...binding, target: { ...binding.target, fix } } : binding,
+  };
+}
+
+/** What the overlays say that no tool of the server is called. */
+export function unusedOverlays(overlays: Overlays, names: readonly string[]): readonly string[] {
+  return Object.keys(overlays).filter(
+    (pattern) => !names.some((name) => pattern === name || matchesName(pattern, name)),
+  );
+}
+
+function narrowed(input: JsonSchema, fix: JsonObject, narrow: NonNullable<Overlay['narrow']>): JsonSchema {
+  const fixed = Object.keys(fix);
+  const narrower = Object.keys(narrow).length > 0 ? [{ properties: narrow }] : [];
+  if (fixed.length === 0 && narrower.length === 0) return input;
+  if (!isObject(input)) return narrower[0] ?? input;
+  const properties = isObject(input.properties) ? { ...input.properties } : {};
+  for (const name of fixed) delete properties[name];
+  const required = Array.isArray(input.required)
+    ? input.required.filter((name) => !fixed.includes(name))
+    : [];
+  return {
+    ...input,
+    properties,
+    ...('required' in input ? { required } : {}),
+    // Whoever sets them all the same is told so, and not overruled in silence.
+    ...(fixed.length + narrower.length > 0
+      ? {
+          allOf: [
+            ...listOf(input.allOf),
+            ...narrower,
+            ...fixed.map((name) => ({ not: { required: [name] } })),
+          ],
+        }
+      : {}),
+  };
+}
+
+/** The arguments as the server gets them. */
+export function withFixed(target: JsonObject, args: unknown): Json {
+  const { fix } = target;
+  return isObject(fix) && isObject(args) ? ({ ...args, ...fix } as Json) : (args as Json);
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+const defined = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never;

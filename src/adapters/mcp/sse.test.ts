@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createEventReader } from './sse.ts';
+
+function read(chunks: readonly string[], maxBytes = 1000) {
+  const seen: string[] = [];
+  const reader = createEventReader({
+    maxBytes,
+    event: ({ data, id }) => seen.push(id === '' ? data : `${id}:${data}`),
+    tooLong: () => new Error('too long'),
+  });
+  for (const chunk of chunks) reader.push(Buffer.from(chunk));
+  return { seen, reader };
+}
+
+describe('createEventReader', () => {
+  it('reads events as browsers do', () => {
+    assert.deepEqual(read(['data: a\n\ndata:b\n\n']).seen, ['a', 'b']);
+    assert.deepEqual(read(['data: a\ndata: b\n\n']).seen, ['a\nb']);
+    assert.deepEqual(read([': comment\r\ndata:  two spaces\r\n\r\n']).seen, [' two spaces']);
+    assert.deepEqual(read(['event: message\rdata: a\r\r\n']).seen, ['a']);
+    assert.deepEqual(read(['id: 1\ndata: a\n\ndata: b\n\n']).seen, ['1:a', '1:b']);
+    assert.deepEqual(read(['data: unfinished\n']).seen, []);
+    assert.deepEqual(read(['data\n\n']).seen, ['']);
+    const { reader } = read(['retry: 50\nid: x\n\nretry: soon\nid: bad\0\n\n']);
+    assert.deepEqual([reader.retryMs, reader.lastId], [50, 'x']);
+  });
+
+  it('reads the same events however the text is cut', () => {
+    const line = fc.stringMatching(/^[a-zü€]{0,6}$/);
+    const end = fc.constantFrom('\n', '\r\n');
+    fc.assert(
+      fc.property(fc.array(line), end, fc.integer({ min: 1, max: 7 }), (lines, newline, size) => {
+        const bytes = Buffer.from(lines.map((text) => `data: ${text}${newline}${newline}`).join(''));
+        const seen: string[] = [];
+        const reader = createEventReader({
+          maxBytes: 1000,
+          event: ({ data }) => seen.push(data),
+          tooLong: () => new Error('too long'),
+        });
+        for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+        assert.deepEqual(seen, lines);
+      }),
+    );
+  });
+
+  it('refuses an event that is too long, in one line or in many', () => {
+    assert.throws(() => read(['data: ', 'x'.repeat(2000)]), /too long/);
+    assert.throws(() => read([`data: ${'x'.repeat(400)}\n`.repeat(3)]), /too long/);
+    assert.equal(read([`data: ${'x'.repeat(900)}\n\n`.repeat(3)]).seen.length, 3);
+  });
+});

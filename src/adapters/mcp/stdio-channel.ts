@@ -1,0 +1,108 @@
+// Owns: MCP over the pipes of a contained program: one JSON-RPC message a line.
+// Refuses: to start the program again; a channel that is gone stays so.
+import { type Failure, fail } from '../../contract/errors.ts';
+import type { Json, JsonObject } from '../../contract/json.ts';
+import type { Program, ProgramHandle } from '../../contract/program.ts';
+import { isObject } from '../answer.ts';
+import { startLineProgram } from '../line-program.ts';
+import { idOfEnds } from '../line-reader.ts';
+import { createRequests } from '../requests.ts';
+import { type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
+import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protocol.ts';
+
+export interface StdioChannel extends Channel {
+  /** The beginning of what it wrote to stderr, and its exit code, once it has ended. */
+  lastWords(): Promise<{ readonly code: number | null; readonly stderr: string }>;
+}
+
+export interface StdioChannelOptions {
+  readonly name: string;
+  readonly exec: ProgramHandle;
+  readonly program: Program;
+  readonly maxMessageBytes: number;
+  readonly events: ChannelEvents;
+}
+
+const STDERR_BYTES = 2048;
+
+export async function openStdioChannel(options: StdioChannelOptions): Promise<StdioChannel> {
+  const { name, maxMessageBytes: limit, events } = options;
+  const requests = createRequests<RpcAnswer, McpProgress>();
+  let closing: Failure | undefined;
+  let modern = false;
+  const lost = () =>
+    fail('call.outcome_unknown', `Cannot say what became of the call: "${name}" ended before it answered`);
+  const running = await startLineProgram(options.exec, options.program, limit, {
+    message(message) {
+      if (!isObject(message)) return;
+      const { id, result, error } = message;
+      if (typeof message.method === 'string')
+        hear(message, {
+          progress: (token, progress) => requests.notice(token, progress),
+          answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
+          toolsChanged: events.toolsChanged,
+        });
+      else if (isObject(result)) requests.answer(id, { result });
+      else if (error !== undefined) requests.answer(id, { error: readError(error) });
+    },
+    noise() {},
+    oversize(length, head, tail) {
+      const message = `Cannot take the answer of "${name}": it is ${length} bytes, over the limit of ${limit}`;
+      const failure = fail('output.too_large', message, { bytes: length, limit });
+      // Whoever it was for would wait in vain: then all begin anew.
+      if (!requests.fail(idOfEnds(head, tail) ?? requests.only, failure)) void running.stop(0);
+    },
+    gone: () => requests.failAll(() => closing ?? lost()),
+  });
+  const write = (message: JsonObject): void => {
+    try {
+      running.send(message);
+    } catch {
+      // It has ended; nobody is left to read this.
+    }
+  };
+  const framed = (params: JsonObject, id: number): JsonObject => ({
+    ...params,
+    _meta: { ...(params._meta as JsonObject | undefined), ...(modern ? MODERN_META : {}), progressToken: id },
+  });
+  const channel: StdioChannel = {
+    ask: ({ method, params }, { signal, progress }) =>
+      requests.ask({
+        signal,
+        send: (id) => running.send({ jsonrpc: '2.0', id, method, params: framed(params, id) }),
+        cancel: (requestId) =>
+          write({
+            jsonrpc: '2.0',
+            method: 'notifications/cancelled',
+            params: { requestId, reason: 'cancelled' },
+          }),
+        ...(progress ? { notice: progress } : {}),
+      }),
+    tell: async (method, params) =>
+      write({ jsonrpc: '2.0', method, ...(params ? { params: params as Json } : {}) }),
+    speak(version) {
+      modern = version === MODERN_VERSION;
+    },
+    listen() {
+      // With a handshake the server tells without being asked.
+      if (!modern) return;
+      const params = { notifications: { toolsListChanged: true } };
+      channel
+        .ask({ method: 'subscriptions/listen', params }, { signal: new AbortController().signal })
+        .catch(() => {});
+    },
+    get gone() {
+      return running.gone;
+    },
+    async lastWords() {
+      const { code, stderr } = await running.ended;
+      return { code, stderr: Buffer.from(stderr).toString('utf8', 0, STDERR_BYTES).trim() };
+    },
+    async close() {
+      closing ??= fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);
+      requests.failAll(() => closing as Failure);
+      await running.stop();
+    },
+  };
+  return channel;
+}

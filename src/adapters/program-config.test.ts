@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { programOf } from './program-config.ts';
+
+const SELF = import.meta.filename;
+const FOLDER = import.meta.dirname;
+const MODULES = FOLDER.replace(/src\/adapters$/, 'node_modules');
+
+describe('programOf', () => {
+  const COMMANDS: readonly (readonly [command: readonly [string, ...string[]], parts: readonly string[]])[] =
+    [
+      [['node', SELF, '/etc'], [FOLDER]],
+      [['node', '--no-warnings', SELF], [FOLDER]],
+      [['/usr/bin/python3', SELF], [FOLDER]],
+      [['node', `${MODULES}/fast-check/package.json`], [MODULES]],
+      [['node', 'servers/x.js'], ['servers']],
+      [['./bin/server', 'notes/a'], ['./bin']],
+      [['node', '-e', 'import("./a/b")'], []],
+      [['python3', '-m', 'a/b'], []],
+      [['bash', '-lc', 'x/y'], []],
+      [['jq', '.a/.b'], []],
+      [['/usr/bin/env'], []],
+      [['node', '/no/such/file.js'], []],
+    ];
+  for (const [command, parts] of COMMANDS)
+    it(`knows what ${command.map((word) => word.replace(FOLDER, '…').replace(MODULES, '…')).join(' ')} is made of`, () => {
+      assert.deepEqual(programOf({ command }).needs.parts, parts);
+    });
+
+  it('grants nothing that the config does not', () => {
+    const { env, needs } = programOf({ command: ['x'] }, { SECRET: '1' });
+    assert.deepEqual(
+      [env, needs],
+      [{}, { parts: [], reads: [], writes: [], network: [], subprocess: false }],
+    );
+    const passed = programOf(
+      { command: ['x'], env: { passthrough: ['A', 'B'], set: { B: '3', C: '4' } } },
+      { A: '1', B: '2' },
+    );
+    assert.deepEqual(passed.env, { A: '1', B: '3', C: '4' });
+  });
+});
