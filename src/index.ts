@@ -19,6 +19,13 @@ export type { Json, JsonObject, JsonSchema } from './contract/json.ts';
 export type { Runtime } from './contract/runtime.ts';
 export { type AnyTool, defineBuiltin as defineTool, type Tool, type ToolContract } from './contract/tool.ts';
 export { VERSION } from './contract/version.ts';
+export type { YamlTool } from './contract/yaml-tool.ts';
+export {
+  type PackReport,
+  ToolpackLoader,
+  type ToolpackLoaderOptions,
+} from './loader/tool-yaml/toolpack-loader.ts';
+export { ToolpackValidationError } from './loader/tool-yaml/toolpack-validation-error.ts';
 export {
   createDefaultRuntime as createRuntime,
   type DefaultRuntime,

@@ -40,23 +40,60 @@ export function readOwnCache<T>(folder: string, name: string, format: number): T
 
 /** `folder` is two levels below the state folder. Does nothing where there is none yet, or it cannot be written. */
 export function writeOwnCache<T>(folder: string, name: string, format: number, value: T): void {
-  const temporary = join(folder, `${name}.${process.pid}.tmp`);
+  write(folder, `${name}.json`, (descriptor) => {
+    const entry: Entry<T> = { format, made: birthOf(descriptor), value };
+    writeFileSync(descriptor, JSON.stringify(entry));
+  });
+}
+
+function write(folder: string, file: string, fill: (descriptor: number) => void): void {
+  const temporary = join(folder, `${file}.${process.pid}.tmp`);
   try {
     if (!existsSync(dirname(dirname(folder)))) return;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     prune(folder);
     const descriptor = openSync(temporary, 'wx', 0o600);
     try {
-      const entry: Entry<T> = { format, made: birthOf(descriptor), value };
-      writeFileSync(descriptor, JSON.stringify(entry));
+      fill(descriptor);
     } finally {
       closeSync(descriptor);
     }
-    renameSync(temporary, join(folder, `${name}.json`));
+    renameSync(temporary, join(folder, file));
   } catch {
     remove(temporary);
   }
 }
+
+/**
+ * The same for what is too large to be one JSON document: whatever bytes its owner likes. `name` has its own ending, so
+ * that the two kinds never meet.
+ */
+export function readOwnBytes(folder: string, name: string, format: number): Buffer | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(join(folder, `${name}.bin`), constants.O_RDONLY | constants.O_NOFOLLOW);
+    const head = Buffer.from(headOf(descriptor, format));
+    const bytes = readFileSync(descriptor);
+    return bytes.subarray(0, head.length).equals(head) ? bytes.subarray(head.length) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+export function writeOwnBytes(
+  folder: string,
+  name: string,
+  format: number,
+  chunks: readonly Uint8Array[],
+): void {
+  write(folder, `${name}.bin`, (descriptor) => {
+    writeFileSync(descriptor, Buffer.concat([Buffer.from(headOf(descriptor, format)), ...chunks]));
+  });
+}
+
+const headOf = (descriptor: number, format: number): string => `${format} ${birthOf(descriptor)}\n`;
 
 function birthOf(descriptor: number): string {
   const { dev, ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });

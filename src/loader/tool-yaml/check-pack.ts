@@ -2,7 +2,6 @@
 // Refuses: to be loaded for a pack that did not change: this file brings the YAML reader and the patterns' engine in.
 import { isUtf8 } from 'node:buffer';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { digest } from '../../base/digest.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { whyNotLinear } from '../schema/linear-reg-exp.ts';
 import { decodeText } from '../yaml/decode-text.ts';
@@ -17,20 +16,14 @@ import { createPackReader, type FileStamp } from './pack-files.ts';
 import { createSchemaFiles, type SchemaFile } from './schema-files.ts';
 import { createScriptFiles } from './script-files.ts';
 
-export interface PackCheckOptions {
-  readonly folder: string;
-  readonly manifests: readonly string[];
-  /** What diagnostics call a file of the pack. */
-  nameOf(path: string): string;
-}
-
+/** Diagnostics name files by their paths below the pack's folder. */
 export interface PackCheck {
   readonly files: readonly CheckedFile[];
   /** Of the schema files that manifests refer to. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export async function checkPack({ folder, manifests, nameOf }: PackCheckOptions): Promise<PackCheck> {
+export async function checkPack(folder: string, manifests: readonly string[]): Promise<PackCheck> {
   const reader = createPackReader(folder);
   let dependencies = new Map<string, FileStamp | null>();
   const depend = (path: string, stamp: FileStamp | null): void => void dependencies.set(path, stamp);
@@ -45,7 +38,7 @@ export async function checkPack({ folder, manifests, nameOf }: PackCheckOptions)
   for (const path of manifests) {
     dependencies = new Map();
     const found = reader.readListed(path) ?? { code: 'file.missing', fact: 'is gone' };
-    const report = createReport(nameOf(path));
+    const report = createReport(path);
     if ('code' in found) {
       report.error(found.code, START, `It ${found.fact}`);
       files.push({ path, diagnostics: report.diagnostics() });
@@ -57,7 +50,7 @@ export async function checkPack({ folder, manifests, nameOf }: PackCheckOptions)
     const depends = [...dependencies].map(([one, state]): Dependency => ({ path: one, stamp: state }));
     files.push({ path, stamp, depends, diagnostics: report.diagnostics(), ...(tool ? { tool } : {}) });
   }
-  return { files, diagnostics: await schemaDiagnostics(schemas.files(), nameOf) };
+  return { files, diagnostics: await schemaDiagnostics(schemas.files()) };
 }
 
 async function checkText(
@@ -78,7 +71,7 @@ async function checkText(
   if (!tool || report.failed) return undefined;
   try {
     const body = canonicalJson(tool);
-    return { id: tool.id, digest: digest('toolpack/v1', body), body, definition: tool };
+    return { ids: [tool.id, ...tool.actions.map(({ id }) => id)], body, definition: tool };
   } catch (error) {
     const message = 'Together with what it refers to it has no canonical form';
     report.error('value.json', START, `${message}: ${(error as Error).message}`);
@@ -98,14 +91,11 @@ async function reportAll(
   }
 }
 
-async function schemaDiagnostics(
-  files: Iterable<SchemaFile>,
-  nameOf: (path: string) => string,
-): Promise<Diagnostic[]> {
+async function schemaDiagnostics(files: Iterable<SchemaFile>): Promise<Diagnostic[]> {
   const all: Diagnostic[] = [];
   for (const { path, text, problems, syntax, root } of files) {
     if (problems.length === 0 && root !== undefined) continue;
-    const report = createReport(nameOf(path));
+    const report = createReport(path);
     if (syntax !== undefined)
       report.error('schema.syntax', placeIn(syntax), `The file is not JSON: ${syntax}`);
     else await reportAll(problems, text, undefined, report);

@@ -10,6 +10,7 @@ export interface CheckedFile {
   /** Absent where it could not be read. */
   readonly stamp?: FileStamp;
   readonly depends?: readonly Dependency[];
+  /** Their files are paths below the pack's folder. */
   readonly diagnostics: readonly Diagnostic[];
   /** Absent where one of the diagnostics is an error. */
   readonly tool?: CheckedTool;
@@ -22,8 +23,8 @@ export interface Dependency {
 }
 
 export interface CheckedTool {
-  readonly id: string;
-  readonly digest: string;
+  /** Its own, and then those of its actions. */
+  readonly ids: readonly [string, ...string[]];
   /** The canonical JSON of the definition. */
   readonly body: Uint8Array;
   /** The same as a value, where that is at hand. */

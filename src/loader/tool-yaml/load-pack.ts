@@ -1,0 +1,71 @@
+// Owns: one folder of manifests from the disk to tools: from the cache what did not change, checked what did.
+// Refuses: deciding what to do about problems; it tells them all.
+import { realpathSync, statSync } from 'node:fs';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { CheckedFile } from './checked-file.ts';
+import { readPackCache, writePackCache } from './pack-cache.ts';
+import { listPack } from './pack-files.ts';
+
+export interface LoadPackOptions {
+  readonly cacheFolder: string | undefined;
+  now(): number;
+}
+
+export interface LoadedPack {
+  /** Absolute, links followed; as it was given where there is no such folder. */
+  readonly folder: string;
+  readonly files: readonly CheckedFile[];
+  /** Of files that are no manifests. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** How many manifests were as the cache knew them. */
+  readonly reused: number;
+}
+
+export async function loadPack(dir: string, { cacheFolder, now }: LoadPackOptions): Promise<LoadedPack> {
+  const readAt = now();
+  const folder = findFolder(dir);
+  if (typeof folder !== 'string') return { folder: dir, files: [], diagnostics: [folder], reused: 0 };
+  const { manifests, oddities } = listPack(folder);
+  const known = cacheFolder
+    ? readPackCache(cacheFolder, folder, new Set(manifests))
+    : new Map<string, CheckedFile>();
+  const stale = manifests.filter((path) => !known.has(path));
+  const diagnostics: Diagnostic[] = oddities.map(({ path, code, message }) => ({
+    ...START,
+    file: path,
+    severity: 'warning',
+    code,
+    message,
+  }));
+  const reused = known.size;
+  if (stale.length > 0) {
+    const { checkPack } = await import('./check-pack.ts');
+    const checked = await checkPack(folder, stale);
+    for (const file of checked.files) known.set(file.path, file);
+    diagnostics.push(...checked.diagnostics);
+  }
+  const files = manifests.map((path) => known.get(path) as CheckedFile);
+  if (cacheFolder && stale.length > 0) writePackCache(cacheFolder, folder, files, readAt);
+  return { folder, files, diagnostics, reused };
+}
+
+const START = { line: 1, column: 1 };
+
+function findFolder(dir: string): string | Diagnostic {
+  const problem = (code: string, message: string): Diagnostic => ({
+    ...START,
+    file: '',
+    severity: 'error',
+    code,
+    message,
+  });
+  try {
+    const folder = realpathSync(dir);
+    if (statSync(folder).isDirectory()) return folder;
+    return problem('pack.not_directory', 'It is not a folder');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return problem('pack.missing', 'There is no such folder');
+    return problem('pack.unreadable', `It cannot be read (${code ?? 'unknown'})`);
+  }
+}

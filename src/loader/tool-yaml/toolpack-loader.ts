@@ -1,0 +1,170 @@
+// Owns: the tools of folders of `*.tool.yaml`: loaded all or nothing, listed by id, the same bytes for the same packs.
+// Refuses: a pack with any mistake in it, unless it was told to leave the bad ones out.
+import { basename } from 'node:path';
+import { closest } from '../../base/closest.ts';
+import { digest } from '../../base/digest.ts';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { fail } from '../../contract/errors.ts';
+import type { YamlTool } from '../../contract/yaml-tool.ts';
+import type { ToolDefinition } from './build-tool.ts';
+import type { CheckedFile } from './checked-file.ts';
+import { findDuplicates } from './find-duplicates.ts';
+import { type LoadedPack, loadPack } from './load-pack.ts';
+import { ToolpackValidationError } from './toolpack-validation-error.ts';
+
+export interface ToolpackLoaderOptions {
+  /** Loads what is good and leaves out the rest; `diagnostics` says what and why. */
+  readonly quarantine?: boolean;
+  /** Where checked packs are kept, two levels below a workspace's state folder. Without it nothing is kept. */
+  readonly cacheFolder?: string;
+  /** Milliseconds since 1970. */
+  now?(): number;
+}
+
+/** What became of one folder. */
+export interface PackReport {
+  /** Absolute, links followed. */
+  readonly folder: string;
+  /** How many tools it gave, and how many of those were as the cache knew them. */
+  readonly tools: number;
+  readonly reused: number;
+  /** Warnings, and what was left out with `quarantine`. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export class ToolpackLoader {
+  readonly #options: ToolpackLoaderOptions;
+  readonly #packs = new Map<string, readonly Entry[]>();
+  readonly #reports = new Map<string, PackReport>();
+  #sorted: readonly Entry[] | undefined;
+
+  constructor(options: ToolpackLoaderOptions = {}) {
+    this.#options = options;
+  }
+
+  /**
+   * Loads every `*.tool.yaml` below the folder. Throws `ToolpackValidationError` with all that is wrong, and then keeps
+   * what was loaded before. Loading a folder again takes the place of what it gave; other folders add to it. `label` is
+   * what diagnostics call the folder.
+   */
+  async loadDir(dir: string, label = ''): Promise<PackReport> {
+    const { cacheFolder, now = Date.now, quarantine = false } = this.#options;
+    const pack = await loadPack(dir, { cacheFolder, now });
+    const duplicates = await findDuplicates(pack.folder, pack.files, this.#taken(pack.folder));
+    const diagnostics = inOrder(pack, duplicates.diagnostics, label);
+    const failed = diagnostics.some(({ severity }) => severity === 'error');
+    if (failed && !quarantine) throw new ToolpackValidationError(label || basename(pack.folder), diagnostics);
+    const entries = pack.files.flatMap(({ path, tool }) =>
+      tool && !duplicates.paths.has(path) ? [{ folder: pack.folder, path, tool }] : [],
+    );
+    const report: PackReport = {
+      folder: pack.folder,
+      tools: entries.length,
+      reused: pack.reused,
+      diagnostics,
+    };
+    this.#packs.set(pack.folder, entries);
+    this.#reports.set(pack.folder, report);
+    this.#sorted = undefined;
+    return report;
+  }
+
+  /** What was said about the packs that are loaded. */
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.#reports.values()].flatMap((report) => report.diagnostics);
+  }
+
+  /** Sorted by id. */
+  list(): readonly YamlTool[] {
+    return this.#entries().map(materialise);
+  }
+
+  /** The ids alone, sorted; cheap for thousands of tools. */
+  ids(): readonly string[] {
+    return this.#entries().map(idOf);
+  }
+
+  /** Throws `tool.unknown`. */
+  get(id: string): YamlTool {
+    const entry = find(this.#entries(), id);
+    if (entry) return materialise(entry);
+    const near = closest(id, this.ids());
+    const hint = near ? `; did you mean "${near}"?` : '';
+    throw fail(
+      'tool.unknown',
+      `Cannot get the tool ${JSON.stringify(id.slice(0, 80))}: no pack has it${hint}`,
+    );
+  }
+
+  /** Canonical JSON of every definition, by id: equal for equal packs, wherever they lie. */
+  snapshot(): Uint8Array {
+    const pieces = this.#entries().flatMap(({ tool }, at) => (at === 0 ? [tool.body] : [COMMA, tool.body]));
+    return Buffer.concat([OPEN, ...pieces, CLOSE]);
+  }
+
+  #entries(): readonly Entry[] {
+    this.#sorted ??= [...this.#packs.values()].flat().sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+    return this.#sorted;
+  }
+
+  /** The ids of other folders' tools. */
+  #taken(folder: string): Map<string, string> {
+    const taken = new Map<string, string>();
+    for (const [other, entries] of this.#packs) {
+      if (other === folder) continue;
+      for (const { path, tool } of entries) {
+        for (const id of tool.ids) taken.set(id, `${basename(other)}/${path}`);
+      }
+    }
+    return taken;
+  }
+}
+
+interface Entry {
+  readonly folder: string;
+  readonly path: string;
+  readonly tool: NonNullable<CheckedFile['tool']>;
+  /** Made when it is first asked for. */
+  whole?: YamlTool;
+}
+
+const idOf = ({ tool }: Entry): string => tool.ids[0];
+
+function materialise(entry: Entry): YamlTool {
+  entry.whole ??= toTool(entry);
+  return entry.whole;
+}
+
+function toTool({ folder, path, tool: { body, definition } }: Entry): YamlTool {
+  const whole =
+    definition ??
+    (JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8')) as ToolDefinition);
+  const { scripts, ...rest } = whole;
+  return { ...rest, source: { folder, file: path, scripts }, digest: digest('toolpack/v1', body) };
+}
+
+function find(sorted: readonly Entry[], id: string): Entry | undefined {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (idOf(sorted[middle] as Entry) < id) low = middle + 1;
+    else high = middle;
+  }
+  const found = sorted[low];
+  return found && idOf(found) === id ? found : undefined;
+}
+
+/** By file and place. */
+function inOrder(pack: LoadedPack, more: readonly Diagnostic[], label: string): readonly Diagnostic[] {
+  const all = [...pack.files.flatMap(({ diagnostics }) => diagnostics), ...pack.diagnostics, ...more];
+  const named =
+    label === '' ? all : all.map((one) => ({ ...one, file: `${label}/${one.file}`.replace(/\/$/, '') }));
+  return named.sort((a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column);
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from(']');
