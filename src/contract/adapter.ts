@@ -2,12 +2,14 @@
 // Refuses: policy, validation and audit; the pipeline has done those before `invoke`.
 import type { Capabilities } from './capability.ts';
 import type { Effect } from './effect.ts';
-import type { JsonObject, MaybePromise } from './json.ts';
+import type { JsonObject, JsonSchema, MaybePromise } from './json.ts';
 import type { BoundTool, HealthReport, Installation } from './manifest.ts';
 import type { EffectSite } from './tool.ts';
 
 export interface Adapter {
   readonly name: string;
+  /** What the config of its installations has to fit. Absent: whatever their packs say. */
+  readonly config?: JsonSchema;
   /** Answers also where the other side is not there: calls find out, and one that is dead hides no other. */
   open(installation: Installation, tools: readonly BoundTool[]): MaybePromise<AdapterConnection>;
   /** What a call would touch, from its arguments alone. Absent: nothing outside of this process. */

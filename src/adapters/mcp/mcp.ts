@@ -2,7 +2,7 @@
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
 //
 // Wiring: `createMcpAdapter({ handlesFor })` once; `open(installation, tools)` for each server, whose `config` fits
-// MCP_CONFIG. To install a server: `open(installation, [])`, then `discover(signal)`; its tools (already under their
+// `adapter.config`. To install a server: `open(installation, [])`, then `discover(signal)`; its tools (already under their
 // overlays) are what later `open`s are given. `onChange` tells that it is time to discover again: the server said that
 // its tools changed, or was lost and found. Nothing is started before the first use.
 import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
@@ -16,14 +16,13 @@ import { closedLink, createLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
 import { programOf } from '../program-config.ts';
 import { readCallResult } from './call-result.ts';
-import { type McpConfig, mcpConfig } from './config.ts';
+import { MCP_CONFIG, type McpConfig, mcpConfig } from './config.ts';
 import { bindTools, listTools, type McpDiscovery } from './discover.ts';
 import { withFixed } from './overlay.ts';
 import { headersOf, type ParamHeader } from './param-headers.ts';
 import { MODERN_VERSION } from './protocol.ts';
 import { openMcpSession } from './session.ts';
 
-export { MCP_CONFIG } from './config.ts';
 export type { McpDiscovery } from './discover.ts';
 
 export interface McpHandles {
@@ -52,6 +51,7 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
   const { pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
   return {
     name: 'mcp',
+    config: MCP_CONFIG,
     effects({ installation, tool, site }) {
       const config = mcpConfig(installation.name, installation.config);
       if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { withPrograms } from '../../capabilities/exec/program-fixture.ts';
+import { withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import { createHttpCapability } from '../../capabilities/http/handle.ts';
 import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
 import type { JsonObject } from '../../contract/json.ts';

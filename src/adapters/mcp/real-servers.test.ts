@@ -7,14 +7,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type ProgramFixture, withPrograms } from '../../capabilities/exec/program-fixture.ts';
+import { type ProgramFixture, withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import { createHttpCapability } from '../../capabilities/http/handle.ts';
 import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { crashPrograms, handlesOn, installationOf, invocationOf } from '../fixtures-for-tests.ts';
 import { createMcpAdapter, type McpConnection, type McpDiscovery } from './mcp.ts';
-import { MODULES } from './mcp-fixture.ts';
+import { MODULES } from './mcp-for-tests.ts';
 
 const never = new AbortController().signal;
 const script = (name: string) => join(MODULES, '@modelcontextprotocol', name, 'dist/index.js');

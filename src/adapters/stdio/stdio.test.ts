@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type ProgramFixture, withPrograms } from '../../capabilities/exec/program-fixture.ts';
+import { type ProgramFixture, withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';

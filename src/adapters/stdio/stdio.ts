@@ -2,7 +2,7 @@
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
 //
 // Wiring: `createStdioAdapter({ handlesFor })` once; `open(installation, tools)` for each installation, whose `config` fits
-// STDIO_CONFIG. `connection.discover(signal)` asks the program for its tools. Nothing is started before the first use.
+// `adapter.config`. `connection.discover(signal)` asks the program for its tools. Nothing is started before the first use.
 import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
@@ -26,8 +26,7 @@ export interface StdioConnection extends AdapterConnection {
   discover(signal: AbortSignal): Promise<Discovery>;
 }
 
-/** JSON Schema of `installation.config`. */
-export const STDIO_CONFIG = {
+const STDIO_CONFIG = {
   type: 'object',
   properties: PROGRAM_CONFIG,
   required: ['command'],
@@ -44,6 +43,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
   const { handlesFor, pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
   return {
     name: 'stdio',
+    config: STDIO_CONFIG,
     effects({ installation, tool, site }) {
       const { needs } = programOf(programConfig(installation.name, installation.config));
       // That it may start programs was decided when it was started.

@@ -18,7 +18,7 @@ import { describe, it } from 'node:test';
 import type { EgressConnection } from '../../contract/http.ts';
 import { NO_NEEDS, type Program, type ProgramNeeds } from '../../contract/program.ts';
 import { openProxy } from '../../preset/open-proxy.ts';
-import { declared, withPrograms } from './program-fixture.ts';
+import { declared, withPrograms } from './programs-for-tests.ts';
 
 const FILES = {
   'data/in.txt': 'in',

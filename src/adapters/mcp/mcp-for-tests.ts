@@ -11,7 +11,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { crashPrograms, installationOf } from '../fixtures-for-tests.ts';
 import { createMcpAdapter, type McpConnection, type McpDiscovery, type McpHandles } from './mcp.ts';
 
-export const SERVER = join(import.meta.dirname, 'fixture-server.ts');
+export const SERVER = join(import.meta.dirname, 'server-for-tests.ts');
 export const MODULES = join(import.meta.dirname, '../../../node_modules');
 
 export const FORMS = [
