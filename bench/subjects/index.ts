@@ -10,6 +10,7 @@ import { listInProcess } from './list-in-process.ts';
 import { mcpEcho } from './mcp-echo.ts';
 import { mcpList } from './mcp-list.ts';
 import { mcpRead } from './mcp-read.ts';
+import { mcpSearch } from './mcp-search.ts';
 import { mcpWrite } from './mcp-write.ts';
 import { readInProcess } from './read-in-process.ts';
 import { shellExec } from './shell-exec.ts';
@@ -22,6 +23,7 @@ export const SUBJECTS: readonly Subject[] = [
   grep,
   shellExec,
   curl,
+  mcpSearch,
   mcpRead,
   mcpList,
   mcpWrite,
