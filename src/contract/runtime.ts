@@ -1,11 +1,13 @@
 // Owns: the runtime as hosts and SDK users see it, and the parts that it is made of.
 // Refuses: leaves; the preset names them.
+import type { Adapter, CallHandles } from './adapter.ts';
 import type { CapabilityFactories, Change } from './capability.ts';
+import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
 import type { EventBus, EventListener } from './event.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
-import type { LoadResult } from './manifest.ts';
+import type { BoundTool, HealthReport, Installation, LoadResult } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from './policy.ts';
 import type { ReplaySource } from './replay.ts';
@@ -22,6 +24,7 @@ export interface Runtime {
   /** One tool's contract, or undefined where it is not installed. */
   tool(id: string): ToolContract | undefined;
   readonly policy: RuntimePolicy;
+  readonly installations: RuntimeInstallations;
   readonly sessions: RuntimeSessions;
   readonly approvals: RuntimeApprovals;
   readonly audit: AuditStore;
@@ -40,6 +43,26 @@ export interface CallOptions {
   readonly signal?: AbortSignal | (() => AbortSignal);
   /** Events of this call only. */
   readonly onEvent?: EventListener;
+}
+
+/** A pack that calls can reach: how this host knows it, its tools, and how they are reached. */
+export interface OpenPack {
+  readonly installation: Installation;
+  readonly adapter: Adapter;
+  readonly tools: readonly BoundTool[];
+  /** The secrets that a call of the tool gets, at the last moment. Throws where a required one is missing. */
+  secrets?(tool: BoundTool, sessionId: string): Promise<ResolvedCredentials | undefined>;
+}
+
+export interface RuntimeInstallations {
+  /** Its tools can be called from now on; nothing is started before the first call. Throws `pack.invalid`. */
+  add(pack: OpenPack): void;
+  /** Its tools are gone at once; calls under way are rejected when its connection closes. */
+  remove(name: string): Promise<void>;
+  all(): readonly OpenPack[];
+  health(name: string, signal: AbortSignal): Promise<HealthReport>;
+  /** The ways out of an installation between its calls: policy as it is then decides each access. */
+  handlesFor(installation: Installation): CallHandles;
 }
 
 export interface ToolListing {

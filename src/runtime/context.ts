@@ -138,7 +138,7 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
   };
 }
 
-function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
+export function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
   const { file } = engine.loaded;
   return {
     fences: engine.fences(tool),

@@ -5,22 +5,28 @@ import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
 import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
 import { createHistories } from './history.ts';
+import { createInstallations } from './installations.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
 import { createPlace, extraRootsOf } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
 import { createRegistry } from './registry.ts';
 import { createSessions } from './session.ts';
+import { standingHandles } from './standing-handles.ts';
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas);
   let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
   const sessions = createSessions(parts, () => engine);
   const history = createHistories(parts.store.audit);
+  const place = createPlace(parts.root, () => extraRootsOf(engine.loaded));
+  const installations = createInstallations(registry, () =>
+    parts.events.emit({ type: 'EventMessage', event: 'ToolsChanged', data: {} }),
+  );
   const site: PipelineSite = {
     parts,
     registry,
     sessions,
-    effectSite: { history, place: createPlace(parts.root, () => extraRootsOf(engine.loaded)) },
+    effectSite: { history, place },
     makeContext: createContextMaker(parts, history),
   };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
@@ -55,6 +61,10 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       },
       explain: (request) => explainCall(site, request),
     },
+    installations: {
+      ...installations,
+      handlesFor: (installation) => standingHandles(parts, () => engine, place, installation),
+    },
     sessions,
     approvals: createApprovals(parts),
     audit: parts.store.audit,
@@ -64,6 +74,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     subscribe: (listener) => parts.events.subscribe(listener),
     async close() {
       await Promise.allSettled([...underWay]);
+      await installations.close();
       await parts.store.close();
     },
   };

@@ -17,30 +17,53 @@ export interface Registry {
   find(id: string): RegisteredTool;
   get(id: string): RegisteredTool | undefined;
   all(): readonly RegisteredTool[];
+  /** All of them, or none: throws `pack.invalid` where a name is taken. */
+  add(tools: readonly OfferedTool[]): void;
+  /** Takes away all that came from there. */
+  remove(origin: string): void;
 }
 
-export function createRegistry(
-  tools: readonly { readonly tool: AnyTool; readonly origin: string }[],
-  schemas: SchemaCompiler,
-): Registry {
+export interface OfferedTool {
+  readonly tool: AnyTool;
+  readonly origin: string;
+}
+
+export function createRegistry(tools: readonly OfferedTool[], schemas: SchemaCompiler): Registry {
   const byId = new Map<string, RegisteredTool>();
-  for (const { tool, origin } of tools) {
-    const other = byId.get(tool.id);
-    if (other) {
-      throw fail(
-        'pack.invalid',
-        `Cannot install "${tool.id}" from ${origin}: ${other.origin} has a tool of that name`,
-      );
+  let sorted: readonly RegisteredTool[] | undefined;
+
+  const refuseTaken = (offered: readonly OfferedTool[]) => {
+    const origins = new Map([...byId].map(([id, { origin }]) => [id, origin]));
+    for (const { tool, origin } of offered) {
+      const other = origins.get(tool.id);
+      if (other !== undefined) {
+        const message = `Cannot install "${tool.id}" from ${origin}: ${other} has a tool of that name`;
+        throw fail('pack.invalid', message);
+      }
+      origins.set(tool.id, origin);
     }
-    byId.set(tool.id, {
-      tool,
-      origin,
-      checkInput: once(() => schemas.compile(tool.input, tool.id, 'input')),
-      checkOutput: once(() => schemas.compile(tool.output, tool.id, 'output')),
-    });
-  }
-  const sorted = Object.freeze([...byId.values()].sort((a, b) => (a.tool.id < b.tool.id ? -1 : 1)));
+  };
+
+  const add = (offered: readonly OfferedTool[]) => {
+    refuseTaken(offered);
+    for (const { tool, origin } of offered) {
+      byId.set(tool.id, {
+        tool,
+        origin,
+        checkInput: once(() => schemas.compile(tool.input, tool.id, 'input')),
+        checkOutput: once(() => schemas.compile(tool.output, tool.id, 'output')),
+      });
+    }
+    sorted = undefined;
+  };
+
+  add(tools);
   return {
+    add,
+    remove(origin) {
+      for (const [id, registered] of byId) if (registered.origin === origin) byId.delete(id);
+      sorted = undefined;
+    },
     find(id) {
       const found = byId.get(id);
       if (found) return found;
@@ -51,7 +74,10 @@ export function createRegistry(
       );
     },
     get: (id) => byId.get(id),
-    all: () => sorted,
+    all() {
+      sorted ??= Object.freeze([...byId.values()].sort((a, b) => (a.tool.id < b.tool.id ? -1 : 1)));
+      return sorted;
+    },
   };
 }
 

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createInprocessAdapter, type InprocessFunction } from '../adapters/inprocess/inprocess.ts';
+import { createRedactor } from '../base/redact/create-redactor.ts';
+import type { BoundTool, Installation } from '../contract/manifest.ts';
+import type { OpenPack } from '../contract/runtime.ts';
+import { createDefaultRuntime, type DefaultRuntime } from '../preset/default.ts';
+
+let workspace: string;
+let runtime: DefaultRuntime;
+
+beforeEach(async () => {
+  workspace = mkdtempSync(join(tmpdir(), 'haft-installations-'));
+  runtime = await createDefaultRuntime({ workspace });
+});
+afterEach(async () => {
+  await runtime.close();
+  rmSync(workspace, { recursive: true, force: true });
+});
+
+const installation = (name: string): Installation => ({
+  name,
+  origin: 'test',
+  digest: '',
+  config: {},
+  enabled: true,
+  health: { status: 'unverified', checkedTs: null },
+});
+
+const bound = (id: string): BoundTool => ({
+  contract: {
+    id,
+    version: '1.0.0',
+    contract: 'v1',
+    title: id,
+    description: '',
+    tags: [],
+    input: { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false },
+    output: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    deterministic: false,
+    idempotent: false,
+    mutates: false,
+    limits: { timeoutMs: 5_000, maxInputBytes: 10_000, maxOutputBytes: 10_000 },
+  },
+  binding: { adapter: 'inprocess', target: {} },
+});
+
+const pack = (name: string, functions: Record<string, InprocessFunction>): OpenPack => ({
+  installation: installation(name),
+  adapter: createInprocessAdapter(functions),
+  tools: Object.keys(functions).map(bound),
+});
+
+const call = (tool: string, args = {}) => runtime.call({ tool, args });
+const reasonOf = async (tool: string, args = {}) => (await call(tool, args)).errors[0]?.reason;
+
+describe('installations', () => {
+  it('lets tools of a pack be called through the pipeline, and records them', async () => {
+    runtime.installations.add(pack('p', { 'p.echo': async ({ args }) => ({ ok: true, data: args }) }));
+    assert.deepEqual((await call('p.echo', { text: 'hi' })).data, { text: 'hi' });
+    assert.equal(await reasonOf('p.echo', { txt: 'hi' }), 'input.schema');
+    const rows = await runtime.audit.rows({});
+    assert.deepEqual(
+      rows.map(({ tool, outcome }) => [tool, outcome]),
+      [
+        ['p.echo', 'ok'],
+        ['p.echo', 'failed'],
+      ],
+    );
+  });
+
+  it('never masks a failure by the output schema', async () => {
+    const functions = {
+      'p.fails': async () => ({ ok: false, message: 'no disk', details: { left: 0 } }) as const,
+    };
+    runtime.installations.add(pack('p', functions));
+    const { errors } = await call('p.fails');
+    assert.equal(errors[0]?.reason, 'tool.failed');
+    assert.match(errors[0]!.message, /no disk/);
+    assert.deepEqual(errors[0]!.details, { details: { left: 0 } });
+  });
+
+  it('gives a call its secrets and takes them out of everything that comes back', async () => {
+    const secret = 'correct-horse-battery';
+    const messages: unknown[] = [];
+    const functions: Record<string, InprocessFunction> = {
+      'p.echoes': async ({ credentials, progress }) => {
+        const token = credentials?.github?.token ?? 'none';
+        progress({ message: `using ${token}` });
+        return { ok: true, data: { text: `${token} ${Buffer.from(token).toString('base64')}` } };
+      },
+      'p.fails': async ({ credentials }) => ({ ok: false, message: `401 for ${credentials?.github?.token}` }),
+    };
+    runtime.installations.add({
+      ...pack('p', functions),
+      secrets: async () => ({
+        secrets: { github: { token: secret } },
+        redactor: createRedactor({ secrets: [secret], guess: false }),
+      }),
+    });
+    const response = await runtime.call(
+      { tool: 'p.echoes', args: {} },
+      { onEvent: (event) => messages.push(event) },
+    );
+    const failed = await call('p.fails');
+    const rows = await runtime.audit.rows({});
+    assert.ok(response.ok);
+    assert.match(failed.errors[0]!.message, /401 for/);
+    for (const text of [response, failed, messages, rows].map((part) => JSON.stringify(part))) {
+      assert.ok(!text.includes(secret));
+      assert.ok(!text.includes(Buffer.from(secret).toString('base64')));
+    }
+  });
+
+  it('refuses a name that is taken, and then nothing of the pack is there', async () => {
+    const functions = {
+      'a.one': async () => ({ ok: true, data: {} }) as const,
+      file_read: async () => ({ ok: true, data: {} }) as const,
+    };
+    assert.throws(() => runtime.installations.add(pack('a', functions)), { reason: 'pack.invalid' });
+    assert.equal(runtime.tool('a.one'), undefined);
+    assert.deepEqual(runtime.installations.all(), []);
+  });
+
+  it('takes tools away at once, and tells', async () => {
+    const told: string[] = [];
+    runtime.subscribe(({ event }) => told.push(event));
+    runtime.installations.add(pack('p', { 'p.echo': async ({ args }) => ({ ok: true, data: args }) }));
+    await call('p.echo', { text: 'x' });
+    await runtime.installations.remove('p');
+    assert.equal(await reasonOf('p.echo'), 'tool.unknown');
+    assert.equal(told.filter((event) => event === 'ToolsChanged').length, 2);
+    await assert.rejects(runtime.installations.remove('p'), { reason: 'tool.unknown' });
+  });
+
+  it('tries again to open what could not be opened', async () => {
+    let tries = 0;
+    const working = pack('p', { 'p.echo': async ({ args }) => ({ ok: true, data: args }) });
+    const adapter = {
+      ...working.adapter,
+      open: async () => {
+        if (++tries === 1) throw Object.assign(new Error('not yet'), {});
+        return working.adapter.open(working.installation, working.tools);
+      },
+    };
+    runtime.installations.add({ ...working, adapter });
+    assert.equal((await call('p.echo', { text: 'x' })).ok, false);
+    assert.equal((await call('p.echo', { text: 'x' })).ok, true);
+  });
+});

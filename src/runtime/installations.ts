@@ -1,0 +1,123 @@
+// Owns: the packs that this runtime has: their tools in the registry, and one connection to each, opened when first needed.
+// Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
+import type { AdapterConnection, CallHandles, Invocation } from '../contract/adapter.ts';
+import type { ToolContext } from '../contract/capability.ts';
+import type { ResolvedCredentials } from '../contract/credentials.ts';
+import { type Failure, fail, isFailure } from '../contract/errors.ts';
+import type { Json } from '../contract/json.ts';
+import type { BoundTool, HealthReport } from '../contract/manifest.ts';
+import type { OpenPack, RuntimeInstallations } from '../contract/runtime.ts';
+import type { AnyTool } from '../contract/tool.ts';
+import type { Registry } from './registry.ts';
+
+export interface Installations extends Omit<RuntimeInstallations, 'handlesFor'> {
+  close(): Promise<void>;
+}
+
+interface Installed {
+  readonly pack: OpenPack;
+  connection?: Promise<AdapterConnection>;
+}
+
+export function createInstallations(registry: Registry, changed: () => void): Installations {
+  const installed = new Map<string, Installed>();
+
+  const connect = (entry: Installed): Promise<AdapterConnection> => {
+    const { adapter, installation, tools } = entry.pack;
+    entry.connection ??= Promise.resolve(adapter.open(installation, tools)).catch((thrown) => {
+      delete entry.connection;
+      throw thrown;
+    });
+    return entry.connection;
+  };
+
+  const hangUp = async ({ connection }: Installed): Promise<void> => {
+    const opened = await connection?.catch(() => undefined);
+    await opened?.close();
+  };
+
+  return {
+    add(pack) {
+      const { name } = pack.installation;
+      if (installed.has(name))
+        throw fail('pack.invalid', `Cannot install "${name}": there is a pack of that name`);
+      const entry: Installed = { pack };
+      const origin = originOf(name);
+      registry.add(pack.tools.map((tool) => ({ tool: toolOf(tool, pack, () => connect(entry)), origin })));
+      installed.set(name, entry);
+      changed();
+    },
+    async remove(name) {
+      const entry = installed.get(name);
+      if (!entry) throw fail('tool.unknown', `Cannot remove "${name}": no such pack is installed`);
+      installed.delete(name);
+      registry.remove(originOf(name));
+      changed();
+      await hangUp(entry);
+    },
+    all: () => [...installed.values()].map(({ pack }) => pack),
+    async health(name, signal): Promise<HealthReport> {
+      const entry = installed.get(name);
+      if (!entry) throw fail('tool.unknown', `Cannot look at "${name}": no such pack is installed`);
+      return (await connect(entry)).health(signal);
+    },
+    async close() {
+      await Promise.all([...installed.values()].map(hangUp));
+      installed.clear();
+    },
+  };
+}
+
+const originOf = (name: string) => `pack ${name}`;
+
+/** What the pipeline calls: the adapter says what a call would touch, and carries it there. */
+function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterConnection>): AnyTool {
+  const { adapter, installation } = pack;
+  return {
+    ...tool.contract,
+    effects: (args: unknown, site) => adapter.effects?.({ installation, tool, args, site }) ?? [],
+    async run(args: unknown, ctx) {
+      const resolved = await pack.secrets?.(tool, ctx.sessionId);
+      try {
+        const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved));
+        if (result.ok) return resolved ? resolved.redactor.value(result.data) : result.data;
+        const details = result.details === undefined ? undefined : { details: result.details as Json };
+        throw fail('tool.failed', `"${tool.contract.id}" failed: ${result.message}`, details);
+      } catch (thrown) {
+        throw resolved && isFailure(thrown) ? withoutSecrets(thrown, resolved) : thrown;
+      }
+    },
+  };
+}
+
+function invocationOf(
+  { contract: { id } }: BoundTool,
+  args: unknown,
+  ctx: ToolContext,
+  resolved: ResolvedCredentials | undefined,
+): Invocation {
+  const handles: CallHandles = {
+    get exec() {
+      return ctx.exec;
+    },
+    get http() {
+      return ctx.http;
+    },
+  };
+  const redacted = <T>(value: T): T => (resolved ? resolved.redactor.value(value) : value);
+  return {
+    tool: id,
+    args,
+    callId: ctx.callId,
+    signal: ctx.signal,
+    handles,
+    progress: (progress) => ctx.progress(redacted(progress)),
+    testify: (facts) => ctx.testify(redacted(facts)),
+    ...(resolved ? { credentials: resolved.secrets } : {}),
+  };
+}
+
+/** A program may put what it was given into its own words. */
+function withoutSecrets({ reason, message, details }: Failure, { redactor }: ResolvedCredentials): Failure {
+  return fail(reason, redactor.text(message), details && redactor.value(details));
+}
