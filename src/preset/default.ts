@@ -21,6 +21,7 @@ import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
 import { loadPolicy } from './load-policy.ts';
 import { openProxy } from './open-proxy.ts';
+import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
 
 export interface DefaultRuntimeOptions {
@@ -92,17 +93,26 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     });
     await sweepAfter(runtime, root);
     const { close } = runtime;
+    const closeAll = async () => {
+      await close();
+      search.close();
+      await exec.close();
+      await http.close();
+    };
+    const packs = createPacksOnDemand({ runtime, root, onWarning });
+    await packs.follow(policy.file).catch(async (thrown) => {
+      await closeAll();
+      throw thrown;
+    });
     return Object.assign(runtime, {
       workspace: root,
-      async close() {
-        await close();
-        search.close();
-        await exec.close();
-        await http.close();
-      },
+      close: closeAll,
       async reloadPolicy() {
         const { value, diagnostics } = await loadPolicy(root);
-        if (value) await runtime.policy.replace(value);
+        if (value) {
+          await runtime.policy.replace(value);
+          await packs.follow(value.file);
+        }
         return diagnostics;
       },
     });

@@ -1,0 +1,70 @@
+// Owns: what `packs:` of haft.yaml names, each with its kind, its name and its config.
+// Refuses: two packs of one name, and an entry that says no kind or two.
+import { basename } from 'node:path';
+import { fail } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { PolicyFile } from '../../contract/policy.ts';
+
+/** How a pack is described: by the folder it lies in, or by the server that it is. */
+export type PackKind = 'path' | 'mcp' | 'stdio';
+
+export interface PackEntry {
+  readonly kind: PackKind;
+  /** `[a-z][a-z0-9_]*`. What ids of a server's tools begin with. */
+  readonly name: string;
+  /** Of a pack in a folder: relative to haft.yaml. */
+  readonly path?: string;
+  readonly config: JsonObject;
+  readonly enabled: boolean;
+}
+
+const KINDS: readonly PackKind[] = ['path', 'mcp', 'stdio'];
+const NAME = /^[a-z][a-z0-9_]*$/;
+
+export function packEntries({ packs = [] }: Pick<PolicyFile, 'packs'>): readonly PackEntry[] {
+  const entries = packs.map((pack, at) => entryOf(typeof pack === 'string' ? { path: pack } : pack, at));
+  const taken = new Set<string>();
+  for (const { name } of entries) {
+    if (taken.has(name))
+      throw fail(
+        'pack.invalid',
+        `Cannot take two packs of the name "${name}": give one of them another name`,
+      );
+    taken.add(name);
+  }
+  return entries;
+}
+
+function entryOf(pack: JsonObject, at: number): PackEntry {
+  const refuse = (fact: string) => fail('pack.invalid', `Cannot take packs[${at}] of haft.yaml: ${fact}`);
+  const kinds = KINDS.filter((kind) => kind in pack);
+  const [kind] = kinds;
+  if (kind === undefined || kinds.length > 1) throw refuse(`it has to say one of ${KINDS.join(', ')}`);
+  const { name: given, enabled = true, config = {} } = pack;
+  const description = pack[kind];
+  const unknown = Object.keys(pack).find((key) => !['name', 'enabled', 'config', kind].includes(key));
+  if (unknown !== undefined) throw refuse(`"${unknown.slice(0, 80)}" is no key of a pack`);
+  if (typeof enabled !== 'boolean') throw refuse('enabled is true or false');
+  const name = given ?? (typeof description === 'string' ? nameOf(description) : undefined);
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw refuse('it needs a name of small letters, digits and _, which the ids of its tools begin with');
+  if (kind === 'path') {
+    if (typeof description !== 'string') throw refuse('path is the folder of the pack');
+    if (!isObject(config)) throw refuse('config is a map');
+    return { kind, name, path: description, config, enabled };
+  }
+  if ('config' in pack) throw refuse(`what a server needs is said under ${kind}`);
+  if (!isObject(description)) throw refuse(`${kind} is a map`);
+  return { kind, name, config: description, enabled };
+}
+
+/** Of a folder: `./my-packs` is `my_packs`. */
+function nameOf(path: string): string {
+  const name = basename(path)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]/g, '_');
+  return /^[a-z]/.test(name) ? name : `pack_${name}`;
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
