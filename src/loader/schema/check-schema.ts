@@ -5,7 +5,7 @@ import { describeFound } from '../yaml/located.ts';
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import { DIALECT_URIS, type Dialect, dialectOf } from './dialect.ts';
-import { isObject, keywordNames, keywordOf, mapSchemas } from './keywords.ts';
+import { eachSchema, isObject, keywordNames, keywordOf } from './keywords.ts';
 
 export interface SchemaSite {
   readonly tell: Teller;
@@ -41,10 +41,9 @@ export function checkSchema(schema: unknown, way: Way | undefined, site: SchemaS
     else if (keyword.pattern)
       checkPatterns(keyword.pattern === 'value' ? [value as string] : Object.keys(value as object), at, site);
     if (keyword.holds) {
-      mapSchemas(keyword.holds, value, (inner, step) => {
+      eachSchema(keyword.holds, value, (inner, step) => {
         const below = checkSchema(inner, step === undefined ? at : { up: at, step }, site);
         refers ||= below;
-        return inner;
       });
     }
   }

@@ -1,7 +1,7 @@
 // Owns: finding a bundled schema that applies itself to the same value again: checking it would never end.
 // Refuses: recursion into parts of the value, which is what recursive schemas are for.
 import type { Dialect } from './dialect.ts';
-import { isObject, keywordOf, mapSchemas } from './keywords.ts';
+import { eachSchema, isObject, keywordOf } from './keywords.ts';
 
 const PREFIX = '#/$defs/';
 
@@ -40,7 +40,7 @@ function refsInPlace(schema: unknown, dialect: Dialect): string[] {
     }
     const keyword = keywordOf(dialect, name);
     if (!keyword?.holds || !keyword.inPlace) continue;
-    mapSchemas(keyword.holds, value, (inner) => found.push(...refsInPlace(inner, dialect)));
+    eachSchema(keyword.holds, value, (inner) => found.push(...refsInPlace(inner, dialect)));
   }
   return found;
 }

@@ -45,6 +45,23 @@ export function mapSchemas(
   return Object.fromEntries(entries);
 }
 
+/** The same without making anything. */
+export function eachSchema(
+  holds: Holds,
+  value: unknown,
+  visit: (schema: unknown, step: string | number | undefined) => void,
+): void {
+  if (holds === 'one' || (holds === 'one-or-list' && !Array.isArray(value))) visit(value, undefined);
+  else if (Array.isArray(value)) {
+    for (let step = 0; step < value.length; step++) visit(value[step], step);
+  } else if (isObject(value)) {
+    for (const key of Object.keys(value)) {
+      const member = value[key];
+      if (holds !== 'map-or-names' || !Array.isArray(member)) visit(member, key);
+    }
+  }
+}
+
 export const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -3,7 +3,7 @@
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import type { Dialect } from './dialect.ts';
-import { isObject, keywordOf, mapSchemas } from './keywords.ts';
+import { eachSchema, isObject, keywordOf } from './keywords.ts';
 import { resolveUri } from './resolve-uri.ts';
 
 /** A schema, and everything in it, as it was read from one file. */
@@ -61,7 +61,7 @@ export function indexDocument({ uri, root, dialect, tell, way }: DocumentSource)
       const keyword = keywordOf(dialect, name);
       if (!keyword?.holds || !keyword.fits(value)) continue;
       const at: Way = { up: home.way, step: name };
-      mapSchemas(keyword.holds, value, (one, step) =>
+      eachSchema(keyword.holds, value, (one, step) =>
         visit(one, { resource: inner.resource, way: step === undefined ? at : { up: at, step } }),
       );
     }

@@ -34,15 +34,21 @@ export function checkManifest(
   { schemas, scripts }: ManifestSite,
 ): CheckedManifest {
   const problems: Problem[] = [];
-  let errors = 0;
-  const tell = createTeller((problem) => {
-    problems.push(problem);
-    if (problem.severity === 'error') errors++;
-  });
+  const tell = createTeller((problem) => void problems.push(problem));
   const schema = (root: unknown, way: Way | undefined): unknown => {
-    const before = errors;
-    const whole = wholeSchema({ uri: packUri(path), root, dialect: '2020-12', tell, way }, schemas);
-    if (whole === undefined && errors === before) {
+    const before = tell.errors;
+    const source = {
+      // Only what refers to something needs a name.
+      get uri() {
+        return packUri(path);
+      },
+      root,
+      dialect: '2020-12' as const,
+      tell,
+      way,
+    };
+    const whole = wholeSchema(source, schemas);
+    if (whole === undefined && tell.errors === before) {
       tell.error('ref.broken', way, 'A schema that this one refers to has problems of its own');
     }
     return whole;
@@ -63,7 +69,7 @@ export function checkManifest(
       ([name, action]) => [name, actionExecution(name, action, draft, site)] as const,
     ),
   );
-  if (errors > 0 || !execution) return { problems };
+  if (tell.errors > 0 || !execution) return { problems };
   const resolved = new Map([...actions].flatMap(([name, own]) => (own ? [[name, own]] : [])));
   const tool = buildTool(draft as WholeDraft, { execution, actions: resolved, scripts: site.used.values() });
   return { problems, tool };

@@ -1,7 +1,7 @@
 // Owns: checking manifests from the disk: the fast way as long as all is well, the one with places where it is not.
 // Refuses: to be loaded for a pack that did not change: this file brings the YAML reader and the patterns' engine in.
 import { isUtf8 } from 'node:buffer';
-import { canonicalJson } from '../../base/canonical-json.ts';
+import { digest } from '../../base/digest.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { whyNotLinear } from '../schema/linear-reg-exp.ts';
 import { decodeText } from '../yaml/decode-text.ts';
@@ -10,8 +10,9 @@ import { parseYaml } from '../yaml/parse-yaml.ts';
 import { type Problem, reportProblem } from '../yaml/problem.ts';
 import { readPlainYaml } from '../yaml/read-plain-yaml.ts';
 import { createReport, type Report } from '../yaml/report.ts';
+import { canonicalBody } from './canonical-body.ts';
 import { checkManifest, type ManifestSite } from './check-manifest.ts';
-import type { CheckedFile, Dependency } from './checked-file.ts';
+import type { CheckedFile, CheckedTool } from './checked-file.ts';
 import { createPackReader, type FileStamp } from './pack-files.ts';
 import { createSchemaFiles, type SchemaFile } from './schema-files.ts';
 import { createScriptFiles } from './script-files.ts';
@@ -47,8 +48,12 @@ export async function checkPack(folder: string, manifests: readonly string[]): P
     const { stamp, bytes } = found;
     const text = isUtf8(bytes) ? bytes.toString('utf8').replace(/^\ufeff/, '') : decodeText(bytes, report);
     const tool = text === undefined ? undefined : await checkText(text, path, report, site);
-    const depends = [...dependencies].map(([one, state]): Dependency => ({ path: one, stamp: state }));
-    files.push({ path, stamp, depends, diagnostics: report.diagnostics(), ...(tool ? { tool } : {}) });
+    const depends = dependencies;
+    const made = () => ({
+      stamp,
+      depends: Array.from(depends, ([one, state]) => ({ path: one, stamp: state })),
+    });
+    files.push({ path, made, diagnostics: report.diagnostics(), ...(tool ? { tool } : {}) });
   }
   return { files, diagnostics: await schemaDiagnostics(schemas.files()) };
 }
@@ -58,7 +63,7 @@ async function checkText(
   path: string,
   report: Report,
   site: ManifestSite,
-): Promise<CheckedFile['tool']> {
+): Promise<CheckedTool | undefined> {
   let value = readPlainYaml(text);
   let located: Located | undefined;
   if (value === undefined) {
@@ -70,8 +75,10 @@ async function checkText(
   if (problems.length > 0) await reportAll(problems, text, located, report);
   if (!tool || report.failed) return undefined;
   try {
-    const body = canonicalJson(tool);
-    return { ids: [tool.id, ...tool.actions.map(({ id }) => id)], body, definition: tool };
+    // What is kept of thousands of tools is one run of bytes each; values are made of them when they are asked for.
+    const bytes = Buffer.from(canonicalBody(tool));
+    const ids: CheckedTool['ids'] = [tool.id, ...tool.actions.map(({ id }) => id)];
+    return { ids, digest: digest('toolpack/v1', bytes), bytes, start: 0, end: bytes.length };
   } catch (error) {
     const message = 'Together with what it refers to it has no canonical form';
     report.error('value.json', START, `${message}: ${(error as Error).message}`);

@@ -67,7 +67,7 @@ const CHECKS: readonly Check[] = [
   function unusedInput({ execution, templating, actions }, tell) {
     if (execution?.kind !== 'http' || execution.url === undefined || actions) return;
     if (execution.body !== undefined || !/^(get|head)$/i.test(execution.method ?? 'GET')) return;
-    if (templating && texts({ ...execution }).some(({ text }) => isTemplate(text))) return;
+    if (templating && holdsTemplate(execution)) return;
     const message = 'execution: nothing of the input is sent: there is neither a body nor a template';
     tell.warn('execution.input_unused', at('execution'), message, 'method: POST sends it as JSON');
   },
@@ -103,6 +103,7 @@ const CHECKS: readonly Check[] = [
     }
     if (templating) return;
     const { cmd, url, headers, body } = execution ?? {};
+    if (![cmd, url, headers, body, env?.set].some(holdsTemplate)) return;
     const found = texts({ execution: { cmd, url, headers, body }, env: { set: env?.set } }).find(({ text }) =>
       isTemplate(text),
     );
@@ -201,6 +202,11 @@ function fieldsOf(schema: unknown): string[] | undefined {
   if (schema === undefined) return ['token'];
   const { properties } = (typeof schema === 'object' ? schema : {}) as { readonly properties?: object };
   return properties && Object.keys(properties);
+}
+
+function holdsTemplate(value: unknown): boolean {
+  if (typeof value === 'string') return isTemplate(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsTemplate);
 }
 
 /** Every text in a value, with the way to it. */

@@ -7,9 +7,8 @@ import type { FileStamp } from './pack-files.ts';
 export interface CheckedFile {
   /** Of the manifest, relative to the pack's folder. */
   readonly path: string;
-  /** Absent where it could not be read. */
-  readonly stamp?: FileStamp;
-  readonly depends?: readonly Dependency[];
+  /** What it was made of; absent where it could not be read. Made on demand: it is needed only to keep it. */
+  readonly made?: () => { readonly stamp: FileStamp; readonly depends: readonly Dependency[] };
   /** Their files are paths below the pack's folder. */
   readonly diagnostics: readonly Diagnostic[];
   /** Absent where one of the diagnostics is an error. */
@@ -25,8 +24,15 @@ export interface Dependency {
 export interface CheckedTool {
   /** Its own, and then those of its actions. */
   readonly ids: readonly [string, ...string[]];
-  /** The canonical JSON of the definition. */
-  readonly body: Uint8Array;
-  /** The same as a value, where that is at hand. */
-  readonly definition?: ToolDefinition;
+  readonly digest: string;
+  /** Bytes that hold its body, and where. Thousands of bodies share one run of bytes. */
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
+
+/** The canonical JSON of its `ToolDefinition`. */
+export const bodyOf = ({ bytes, start, end }: CheckedTool): Uint8Array => bytes.subarray(start, end);
+
+export const definitionOf = ({ bytes, start, end }: CheckedTool): ToolDefinition =>
+  JSON.parse(bytes.toString('utf8', start, end)) as ToolDefinition;

@@ -1,9 +1,9 @@
 // Owns: checked packs kept beside the workspace's state, so that a start with thousands of tools reads one file.
 // Refuses: what changed since: every manifest, and every file that it depends on, must still bear the stamp it had.
 import { sha256Hex } from '../../base/digest.ts';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { readOwnBytes, writeOwnBytes } from '../own-cache.ts';
-import type { CheckedFile } from './checked-file.ts';
+import { bodyOf, type CheckedFile, type CheckedTool, type Dependency } from './checked-file.ts';
+import { ABSENT, canKeep, decodeKept, encodeKept, type Kept } from './pack-columns.ts';
 import { type FileStamp, stampAt } from './pack-files.ts';
 
 /** To be counted up whenever a manifest that was good would now be read otherwise or refused. */
@@ -15,22 +15,7 @@ const FORMAT = 1;
  */
 const UNSETTLED_MS = 2_000;
 
-type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number];
-
-interface Index {
-  readonly folder: string;
-  readonly files: readonly IndexedFile[];
-}
-
-/** `depends` are paths with their stamps; `size` is that of the body, and bodies follow each other in this order. */
-interface IndexedFile {
-  readonly path: string;
-  readonly stamp: Stamp;
-  readonly ids: readonly [string, ...string[]];
-  readonly size: number;
-  readonly depends?: readonly (readonly [path: string, stamp: Stamp | null])[];
-  readonly diagnostics?: readonly Diagnostic[];
-}
+const NOTHING_SAID: CheckedFile['diagnostics'] = [];
 
 /** The manifests among these that are known, and did not change. */
 export function readPackCache(
@@ -40,30 +25,34 @@ export function readPackCache(
 ): Map<string, CheckedFile> {
   const known = new Map<string, CheckedFile>();
   const bytes = readOwnBytes(cacheFolder, nameOf(folder), FORMAT);
-  const end = bytes?.indexOf(NEWLINE) ?? -1;
-  if (!bytes || end === -1) return known;
-  let index: Index;
-  try {
-    index = JSON.parse(bytes.toString('utf8', 0, end)) as Index;
-  } catch {
-    return known;
-  }
-  const { files } = index;
-  const whole = end + 1 + files.reduce((sum, { size }) => sum + size, 0);
-  if (index.folder !== folder || whole !== bytes.length) return known;
-  const isFresh = createFreshness(folder);
-  let next = end + 1;
-  for (const { path, stamp, ids, size, depends = [], diagnostics = [] } of files) {
-    const body = bytes.subarray(next, next + size);
-    next += size;
-    if (!manifests.has(path) || !isFresh(path, stamp)) continue;
-    if (!depends.every(([one, state]) => isFresh(one, state))) continue;
+  const kept = bytes && decodeKept(bytes);
+  if (kept?.folder !== folder) return known;
+  const { paths, ids, digests, depends, sizes, diagnostics } = kept;
+  const fresh = paths.map((path, at) => isFresh(kept, at, stampAt(folder, path)));
+  let body = kept.start;
+  let next = 0;
+  for (let at = 0; at < ids.length; at++) {
+    const path = paths[at] as string;
+    const first = next + 1;
+    next = first + (depends[next] as number);
+    let good = fresh[at] && manifests.has(path);
+    for (let one = first; good && one < next; one++) good = fresh[depends[one] as number] as boolean;
+    const start = body;
+    body += sizes[at] as number;
+    if (!good) continue;
+    const names = (ids[at] as string).split(' ') as [string, ...string[]];
+    const last = next;
     known.set(path, {
       path,
-      stamp: toStamp(stamp),
-      depends: depends.map(([one, state]) => ({ path: one, stamp: state && toStamp(state) })),
-      diagnostics,
-      tool: { ids, body },
+      diagnostics: diagnostics[path] ?? NOTHING_SAID,
+      tool: { ids: names, digest: digests[at] as string, bytes: kept.bytes, start, end: body },
+      made: () => ({
+        stamp: stampOf(kept, at) as FileStamp,
+        depends: Array.from(depends.subarray(first, last), (one) => ({
+          path: paths[one] as string,
+          stamp: stampOf(kept, one),
+        })),
+      }),
     });
   }
   return known;
@@ -73,48 +62,58 @@ export function readPackCache(
 export function writePackCache(
   cacheFolder: string,
   folder: string,
-  files: readonly CheckedFile[],
+  checked: readonly CheckedFile[],
   readAt: number,
 ): void {
-  const settled = (stamp: FileStamp | null) => stamp === null || stamp.ctimeMs < readAt - UNSETTLED_MS;
-  const kept: IndexedFile[] = [];
-  const bodies: Uint8Array[] = [];
-  for (const { path, stamp, depends = [], diagnostics, tool } of files) {
-    if (!tool || !stamp || !settled(stamp) || !depends.every((one) => settled(one.stamp))) continue;
-    kept.push({
-      path,
-      stamp: fromStamp(stamp),
-      ids: tool.ids,
-      size: tool.body.length,
-      ...(depends.length > 0
-        ? { depends: depends.map((one) => [one.path, one.stamp && fromStamp(one.stamp)] as const) }
-        : {}),
-      ...(diagnostics.length > 0 ? { diagnostics } : {}),
-    });
-    bodies.push(tool.body);
-  }
-  if (kept.length === 0) return;
-  const index: Index = { folder, files: kept };
-  writeOwnBytes(cacheFolder, nameOf(folder), FORMAT, [Buffer.from(`${JSON.stringify(index)}\n`), ...bodies]);
+  const settled = ({ path, stamp }: Dependency): boolean =>
+    canKeep(path) && (stamp === null || stamp.ctimeMs < readAt - UNSETTLED_MS);
+  const good = checked.flatMap(({ path, tool, made, diagnostics }) => {
+    const from = tool && made?.();
+    if (!from) return [];
+    const own: Dependency = { path, stamp: from.stamp };
+    return [own, ...from.depends].every(settled) ? [{ own, depends: from.depends, tool, diagnostics }] : [];
+  });
+  if (good.length === 0) return;
+  const files = good.map(({ own }) => own);
+  const places = new Map<string, number>();
+  const place = (one: Dependency): number => {
+    const at = places.get(one.path) ?? files.push(one) - 1;
+    places.set(one.path, at);
+    return at;
+  };
+  const depends = Uint32Array.from(good.flatMap((one) => [one.depends.length, ...one.depends.map(place)]));
+  const tools = good.map(({ tool }) => tool as CheckedTool);
+  const said = good.filter(({ diagnostics }) => diagnostics.length > 0);
+  const kept = {
+    folder,
+    paths: files.map(({ path }) => path),
+    stamps: Float64Array.from(files.flatMap(numbersOf)),
+    ids: tools.map(({ ids }) => ids.join(' ')),
+    digests: tools.map(({ digest }) => digest),
+    depends,
+    sizes: Uint32Array.from(tools, ({ start, end }) => end - start),
+    diagnostics: Object.fromEntries(said.map(({ own, diagnostics }) => [own.path, diagnostics])),
+  };
+  writeOwnBytes(cacheFolder, nameOf(folder), FORMAT, encodeKept(kept, tools.map(bodyOf)));
 }
 
-/** Asks the disk once for each path, however many depend on it. */
-function createFreshness(folder: string): (path: string, stamp: Stamp | null) => boolean {
-  const seen = new Map<string, FileStamp | null | undefined>();
-  return (path, stamp) => {
-    let now = seen.get(path);
-    if (now === undefined && !seen.has(path)) {
-      now = stampAt(folder, path);
-      seen.set(path, now);
-    }
-    if (now === undefined || now === null || stamp === null) return now === stamp;
-    return (
-      now.size === stamp[0] && now.mtimeMs === stamp[1] && now.ctimeMs === stamp[2] && now.ino === stamp[3]
-    );
-  };
+function isFresh({ stamps }: Kept, at: number, now: FileStamp | null | undefined): boolean {
+  const from = at * 4;
+  if (!now) return now === null && stamps[from] === ABSENT;
+  return (
+    now.size === stamps[from] &&
+    now.mtimeMs === stamps[from + 1] &&
+    now.ctimeMs === stamps[from + 2] &&
+    now.ino === stamps[from + 3]
+  );
 }
+
+function stampOf({ stamps }: Kept, at: number): FileStamp | null {
+  const [size = ABSENT, mtimeMs = 0, ctimeMs = 0, ino = 0] = stamps.subarray(at * 4, at * 4 + 4);
+  return size === ABSENT ? null : { size, mtimeMs, ctimeMs, ino };
+}
+
+const numbersOf = ({ stamp }: Dependency): number[] =>
+  stamp ? [stamp.size, stamp.mtimeMs, stamp.ctimeMs, stamp.ino] : [ABSENT, 0, 0, 0];
 
 const nameOf = (folder: string): string => sha256Hex(folder).slice(0, 32);
-const NEWLINE = 10;
-const fromStamp = ({ size, mtimeMs, ctimeMs, ino }: FileStamp): Stamp => [size, mtimeMs, ctimeMs, ino];
-const toStamp = ([size, mtimeMs, ctimeMs, ino]: Stamp): FileStamp => ({ size, mtimeMs, ctimeMs, ino });

@@ -1,11 +1,10 @@
 // Owns: the programs of a pack: which file a word names, that it is one of the pack, and the digest of its content.
 // Refuses: running anything.
-import { posix } from 'node:path';
 import type { YamlScript } from '../../contract/yaml-tool.ts';
 import type { FileRefusal, FileStamp, PackReader } from './pack-files.ts';
 
 export interface ScriptFiles {
-  /** The file of this path below the pack's folder; `sha256` is null where nothing is there. */
+  /** The file of this normalised path below the pack's folder; `sha256` is null where nothing is there. */
   find(path: string): YamlScript | FileRefusal;
 }
 
@@ -27,8 +26,7 @@ export function createScriptFiles({ reader, depend }: ScriptFilesSite): ScriptFi
     return { script: { path, sha256: found.sha256 }, stamp: found.stamp };
   };
   return {
-    find(written) {
-      const path = posix.normalize(written);
+    find(path) {
       let found = known.get(path);
       if (!found) {
         found = look(path);

@@ -2,12 +2,10 @@
 // Refuses: a pack with any mistake in it, unless it was told to leave the bad ones out.
 import { basename } from 'node:path';
 import { closest } from '../../base/closest.ts';
-import { digest } from '../../base/digest.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
-import type { ToolDefinition } from './build-tool.ts';
-import type { CheckedFile } from './checked-file.ts';
+import { bodyOf, type CheckedTool, definitionOf } from './checked-file.ts';
 import { findDuplicates } from './find-duplicates.ts';
 import { type LoadedPack, loadPack } from './load-pack.ts';
 import { ToolpackValidationError } from './toolpack-validation-error.ts';
@@ -98,7 +96,9 @@ export class ToolpackLoader {
 
   /** Canonical JSON of every definition, by id: equal for equal packs, wherever they lie. */
   snapshot(): Uint8Array {
-    const pieces = this.#entries().flatMap(({ tool }, at) => (at === 0 ? [tool.body] : [COMMA, tool.body]));
+    const pieces = this.#entries().flatMap(({ tool }, at) =>
+      at === 0 ? [bodyOf(tool)] : [COMMA, bodyOf(tool)],
+    );
     return Buffer.concat([OPEN, ...pieces, CLOSE]);
   }
 
@@ -123,7 +123,7 @@ export class ToolpackLoader {
 interface Entry {
   readonly folder: string;
   readonly path: string;
-  readonly tool: NonNullable<CheckedFile['tool']>;
+  readonly tool: CheckedTool;
   /** Made when it is first asked for. */
   whole?: YamlTool;
 }
@@ -135,12 +135,9 @@ function materialise(entry: Entry): YamlTool {
   return entry.whole;
 }
 
-function toTool({ folder, path, tool: { body, definition } }: Entry): YamlTool {
-  const whole =
-    definition ??
-    (JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8')) as ToolDefinition);
-  const { scripts, ...rest } = whole;
-  return { ...rest, source: { folder, file: path, scripts }, digest: digest('toolpack/v1', body) };
+function toTool({ folder, path, tool }: Entry): YamlTool {
+  const { scripts, ...definition } = definitionOf(tool);
+  return { ...definition, source: { folder, file: path, scripts }, digest: tool.digest };
 }
 
 function find(sorted: readonly Entry[], id: string): Entry | undefined {

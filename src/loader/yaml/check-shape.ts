@@ -125,14 +125,16 @@ const CHECKS: ByShape<[value: unknown, way: Way | undefined, site: ShapeSite], u
   },
 };
 
+const NONE: ReadonlySet<string> = new Set();
+
 function checkMap(shape: MapShape, map: Map, way: Way | undefined, site: ShapeSite): Map {
   const value: { [key: string]: unknown } = {};
-  const meant = new Set<string>();
+  let meant = NONE;
   for (const step of Object.keys(map)) {
     const inner: Way = { up: way, step };
     if (!Object.hasOwn(shape.keys, step)) {
       const near = unknownKey(shape, inner, site);
-      if (near) meant.add(near);
+      if (near) meant = new Set(meant).add(near);
       continue;
     }
     const checked = checkShape(shape.keys[step] as Shape, map[step], inner, site);

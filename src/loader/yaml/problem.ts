@@ -17,6 +17,8 @@ export interface Problem {
 export type Tell = (problem: Problem) => void;
 
 export interface Teller {
+  /** How many errors were told so far. */
+  readonly errors: number;
   error(code: string, way: Way | undefined, message: string, hint?: string): void;
   warn(code: string, way: Way | undefined, message: string, hint?: string): void;
   /** About the key at the end of the way. */
@@ -25,11 +27,17 @@ export interface Teller {
 }
 
 export function createTeller(tell: Tell): Teller {
+  let errors = 0;
   const teller =
     (severity: Problem['severity'], of: Problem['of']) =>
-    (code: string, way: Way | undefined, message: string, hint?: string): void =>
+    (code: string, way: Way | undefined, message: string, hint?: string): void => {
+      if (severity === 'error') errors++;
       tell({ code, way, of, severity, message, hint });
+    };
   return {
+    get errors() {
+      return errors;
+    },
     error: teller('error', 'value'),
     warn: teller('warning', 'value'),
     key: teller('error', 'key'),
