@@ -6,6 +6,12 @@ import { runBareProgram, startBareProgram } from './bare-program.ts';
 
 const env = { PATH: '/usr/bin:/bin' };
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+/** The kill is sent when the program is said to have ended; whoever it is sent to takes a moment to go. */
+async function untilGone(pid: number): Promise<void> {
+  assert.ok(pid > 0);
+  while (!isGone(pid)) await new Promise((resolve) => setImmediate(resolve));
+}
+
 const isGone = (pid: number) => {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
@@ -27,16 +33,16 @@ describe('a program without a sandbox', () => {
     const argv = ['sh', '-c', 'sleep 100 & echo $!; wait'] as const;
     const timed = await runBareProgram(tmpdir(), { argv, env, timeoutMs: 100 });
     assert.equal(timed.timedOut, true);
-    assert.ok(isGone(Number(text(timed.stdout))));
+    await untilGone(Number(text(timed.stdout)));
     const controller = new AbortController();
     const onOutput = () => controller.abort();
     const aborted = await runBareProgram(tmpdir(), { argv, env, signal: controller.signal, onOutput });
     assert.equal(aborted.aborted, true);
-    assert.ok(isGone(Number(text(aborted.stdout))));
+    await untilGone(Number(text(aborted.stdout)));
     const loud = await runBareProgram(tmpdir(), { argv: ['yes'], env, limits: { outputBytes: 1000 } });
     assert.equal(loud.limitHit, 'output');
     const left = await runBareProgram(tmpdir(), { argv: ['sh', '-c', 'sleep 100 >&- 2>&- & echo $!'], env });
-    assert.ok(isGone(Number(text(left.stdout))));
+    await untilGone(Number(text(left.stdout)));
   });
 
   it('says when it cannot be started', async () => {
