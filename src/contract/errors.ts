@@ -211,6 +211,7 @@ export const ERRORS = Object.freeze({
   'pack.invalid': row('E_VALIDATION_FAIL', 'A pack has problems; each is listed with its place.', {
     native: 6,
   }),
+  'pack.unknown': row('E_VALIDATION_FAIL', 'No pack of this name is installed.', { http: 404, native: 4 }),
   'node.too_old': row('E_INTERNAL', 'This Node.js is older than the one Haft needs.', { exit: 69 }),
   'internal.unexpected': row('E_INTERNAL', 'Something went wrong inside Haft; this is a bug.'),
 } satisfies Record<string, ErrorRow>);

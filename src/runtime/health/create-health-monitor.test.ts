@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it } from 'node:test';
+import { createInprocessAdapter } from '../../adapters/inprocess/inprocess.ts';
+import type { EventMessage } from '../../contract/envelope.ts';
+import { fail } from '../../contract/errors.ts';
+import { type HealthPlan, type HealthSubject, type HealthWays, USUAL_HEALTH } from '../../contract/health.ts';
+import type { HealthReport } from '../../contract/manifest.ts';
+import { createEventBus } from '../events.ts';
+import { createHealthMonitor } from './create-health-monitor.ts';
+import { type HealthTiming, systemTiming } from './timing.ts';
+
+const NEVER = new AbortController().signal;
+const PLAN: HealthPlan = { ...USUAL_HEALTH, intervalMs: 1000, timeoutMs: 100, failureThreshold: 2 };
+
+describe('a health monitor', () => {
+  it('says unverified before the first look, and what it saw after it', async () => {
+    const { monitor, side } = bench();
+    monitor.watch(side.subject());
+    assert.deepEqual(monitor.report('side'), { status: 'unverified', checkedTs: null });
+    assert.deepEqual(await monitor.look('side', NEVER), { status: 'ready', checkedTs: 5000 });
+    assert.equal(monitor.report('other'), undefined);
+    await assert.rejects(monitor.look('other', NEVER), { reason: 'pack.unknown' });
+  });
+
+  it('looks in intervals once it is started, spread by chance, and never twice at once', async () => {
+    const { monitor, side, timing } = bench({ random: () => 0.75 });
+    monitor.watch(side.subject());
+    await timing.run(10_000);
+    assert.equal(side.looks, 0);
+    monitor.start();
+    monitor.start();
+    assert.equal(timing.pending, 1);
+    await timing.run(1049);
+    assert.equal(side.looks, 0);
+    await timing.run(1);
+    assert.equal(side.looks, 1);
+    await timing.run(10 * 1050);
+    assert.equal(side.looks, 11);
+    side.answer = () => new Promise(() => {});
+    const [one, two] = [monitor.look('side', NEVER), monitor.look('side', NEVER)];
+    await timing.run(100);
+    assert.equal(side.looks, 12);
+    assert.deepEqual(await one, await two);
+    await monitor.close();
+    assert.equal(timing.pending, 0);
+  });
+
+  it('goes from ready over degraded to unhealthy and back, and tells of each change once', async () => {
+    const { monitor, side, events } = bench();
+    monitor.watch(side.subject({ successThreshold: 2 }));
+    const seen: string[] = [];
+    for (const status of [
+      'ready',
+      'ready',
+      'unhealthy',
+      'unhealthy',
+      'unhealthy',
+      'ready',
+      'ready',
+    ] as const) {
+      side.answer = async () => ({ status, checkedTs: null, message: `it is ${status}` });
+      seen.push((await monitor.look('side', NEVER)).status);
+    }
+    assert.deepEqual(seen, ['ready', 'ready', 'degraded', 'unhealthy', 'unhealthy', 'degraded', 'ready']);
+    assert.deepEqual(
+      events.map(({ event, data }) => [
+        event,
+        (data as { before: string }).before,
+        (data as { status: string }).status,
+      ]),
+      [
+        ['HealthChanged', 'unverified', 'ready'],
+        ['HealthChanged', 'ready', 'degraded'],
+        ['HealthChanged', 'degraded', 'unhealthy'],
+        ['HealthChanged', 'unhealthy', 'degraded'],
+        ['HealthChanged', 'degraded', 'ready'],
+      ],
+    );
+    assert.deepEqual(events[2]?.data, {
+      installation: 'side',
+      before: 'degraded',
+      status: 'unhealthy',
+      message: 'it is unhealthy',
+      checked_ts: 5000,
+    });
+  });
+
+  it('ends a look that takes too long, and tells the probe', async () => {
+    const { monitor, side, timing } = bench();
+    let aborted = false;
+    side.answer = (signal) =>
+      new Promise(() =>
+        signal.addEventListener('abort', () => {
+          aborted = true;
+        }),
+      );
+    monitor.watch(side.subject());
+    const looking = monitor.look('side', NEVER);
+    await timing.run(100);
+    const { status, message } = await looking;
+    assert.deepEqual([status, aborted], ['degraded', true]);
+    assert.match(message ?? '', /no answer within 100 ms/);
+    assert.equal(timing.pending, 0);
+  });
+
+  it('keeps the words of a bug to itself', async () => {
+    const { monitor, side } = bench();
+    side.answer = async () => {
+      throw new TypeError('x is not a function');
+    };
+    monitor.watch(side.subject());
+    assert.equal((await monitor.look('side', NEVER)).message, 'its health check broke off');
+    side.answer = async () => {
+      throw fail('http.failed', 'Cannot reach it');
+    };
+    assert.equal((await monitor.look('side', NEVER)).message, 'Cannot reach it');
+  });
+
+  it('admits at once what is not unhealthy, and what nobody watches', async () => {
+    const { monitor, side } = bench();
+    monitor.watch(side.subject());
+    assert.equal(monitor.admit('side', NEVER), undefined);
+    assert.equal(monitor.admit('file_read', NEVER), undefined);
+    await monitor.look('side', NEVER);
+    assert.equal(monitor.admit('side', NEVER), undefined);
+    assert.equal(side.looks, 1);
+  });
+
+  it('leaves alone what is unhealthy, then makes one look for all calls that wait', async () => {
+    const { monitor, side, timing } = bench();
+    monitor.watch(side.subject());
+    side.answer = async () => ({ status: 'unhealthy', checkedTs: null, message: 'gone' });
+    await monitor.look('side', NEVER);
+    await monitor.look('side', NEVER);
+    assert.throws(() => monitor.admit('side', NEVER), {
+      reason: 'tool.unhealthy',
+      message: 'Cannot use "side": its health check fails (gone)',
+      details: { retry_after_ms: 1000 },
+    });
+    await timing.run(1000);
+    const refused = await Promise.allSettled(Array.from({ length: 5 }, () => monitor.admit('side', NEVER)));
+    assert.equal(side.looks, 3);
+    for (const one of refused) assert.equal((one as PromiseRejectedResult).reason.reason, 'tool.unhealthy');
+    assert.throws(() => monitor.admit('side', NEVER), { reason: 'tool.unhealthy' });
+
+    await timing.run(1000);
+    side.answer = async () => ({ status: 'ready', checkedTs: null });
+    await Promise.all(Array.from({ length: 5 }, () => monitor.admit('side', NEVER)));
+    assert.equal(side.looks, 4);
+    assert.equal(monitor.report('side')?.status, 'ready');
+  });
+
+  it('lets a call that waits for a look be cancelled, and goes on looking', async () => {
+    const { monitor, side, timing } = bench();
+    const answer = Promise.withResolvers<HealthReport>();
+    monitor.watch(side.subject({ failureThreshold: 1 }));
+    side.answer = async () => ({ status: 'unhealthy', checkedTs: null });
+    await monitor.look('side', NEVER);
+    await timing.run(1000);
+    side.answer = () => answer.promise;
+    const controller = new AbortController();
+    const waiting = monitor.admit('side', controller.signal);
+    controller.abort(new Error('cancelled'));
+    await assert.rejects(Promise.resolve(waiting), /cancelled/);
+    answer.resolve({ status: 'ready', checkedTs: null });
+    await monitor.look('side', NEVER);
+    assert.equal(side.looks, 2);
+  });
+
+  it('learns from calls, but only from failures that tell something', async () => {
+    const { monitor, side } = bench();
+    monitor.watch(side.subject());
+    monitor.observe('side', undefined);
+    assert.equal(monitor.report('side')?.status, 'ready');
+    for (const reason of ['policy.denied', 'tool.failed', 'input.schema', 'time.cancelled'] as const)
+      monitor.observe('side', { reason, message: '' });
+    assert.equal(monitor.report('side')?.status, 'ready');
+    monitor.observe('side', { reason: 'call.outcome_unknown', message: 'lost' });
+    monitor.observe('side', { reason: 'tool.unhealthy', message: 'still lost' });
+    assert.deepEqual(monitor.report('side'), { status: 'unhealthy', checkedTs: 5000, message: 'still lost' });
+    monitor.observe('other', { reason: 'tool.unhealthy', message: '' });
+  });
+
+  it('looks at nothing that is disabled, and refuses calls to it', async () => {
+    const { monitor, side, timing } = bench();
+    monitor.watch({ ...side.subject(), enabled: false });
+    monitor.start();
+    assert.equal(timing.pending, 0);
+    assert.deepEqual(await monitor.look('side', NEVER), { status: 'disabled', checkedTs: null });
+    assert.throws(() => monitor.admit('side', NEVER), { reason: 'tool.disabled' });
+    assert.equal(side.looks, 0);
+  });
+
+  it('forgets what is not watched any more, also in the middle of a look', async () => {
+    const { monitor, side, timing, events } = bench();
+    side.answer = () => new Promise(() => {});
+    const unwatch = monitor.watch(side.subject());
+    monitor.start();
+    const looking = monitor.look('side', NEVER);
+    unwatch();
+    assert.equal((await looking).status, 'unverified');
+    assert.deepEqual(monitor.reports(), []);
+    assert.equal(timing.pending, 0);
+    assert.deepEqual(events, []);
+    side.answer = async () => ({ status: 'ready', checkedTs: null });
+    const again = monitor.watch(side.subject());
+    monitor.watch(side.subject({ intervalMs: 50 }));
+    again();
+    assert.equal((await monitor.look('side', NEVER)).status, 'ready');
+    await monitor.close();
+    assert.equal(timing.pending, 0);
+  });
+
+  it('does not keep a process alive', async () => {
+    const timing = systemTiming({ now: Date.now, monotonic: () => performance.now() });
+    const monitor = createHealthMonitor({ timing, events: createEventBus() });
+    monitor.watch(bench().side.subject());
+    monitor.start();
+    const active = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    assert.equal(active(), 0);
+    await monitor.close();
+  });
+});
+
+describe('a strategy', () => {
+  const lookBy = async (plan: Partial<HealthPlan>, ways: Partial<HealthWays>) => {
+    const { monitor } = bench();
+    const all: HealthWays = { connection: () => ({ health: async () => assert.fail('asked') }), ...ways };
+    monitor.watch({ name: 'x', enabled: true, plan: { ...PLAN, failureThreshold: 1, ...plan }, ways: all });
+    return monitor.look('x', NEVER);
+  };
+
+  for (const strategy of ['process', 'connection', 'mcp'] as const) {
+    it(`${strategy} asks the adapter`, async () => {
+      const installation = { name: 'x', origin: '', digest: '', config: {}, enabled: true };
+      const adapter = createInprocessAdapter({});
+      const connection = await adapter.open(
+        { ...installation, health: { status: 'unverified', checkedTs: null } },
+        [],
+      );
+      assert.equal((await lookBy({ strategy }, { connection: () => connection })).status, 'ready');
+      await connection.close();
+      assert.equal((await lookBy({ strategy }, { connection: () => connection })).status, 'unhealthy');
+    });
+  }
+
+  it('endpoint asks its url, and takes a status below 400 for good', async () => {
+    let status = 204;
+    const server = createServer((_, response) => response.writeHead(status).end('x'.repeat(1000)));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/healthz`;
+    const http = {
+      request: async ({ url: asked, signal }: { url: string; signal?: AbortSignal }) =>
+        (await fetch(asked, { ...(signal ? { signal } : {}) })) as never,
+    };
+    try {
+      assert.equal((await lookBy({ strategy: 'endpoint', url }, { http })).status, 'ready');
+      status = 503;
+      const report = await lookBy({ strategy: 'endpoint', url }, { http });
+      assert.deepEqual(
+        [report.status, report.message],
+        ['unhealthy', 'its endpoint answers with status 503'],
+      );
+      assert.equal((await lookBy({ strategy: 'endpoint' }, { http })).status, 'unhealthy');
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('ping makes a call through the pipeline', async () => {
+    const asked: unknown[] = [];
+    const answer = { ok: true, tool: 't', requestId: '', callId: '', durationMs: 0, data: null, errors: [] };
+    const call: HealthWays['call'] = async (request) => {
+      asked.push(request);
+      return answer;
+    };
+    assert.equal((await lookBy({ strategy: 'ping', tool: 't', input: { a: 1 } }, { call })).status, 'ready');
+    assert.deepEqual(asked, [{ tool: 't', args: { a: 1 } }]);
+    const failing: HealthWays['call'] = async () => ({
+      ...answer,
+      ok: false,
+      errors: [{ code: 'E_POLICY', reason: 'policy.denied', message: 'no', retryable: false }],
+    });
+    const report = await lookBy({ strategy: 'ping', tool: 't' }, { call: failing });
+    assert.deepEqual([report.status, report.message], ['unhealthy', 'no']);
+  });
+});
+
+interface Side {
+  looks: number;
+  answer: (signal: AbortSignal) => Promise<HealthReport>;
+  subject(plan?: Partial<HealthPlan>): HealthSubject;
+}
+
+function bench({ random = () => 0.5 }: { readonly random?: () => number } = {}) {
+  const timing = manualTiming(random);
+  const bus = createEventBus();
+  const events: EventMessage[] = [];
+  bus.subscribe((event) => events.push(event));
+  const side: Side = {
+    looks: 0,
+    answer: async () => ({ status: 'ready', checkedTs: null }),
+    subject: (plan = {}) => ({
+      name: 'side',
+      enabled: true,
+      plan: { ...PLAN, ...plan },
+      ways: {
+        connection: () => ({
+          health(signal) {
+            side.looks++;
+            return side.answer(signal);
+          },
+        }),
+      },
+    }),
+  };
+  return { timing, events, side, monitor: createHealthMonitor({ timing, events: bus }) };
+}
+
+interface ManualTiming extends HealthTiming {
+  readonly pending: number;
+  run(ms: number): Promise<void>;
+}
+
+/** Time that passes when it is told to; everything that became due has run, and settled, when `run` answers. */
+function manualTiming(random: () => number): ManualTiming {
+  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
+  let time = 0;
+  return {
+    now: () => 5000,
+    monotonic: () => time,
+    random,
+    after(ms, run) {
+      const timer = { at: time + ms, run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    get pending() {
+      return timers.size;
+    },
+    async run(ms) {
+      const end = time + ms;
+      for (;;) {
+        await new Promise(setImmediate);
+        const [due] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+        if (!due) break;
+        timers.delete(due);
+        time = due.at;
+        due.run();
+      }
+      time = end;
+    },
+  };
+}

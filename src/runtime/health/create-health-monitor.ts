@@ -1,0 +1,184 @@
+// Owns: what is watched, what was last seen of it, and when it is looked at again.
+// Refuses: to look twice at once, to wait for a look beyond its time, and to leave a timer behind.
+import { fail, isFailure } from '../../contract/errors.ts';
+import type { EventBus } from '../../contract/event.ts';
+import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
+import type { HealthReport } from '../../contract/manifest.ts';
+import { type HealthState, judge, UNVERIFIED } from './judge.ts';
+import { type Look, PROBES } from './probes.ts';
+import type { HealthTiming } from './timing.ts';
+
+export interface HealthParts {
+  readonly timing: HealthTiming;
+  readonly events: EventBus;
+}
+
+interface Watched {
+  readonly subject: HealthSubject;
+  readonly ending: AbortController;
+  state: HealthState;
+  checkedTs: number | null;
+  /** While it is unhealthy: until when it is left alone, in monotonic time. */
+  restUntil: number;
+  looking?: Promise<HealthReport> | undefined;
+  cancelTimer?: (() => void) | undefined;
+}
+
+export function createHealthMonitor({ timing, events }: HealthParts): HealthMonitor {
+  const watching = new Map<string, Watched>();
+  let started = false;
+
+  const note = (watched: Watched, look: Look): HealthReport => {
+    const { subject, state: before } = watched;
+    watched.state = judge(subject.plan, before, look);
+    watched.checkedTs = timing.now();
+    watched.restUntil = timing.monotonic() + spread(subject.plan.intervalMs);
+    const report = reportOf(watched);
+    if (before.status !== report.status) {
+      const { status, message, checkedTs } = report;
+      const said = message === undefined ? {} : { message };
+      const data = {
+        installation: subject.name,
+        before: before.status,
+        status,
+        ...said,
+        checked_ts: checkedTs,
+      };
+      events.emit({ type: 'EventMessage', event: 'HealthChanged', data });
+    }
+    return report;
+  };
+
+  /** Spread, so that what was installed at one time is not always looked at in one moment. */
+  const spread = (ms: number) => ms * (0.9 + 0.2 * timing.random());
+
+  const look = (watched: Watched): Promise<HealthReport> => {
+    watched.looking ??= probe(watched, timing)
+      .then((seen) => (watched.ending.signal.aborted ? reportOf(watched) : note(watched, seen)))
+      .finally(() => {
+        watched.looking = undefined;
+        plan(watched);
+      });
+    return watched.looking;
+  };
+
+  const plan = (watched: Watched, ms = watched.subject.plan.intervalMs): void => {
+    watched.cancelTimer?.();
+    watched.cancelTimer = undefined;
+    if (!started || watched.ending.signal.aborted || !watched.subject.enabled) return;
+    watched.cancelTimer = timing.after(spread(ms), () => void look(watched));
+  };
+
+  const end = (watched: Watched): void => {
+    watched.cancelTimer?.();
+    watched.ending.abort(
+      fail('time.cancelled', `Cannot look at "${watched.subject.name}": it is not watched`),
+    );
+    if (watching.get(watched.subject.name) === watched) watching.delete(watched.subject.name);
+  };
+
+  return {
+    watch(subject) {
+      const before = watching.get(subject.name);
+      if (before) end(before);
+      const ending = new AbortController();
+      const watched: Watched = { subject, ending, state: UNVERIFIED, checkedTs: null, restUntil: 0 };
+      watching.set(subject.name, watched);
+      plan(watched, FIRST_LOOK_MS);
+      return () => end(watched);
+    },
+    report(name) {
+      const watched = watching.get(name);
+      return watched && reportOf(watched);
+    },
+    reports: () =>
+      [...watching].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, watched]) => [name, reportOf(watched)]),
+    async look(name, signal) {
+      const watched = watching.get(name);
+      if (!watched) throw fail('pack.unknown', `Cannot look at "${name.slice(0, 80)}": it is not installed`);
+      return watched.subject.enabled ? orAborted(look(watched), signal) : reportOf(watched);
+    },
+    admit(name, signal) {
+      const watched = watching.get(name);
+      if (!watched || (watched.subject.enabled && watched.state.status !== 'unhealthy')) return;
+      if (!watched.subject.enabled) throw fail('tool.disabled', `Cannot use "${name}": it is disabled`);
+      const rest = watched.restUntil - timing.monotonic();
+      if (rest > 0 && !watched.looking) throw refusal(watched, rest);
+      return orAborted(look(watched), signal).then(({ status }) => {
+        if (status === 'unhealthy') throw refusal(watched, watched.restUntil - timing.monotonic());
+      });
+    },
+    observe(name, error) {
+      const watched = watching.get(name);
+      if (!watched?.subject.enabled) return;
+      if (!error) note(watched, { status: 'ready' });
+      else if (Object.hasOwn(TELLING, error.reason))
+        note(watched, { status: 'unhealthy', message: error.message });
+    },
+    start() {
+      if (started) return;
+      started = true;
+      for (const watched of watching.values()) plan(watched, FIRST_LOOK_MS);
+    },
+    async close() {
+      started = false;
+      const underWay = [...watching.values()].map(({ looking }) => looking);
+      for (const watched of [...watching.values()]) end(watched);
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+/** Soon, but after whatever a start is about. */
+const FIRST_LOOK_MS = 1_000;
+
+/** Failures of a call that tell something about what it was to reach; all others are about the call. */
+const TELLING = {
+  'tool.unhealthy': true,
+  'call.outcome_unknown': true,
+  'http.failed': true,
+  'shell.failed': true,
+};
+
+function reportOf({ subject, state, checkedTs }: Watched): HealthReport {
+  if (!subject.enabled) return { status: 'disabled', checkedTs };
+  const { status, message } = state;
+  return { status, checkedTs, ...(message === undefined ? {} : { message }) };
+}
+
+/** Ends with its time, also where the probe does not mind its signal. Never rejects. */
+async function probe({ subject, ending }: Watched, timing: HealthTiming): Promise<Look> {
+  const { plan, ways } = subject;
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([ending.signal, deadline.signal]);
+  const late = () =>
+    deadline.abort(
+      fail('time.deadline', `Cannot look at "${subject.name}": no answer within ${plan.timeoutMs} ms`),
+    );
+  const cancel = timing.after(plan.timeoutMs, late, true);
+  try {
+    return await orAborted(PROBES[plan.strategy](plan, ways, signal), signal);
+  } catch (thrown) {
+    return {
+      status: 'unhealthy',
+      message: isFailure(thrown) ? thrown.message : 'its health check broke off',
+    };
+  } finally {
+    cancel();
+  }
+}
+
+function refusal({ subject, state }: Watched, restMs: number) {
+  const because = state.message === undefined ? '' : ` (${state.message})`;
+  const message = `Cannot use "${subject.name}": its health check fails${because}`;
+  return fail('tool.unhealthy', message, { retry_after_ms: Math.max(0, Math.ceil(restMs)) });
+}
+
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

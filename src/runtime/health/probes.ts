@@ -1,0 +1,45 @@
+// Owns: the strategies: for each, one way to look at a subject once.
+// Refuses: thresholds and intervals, which are judge.ts's and the monitor's.
+import { fail } from '../../contract/errors.ts';
+import type { HealthPlan, HealthStrategy, HealthWays } from '../../contract/health.ts';
+import { normaliseStatus } from './normalise-status.ts';
+
+/** What one look saw. */
+export interface Look {
+  readonly status: 'ready' | 'degraded' | 'unhealthy';
+  readonly message?: string;
+}
+
+export type Probe = (plan: HealthPlan, ways: HealthWays, signal: AbortSignal) => Promise<Look>;
+
+/** Only the adapter can tell whether its program starts, its host takes a connection, its server answers. */
+const askAdapter: Probe = async (_plan, ways, signal) => {
+  const { status, message } = await (await ways.connection()).health(signal);
+  return { status: normaliseStatus(status), ...(message === undefined ? {} : { message }) };
+};
+
+const askEndpoint: Probe = async ({ url, timeoutMs }, { http }, signal) => {
+  if (url === undefined || !http) throw impossible('endpoint', 'there is no url to ask');
+  const { status } = await http.request({ url, signal, timeoutMs, retries: 0, maxBytes: 0 });
+  return status < 400
+    ? { status: 'ready' }
+    : { status: 'unhealthy', message: `its endpoint answers with status ${status}` };
+};
+
+const callTool: Probe = async ({ tool, input = {} }, { call }, signal) => {
+  if (tool === undefined || !call) throw impossible('ping', 'there is no tool to call');
+  const { ok, errors } = await call({ tool, args: input }, { signal });
+  return ok ? { status: 'ready' } : { status: 'unhealthy', message: errors[0]?.message ?? 'its call failed' };
+};
+
+/** A new strategy is a line here and one in the contract. */
+export const PROBES: { readonly [S in HealthStrategy]: Probe } = {
+  process: askAdapter,
+  connection: askAdapter,
+  mcp: askAdapter,
+  endpoint: askEndpoint,
+  ping: callTool,
+};
+
+const impossible = (strategy: HealthStrategy, fact: string) =>
+  fail('pack.invalid', `Cannot look by ${strategy}: ${fact}`);
