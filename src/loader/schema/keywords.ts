@@ -87,7 +87,8 @@ const namesMap: Keyword = {
   is: 'a map of lists of different texts',
   fits: (value) => isObject(value) && Object.values(value).every(isNames),
 };
-const one: Keyword = { is: 'a schema', fits: () => true, holds: 'one' };
+const isSchema = (value: unknown): boolean => isObject(value) || typeof value === 'boolean';
+const one: Keyword = { is: 'a schema (a map, true or false)', fits: isSchema, holds: 'one' };
 const oneInPlace: Keyword = { ...one, inPlace: true };
 const schemas: Keyword = {
   is: 'a list of schemas, at least one',
@@ -196,7 +197,7 @@ const OWN: { readonly [D in Dialect]: Table } = {
     $id: reference,
     items: {
       is: 'a schema, or a list of schemas, at least one',
-      fits: (value) => !Array.isArray(value) || value.length > 0,
+      fits: (value) => (Array.isArray(value) ? value.length > 0 : isSchema(value)),
       holds: 'one-or-list',
     },
     additionalItems: one,

@@ -71,8 +71,12 @@ async function checkText(
     if (!located) return undefined;
     value = toPlain(located);
   }
-  const { problems, tool } = checkManifest(value, path, site);
-  if (problems.length > 0) await reportAll(problems, text, located, report);
+  let { problems, tool } = checkManifest(value, path, site);
+  while (site.schemas.waiting) {
+    await site.schemas.readWaiting();
+    ({ problems, tool } = checkManifest(value, path, site));
+  }
+  await reportAll(problems, text, located, report);
   if (!tool || report.failed) return undefined;
   try {
     // What is kept of thousands of tools is one run of bytes each; values are made of them when they are asked for.
@@ -92,7 +96,9 @@ async function reportAll(
   known: Located | undefined,
   report: Report,
 ): Promise<void> {
-  const located = known ?? (await parseYaml(text, report));
+  if (problems.length === 0) return;
+  // Where only places are missing, the text was found to be fine.
+  const located = known ?? (await parseYaml(text, createReport('')));
   for (const problem of problems) {
     reportProblem(report, located ?? { is: 'map', at: START, entries: [] }, problem);
   }
@@ -100,19 +106,9 @@ async function reportAll(
 
 async function schemaDiagnostics(files: Iterable<SchemaFile>): Promise<Diagnostic[]> {
   const all: Diagnostic[] = [];
-  for (const { path, text, problems, syntax, root } of files) {
-    if (problems.length === 0 && root !== undefined) continue;
-    const report = createReport(path);
-    if (syntax !== undefined)
-      report.error('schema.syntax', placeIn(syntax), `The file is not JSON: ${syntax}`);
-    else await reportAll(problems, text, undefined, report);
+  for (const { text, problems, located, report } of files) {
+    await reportAll(problems, text, located, report);
     all.push(...report.diagnostics());
   }
   return all;
-}
-
-/** JSON's parser says where it gave up, in words. */
-function placeIn(message: string): { readonly line: number; readonly column: number } {
-  const found = /line (\d+) column (\d+)/.exec(message);
-  return found ? { line: Number(found[1]), column: Number(found[2]) } : START;
 }

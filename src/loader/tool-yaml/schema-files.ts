@@ -6,25 +6,38 @@ import type { Dialect } from '../schema/dialect.ts';
 import type { Refusal } from '../schema/resolve-reference.ts';
 import type { SchemaDocument } from '../schema/schema-document.ts';
 import { openDocument, type WholeSite } from '../schema/whole-schema.ts';
+import { findNonJson } from '../yaml/find-non-json.ts';
+import { type Located, START, toPlain } from '../yaml/located.ts';
+import { parseYaml } from '../yaml/parse-yaml.ts';
 import { createTeller, type Problem } from '../yaml/problem.ts';
 import { readPlainYaml } from '../yaml/read-plain-yaml.ts';
+import { createReport, type Report } from '../yaml/report.ts';
+import { wayText } from '../yaml/way.ts';
 import type { FileStamp, PackReader } from './pack-files.ts';
 import { climbsOut, packPath, packUri } from './pack-uri.ts';
 
-/** A file that was read, with what is wrong with it. Without a text it could not even be read. */
+/** A file that was read, with what is wrong with it. */
 export interface SchemaFile {
   readonly path: string;
   readonly text: string;
-  readonly problems: Problem[];
-  /** What the parser said, where the text is not of its own format. */
-  readonly syntax?: string;
   readonly stamp: FileStamp;
+  /** Undefined where the text is not of its own format. */
   readonly root: unknown;
+  /** Where values are, if that is known already. */
+  readonly located?: Located | undefined;
+  /** What is wrong with the text. */
+  readonly report: Report;
+  /** What is wrong with the schema. */
+  readonly problems: Problem[];
 }
 
 export interface SchemaFiles extends WholeSite {
   /** Every file that was read so far. */
   files(): Iterable<SchemaFile>;
+  /** Whether a file needs the reader with places before anybody who refers to it can be checked. */
+  readonly waiting: boolean;
+  /** Reads those; whoever was checked meanwhile is to be checked again. */
+  readWaiting(): Promise<void>;
 }
 
 export interface SchemaFilesSite {
@@ -37,6 +50,7 @@ export interface SchemaFilesSite {
 export function createSchemaFiles({ reader, whyNotPattern, depend }: SchemaFilesSite): SchemaFiles {
   const files = new Map<string, SchemaFile | Refusal>();
   const documents = new Map<string, SchemaDocument | Refusal>();
+  const waiting = new Map<string, SchemaFile>();
 
   const fileAt = (path: string): SchemaFile | Refusal => {
     const known = files.get(path);
@@ -46,40 +60,58 @@ export function createSchemaFiles({ reader, whyNotPattern, depend }: SchemaFiles
       found === undefined
         ? MISSING
         : 'code' in found
-          ? { ...REFUSED, ...found }
+          ? refused(found)
           : parse(path, found.bytes, found.stamp);
+    if (!('code' in file) && file.root === undefined && !file.report.failed) {
+      waiting.set(path, file);
+      return BROKEN;
+    }
     files.set(path, file);
     return file;
   };
 
   const documentAt = (path: string, dialect: Dialect): SchemaDocument | Refusal => {
     const file = fileAt(path);
-    depend(path, 'code' in file ? null : file.stamp);
     if ('code' in file) return file;
     if (file.root === undefined) return BROKEN;
+    const key = `${dialect} ${path}`;
+    const known = documents.get(key);
+    if (known) return known;
     const tell = createTeller((problem) => {
-      if (!file.problems.some((one) => sameProblem(one, problem))) file.problems.push(problem);
+      // What is found while a file waits is found again once that was read, or was not so.
+      if (waiting.size === 0 && !file.problems.some((one) => sameProblem(one, problem)))
+        file.problems.push(problem);
     });
-    return openDocument({ uri: packUri(path), root: file.root, dialect, tell }, site) ?? BROKEN;
+    const odd = findNonJson(file.root, undefined);
+    if (odd && !odd.told) tell.error('value.json', odd.way, `${wayText(odd.way)}: ${odd.fact}`);
+    const document = odd
+      ? BROKEN
+      : openDocument({ uri: packUri(path), root: file.root, dialect, tell }, site);
+    documents.set(key, document ?? BROKEN);
+    return document ?? BROKEN;
   };
 
   const site: SchemaFiles = {
     whyNotPattern,
     files: () => [...files.values()].filter((file): file is SchemaFile => !('code' in file)),
-    open(uri, reference, base) {
-      const from = packPath(base.uri) ?? '';
-      if (climbsOut(reference, from) && packPath(uri) !== undefined) return OUTSIDE;
+    get waiting() {
+      return waiting.size > 0;
+    },
+    async readWaiting() {
+      for (const [path, file] of waiting) {
+        const located = await parseYaml(file.text, file.report);
+        files.set(path, { ...file, located, root: located && toPlain(located) });
+      }
+      waiting.clear();
+      documents.clear();
+    },
+    open(uri, reference, { uri: base, dialect }) {
       const path = packPath(uri);
       if (path === undefined) return REMOTE;
-      const key = `${base.dialect} ${path}`;
-      const known = documents.get(key);
-      if (known) {
-        const file = files.get(path);
-        depend(path, file && !('code' in file) ? file.stamp : null);
-        return known;
-      }
-      const document = documentAt(path, base.dialect);
-      documents.set(key, document);
+      if (climbsOut(reference, packPath(base) ?? '')) return OUTSIDE;
+      const document = documentAt(path, dialect);
+      const file = files.get(path);
+      depend(path, file && !('code' in file) ? file.stamp : null);
       return document;
     },
   };
@@ -87,23 +119,38 @@ export function createSchemaFiles({ reader, whyNotPattern, depend }: SchemaFiles
 }
 
 function parse(path: string, bytes: Buffer, stamp: FileStamp): SchemaFile {
-  const problems: Problem[] = [];
-  if (!isUtf8(bytes)) return { path, text: '', problems, stamp, root: undefined, syntax: 'it is not UTF-8' };
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-  if (!path.endsWith('.json')) return { path, text, problems, stamp, root: readPlainYaml(text) };
-  try {
-    return { path, text, problems, stamp, root: parseStrict(text) };
-  } catch (error) {
-    const syntax = (error as Error).message.replace(/^Cannot [^:]*: /, '');
-    return { path, text, problems, stamp, root: undefined, syntax };
+  const report = createReport(path);
+  const file = { path, stamp, report, problems: [], root: undefined };
+  if (!isUtf8(bytes)) {
+    report.error('file.encoding', START, 'The text is not UTF-8', 'save the file as UTF-8');
+    return { ...file, text: '' };
   }
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  if (!path.endsWith('.json')) return { ...file, text, root: readPlainYaml(text) };
+  try {
+    return { ...file, text, root: parseStrict(text) };
+  } catch (error) {
+    const fact = (error as Error).message.replace(/^Cannot [^:]*: /, '');
+    report.error('schema.syntax', placeIn(fact), `The file is not JSON: ${fact}`);
+    return { ...file, text };
+  }
+}
+
+/** JSON's parser says where it gave up, in words. */
+function placeIn(message: string): { readonly line: number; readonly column: number } {
+  const found = /line (\d+) column (\d+)/.exec(message);
+  return found ? { line: Number(found[1]), column: Number(found[2]) } : START;
 }
 
 const sameProblem = (a: Problem, b: Problem): boolean => a.code === b.code && a.message === b.message;
 
+const refused = ({ code, fact }: { readonly code: string; readonly fact: string }): Refusal => ({
+  code: code === 'path.outside' ? 'ref.outside' : 'ref.unreadable',
+  fact: `names a file that ${fact}`,
+});
+
 const MISSING: Refusal = { code: 'ref.missing', fact: 'names a file that is not there' };
 const OUTSIDE: Refusal = { code: 'ref.outside', fact: "leads outside of the pack's folder" };
-const REFUSED: Refusal = { code: 'ref.unreadable', fact: 'cannot be read' };
 const BROKEN: Refusal = { code: 'ref.broken', fact: 'leads to a file that has problems of its own' };
 const REMOTE: Refusal = {
   code: 'ref.remote',
