@@ -1,38 +1,82 @@
 // Owns: where a plan runs, and how an attempt is followed and adopted after a crash.
 // Refuses: run identity and replay; a backend executes one attempt and says how it ended.
+import { ATTEMPT_CAUSES, type AttemptCause, type FailureClass } from './attempt-cause.ts';
 import type { ExecutionPlan } from './plan.ts';
 
+/** A leaf below `backends/`; each passes `testing/backend-suite`. */
 export interface Backend {
   readonly name: string;
-  /** Starts the attempt unless it is already there: the same attempt id never executes twice. */
+  /**
+   * Starts the attempt unless it is already there: the same attempt id never executes twice, not even when the process
+   * that started it died half-way. Rejects with a failure of the table when policy forbids it and nothing was begun;
+   * everything else that goes wrong is an end.
+   */
   start(attempt: Attempt): Promise<BackendHandle>;
-  /** What became of an attempt that an earlier process started. */
-  find(attemptId: string): Promise<BackendHandle | undefined>;
+  /**
+   * What became of an attempt that an earlier process started, as long as its folder is there. Undefined when it never
+   * got here; it can be started then.
+   */
+  find(attempt: Attempt): Promise<BackendHandle | undefined>;
+  /**
+   * Ends and removes what is here of attempts of this workspace that are not open, and answers their ids. What is here
+   * is listed before `isOpen` is asked, so that an attempt that was recorded before it was started is safe.
+   */
+  reap(isOpen: (attemptId: string) => Promise<boolean>): Promise<readonly string[]>;
+  /** Pins an image by what cannot change, where this backend runs images. Rejects when it is not there. */
+  pinImage?(reference: string): Promise<PinnedImage>;
+  /** Lets go of connections and timers. Attempts under way go on where the engine can carry them, to be found again. */
+  close(): Promise<void>;
 }
 
 export interface Attempt {
   readonly id: string;
   readonly runId: string;
   readonly plan: ExecutionPlan;
-  /** The attempt's folder, with `in/`, `out/` and `meta/`. */
+  /**
+   * The attempt's folder, absolute, with `in/` (already filled), `out/` and `meta/`. Once the attempt has ended,
+   * `meta/log` holds its standard output and error.
+   */
   readonly folder: string;
 }
 
 export interface BackendHandle {
   readonly attemptId: string;
-  /** Resolves when the attempt has ended, however it ended. */
+  /**
+   * Resolves when the attempt has ended, however it ended. When the signal aborts it rejects with its reason, and the
+   * attempt goes on. On success exactly the declared outputs are in `out/`, and nothing runs that could change them.
+   */
   wait(signal: AbortSignal): Promise<AttemptEnd>;
+  /** Ends the attempt with everything that it started. What has ended already stays as it ended. */
   cancel(): Promise<void>;
-  /** Standard output and error as they come. */
+  /** Standard output and error from their beginning, as they come. What it returns ends the following. */
   follow(onChunk: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void): () => void;
 }
 
 /** Only `infrastructure` is tried again by itself; only `succeeded` is ever a result. */
 export interface AttemptEnd {
   readonly status: 'succeeded' | 'failed' | 'lost';
-  readonly failure?: 'tool' | 'limit' | 'infrastructure' | 'cancelled';
+  readonly failure?: FailureClass;
+  /** A row of `ATTEMPT_CAUSES`; absent on success. */
+  readonly cause?: AttemptCause;
   readonly exitCode: number | null;
   readonly message: string;
   /** What was seen from inside: capabilities, interfaces, mounts. */
   readonly observed?: { readonly [fact: string]: unknown };
+}
+
+/** The end of an attempt that did not succeed. `message` says the action first and the fact second. */
+export function failedEnd(
+  cause: AttemptCause,
+  message: string,
+  facts: Pick<AttemptEnd, 'observed'> & { readonly exitCode?: number | null } = {},
+): AttemptEnd {
+  const { failure, status } = ATTEMPT_CAUSES[cause];
+  const { exitCode = null, observed } = facts;
+  return { status, failure, cause, exitCode, message, ...(observed ? { observed } : {}) };
+}
+
+export interface PinnedImage {
+  /** `name@sha256:…`, or the bare `sha256:…` of an image that has no repository digest. */
+  readonly image: string;
+  readonly by: 'repository_digest' | 'image_id';
 }
