@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The package's entries expose what they name.
   'index.ts': [...HOST, ...LIBRARY],
   'testing.ts': LIBRARY,
+  'toolpack.ts': ['contract'],
 };
 
 /** Modules that reach the machine, and the folders that may use them. */

@@ -4,6 +4,7 @@ import type { Capabilities } from './capability.ts';
 import type { Effect } from './effect.ts';
 import type { JsonObject, JsonSchema, MaybePromise } from './json.ts';
 import type { BoundTool, HealthReport, Installation } from './manifest.ts';
+import type { PreparedRun, PrepareSite, RunTicket } from './runs.ts';
 import type { EffectSite } from './tool.ts';
 
 export interface Adapter {
@@ -14,6 +15,8 @@ export interface Adapter {
   open(installation: Installation, tools: readonly BoundTool[]): MaybePromise<AdapterConnection>;
   /** What a call would touch, from its arguments alone. Absent: nothing outside of this process. */
   effects?(query: EffectQuery): MaybePromise<readonly Effect[]>;
+  /** For packs whose tools are prepared before they are called; see `Tool.prepare`. */
+  prepare?(query: PrepareQuery): Promise<PreparedRun>;
 }
 
 export interface EffectQuery {
@@ -21,6 +24,10 @@ export interface EffectQuery {
   readonly tool: BoundTool;
   readonly args: unknown;
   readonly site: Pick<EffectSite, 'place'>;
+}
+
+export interface PrepareQuery extends Omit<EffectQuery, 'site'> {
+  readonly site: PrepareSite;
 }
 
 export interface AdapterConnection {
@@ -37,6 +44,10 @@ export interface Invocation {
   readonly callId: string;
   readonly signal: AbortSignal;
   progress(progress: { readonly pct?: number; readonly message?: string }): void;
+  /** What a program prints, as it prints it. */
+  output?(stream: 'stdout' | 'stderr', text: string): void;
+  /** Of a tool that was prepared. */
+  readonly run?: RunTicket;
   /** Puts what was seen into the audit row of the call. No secrets. */
   testify?(facts: JsonObject): void;
   /** The guarded handles of this call. Absent for what is no call of a tool: those of the installation are used. */

@@ -8,6 +8,7 @@ import type { JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId, ObjectStore } from './object-store.ts';
 import type { Fence } from './policy.ts';
 import type { ProcessHandle } from './processes.ts';
+import type { RunTicket } from './runs.ts';
 import type { SearchHandle } from './search.ts';
 
 /** What `run(args, ctx)` receives. Handles are made on first use. */
@@ -31,6 +32,8 @@ export interface ToolContext extends Capabilities {
   intend(): Promise<void>;
   /** Tells the caller something beside the data: truncation, a weaker guarantee. */
   warn(warning: Warning): void;
+  /** Of a tool that was prepared: its run. */
+  readonly run?: RunTicket;
   /** What earlier calls changed; what `undo` reads. */
   readonly history: HistoryHandle;
 }

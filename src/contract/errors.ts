@@ -208,6 +208,42 @@ export const ERRORS = Object.freeze({
     native: 4,
   }),
   'object.corrupt': row('E_INTERNAL', 'The bytes of an object no longer match its digest.'),
+  // Runs and toolpacks
+  'run.unknown': row('E_VALIDATION_FAIL', 'No run has this id.', { http: 404, native: 4 }),
+  'run.state': row(
+    'E_INTERNAL',
+    'A run or an attempt cannot go from the state it is in to the one asked for.',
+    {
+      http: 409,
+    },
+  ),
+  'run.failed': row('E_SHELL', 'The program of the run failed; its log says why.'),
+  'run.limit': row('E_SHELL', 'The run was ended because it reached a limit; nothing of it is kept.'),
+  'run.outputs': row('E_SHELL', 'The run did not make exactly the outputs that its tool declares.'),
+  'run.infrastructure': row(
+    'E_INTERNAL',
+    'The engine failed the run, not the program; it can be tried again.',
+    {
+      retryable: true,
+      http: 503,
+    },
+  ),
+  'run.attempt_lost': row('E_INTERNAL', 'The attempt was started and nobody can say how it ended.', {
+    retryable: true,
+    http: 503,
+  }),
+  'run.cancelled': row('E_TIMEOUT', 'The run was cancelled.', { http: 499, retryable: false, exit: 130 }),
+  'run.differs': row('E_VALIDATION_FAIL', 'Executed again, the run made other outputs.', { exit: 1 }),
+  'toolpack.abi': row('E_INTERNAL', 'The toolpack broke a rule of its ABI; the details name each.', {
+    http: 502,
+  }),
+  'toolpack.unstable': row(
+    'E_INTERNAL',
+    'The toolpack made two different runs of one call; what differs is named.',
+    { http: 502 },
+  ),
+  'toolpack.failed': row('E_INTERNAL', 'The toolpack threw, ended or did not answer in time.', { http: 502 }),
+
   'pack.invalid': row('E_VALIDATION_FAIL', 'A pack has problems; each is listed with its place.', {
     native: 6,
   }),

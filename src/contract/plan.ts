@@ -2,6 +2,20 @@
 // Refuses: host paths, times and machines: nothing here may differ between two equal runs.
 import type { ObjectId } from './object-store.ts';
 
+/**
+ * Where a program finds its files on every backend: it starts in `/work`, `/work/in` is read-only, and only `/work/out`
+ * (and `/tmp`) can be written.
+ */
+export const WORK_FOLDER = '/work';
+
+/** What a program has in its environment on every backend, unless its plan says otherwise. PATH is the backend's. */
+export const RUN_ENV: { readonly [name: string]: string } = Object.freeze({
+  HOME: '/tmp',
+  LANG: 'C.UTF-8',
+  TMPDIR: '/tmp',
+  TZ: 'UTC',
+});
+
 export interface RunInput {
   readonly role: string;
   readonly artifact: ObjectId;

@@ -12,6 +12,7 @@ import type { ObjectStore } from './object-store.ts';
 import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from './policy.ts';
 import type { ReplaySource } from './replay.ts';
 import type { RuleDefinition } from './rule.ts';
+import type { RunParts, RuntimeRuns } from './runs.ts';
 import type { Approval, AuditRow, AuditStore, SessionRecord, Store, Usage } from './store.ts';
 import type { AnyTool, ToolContract } from './tool.ts';
 
@@ -25,6 +26,7 @@ export interface Runtime {
   tool(id: string): ToolContract | undefined;
   readonly policy: RuntimePolicy;
   readonly installations: RuntimeInstallations;
+  readonly runs?: RuntimeRuns;
   readonly sessions: RuntimeSessions;
   readonly approvals: RuntimeApprovals;
   readonly audit: AuditStore;
@@ -43,6 +45,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | (() => AbortSignal);
   /** Events of this call only. */
   readonly onEvent?: EventListener;
+  /** Executes a prepared run although its result is known, and leaves that as it is. */
+  readonly verify?: boolean;
 }
 
 /** A pack that calls can reach: how this host knows it, its tools, and how they are reached. */
@@ -146,8 +150,10 @@ export interface RuntimeParts {
   readonly objects: ObjectStore;
   readonly capabilities: CapabilityFactories;
   readonly schemas: SchemaCompiler;
-  /** Without one, deterministic tools simply run. */
+  /** By default the store's runs. */
   readonly replay?: ReplaySource;
+  /** Where prepared runs are executed; asked for when the first one is. Without it they cannot be. */
+  readonly runs?: () => MaybePromise<RunParts>;
   readonly events: EventBus;
   readonly clock: Clock;
   readonly newId: NewId;

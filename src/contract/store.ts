@@ -1,4 +1,4 @@
-// Owns: the interface of the state that outlives a process: audit, approvals, sessions, locks, credentials.
+// Owns: the interface of the state that outlives a process: audit, approvals, sessions, locks, credentials, runs.
 // Refuses: SQL, files and retry loops; a store is one folder below `stores/` and runs `testing/store-suite`.
 import type { Change } from './capability.ts';
 import type { CredentialRows } from './credentials.ts';
@@ -6,6 +6,7 @@ import type { Effect } from './effect.ts';
 import type { ErrorEntry } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import type { Verdict } from './policy.ts';
+import type { RunStore } from './run-store.ts';
 
 export interface Store {
   readonly audit: AuditStore;
@@ -14,6 +15,7 @@ export interface Store {
   readonly locks: LockStore;
   /** Those of users; what is the machine's is not in a workspace. */
   readonly credentials: CredentialRows;
+  readonly runs?: RunStore;
   /** Waits for what is queued, then lets go of everything. */
   close(): Promise<void>;
 }

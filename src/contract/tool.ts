@@ -3,6 +3,7 @@
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
+import type { PreparedRun, PrepareSite } from './runs.ts';
 
 /**
  * The part of a tool that is data: what callers are shown and what the lock file pins.
@@ -66,6 +67,11 @@ export interface EffectSite {
 export interface Tool<Args = never, Data = unknown> extends ToolContract {
   effects(args: Args, site: EffectSite): MaybePromise<readonly Effect[]>;
   run(args: Args, ctx: ToolContext): MaybePromise<Data>;
+  /**
+   * For a deterministic tool whose run is more than its arguments. Pure, and asked before policy decides: what it answers
+   * names the run, and `run` finds it as `ctx.run`.
+   */
+  prepare?(args: Args, site: PrepareSite): Promise<PreparedRun>;
 }
 
 /** A tool whose argument type is known only to itself; what registries hold. */
@@ -82,7 +88,8 @@ const BUILTIN_DEFAULTS = {
 } as const;
 
 type DefaultedField = keyof typeof BUILTIN_DEFAULTS;
-type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField> &
+/** A builtin's run is its arguments. */
+type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare'> &
   Partial<Pick<Tool<Args, Data>, DefaultedField>>;
 
 /** Writes a builtin down, with the usual answers filled in. The result is frozen. */

@@ -1,0 +1,177 @@
+// Owns: how a prepared run is executed, once for all who ask, and what hosts can ask of runs afterwards.
+// Refuses: to name a backend or a disk; the preset gives both.
+import type { AttemptCause } from './attempt-cause.ts';
+import type { Backend } from './backend.ts';
+import type { Json, JsonObject, MaybePromise } from './json.ts';
+import type { ObjectId, ObjectStore } from './object-store.ts';
+import type { ExecutionPlan } from './plan.ts';
+import type { AttemptRecord, LinkedOutput, RunRecord } from './run.ts';
+import type { RunQuery, RunRow } from './run-store.ts';
+
+// ------------------------------------------------------------------------------------------- before
+
+/** What a deterministic tool makes of its arguments before it is called, so that the run can be named and found. */
+export interface PreparedRun {
+  /** All that the run id depends on beside tool, contract and policy. */
+  readonly params: JsonObject;
+  readonly plan: ExecutionPlan;
+  /** What the tool needs of this when it runs; nobody else looks at it. */
+  readonly carry: JsonObject;
+}
+
+export interface PrepareSite {
+  readonly objects: Pick<ObjectStore, 'size' | 'getRange'>;
+  readonly signal: AbortSignal;
+  /** Policy's and the engines' word for an image. Rejects where nobody has one of that name. */
+  pinImage(reference: string): Promise<string>;
+}
+
+/** What the call of such a tool knows of its run. */
+export interface RunTicket extends PreparedRun {
+  readonly runId: string;
+  readonly preimage: JsonObject;
+  readonly purpose: AttemptRecord['purpose'];
+}
+
+// -------------------------------------------------------------------------------------------- while
+
+export interface RunExecutor {
+  /**
+   * Executes the run, or joins the attempt that is under way, in this process or another. Infrastructure failures are
+   * tried again as new attempts. Rejects with `run.*`, or with the signal's reason; an attempt that nobody waits for any
+   * more is cancelled.
+   */
+  execute(request: RunRequest, signal: AbortSignal): Promise<RunOutcome>;
+}
+
+export interface RunRequest {
+  readonly ticket: RunTicket;
+  readonly tool: string;
+  readonly contract: string;
+  readonly callId: string;
+  readonly args: JsonObject;
+  /** What the tool does around the execution: the toolpack's `run`. Its answer is the data of the call. */
+  readonly conduct: Conduct;
+  /** The name of the backend; by default the one that policy chooses. */
+  readonly backend?: string;
+  onOutput?(stream: 'stdout' | 'stderr', text: string): void;
+}
+
+/** May be asked again for the same attempt by a later process; `execute` joins what is there. */
+export type Conduct = (attempt: ConductedAttempt) => Promise<Json>;
+
+/** An attempt from the side of the tool that conducts it. */
+export interface ConductedAttempt {
+  readonly id: string;
+  readonly ticket: RunTicket;
+  readonly args: JsonObject;
+  readonly checkpointed: JsonObject | null;
+  readonly signal: AbortSignal;
+  execute(): Promise<{ readonly exitCode: number | null }>;
+  link(role: string): Promise<LinkedOutput>;
+  /** The first bytes of a linked output. */
+  read(role: string, maxBytes: number): Promise<Uint8Array>;
+  log(text: string): Promise<void>;
+  checkpoint(state: JsonObject): Promise<void>;
+}
+
+export interface RunOutcome {
+  readonly data: Json;
+  readonly attemptId: string;
+  /** With the `log`. */
+  readonly outputs: readonly LinkedOutput[];
+  /** What an audit row should know: attempt, backend, what was observed. */
+  readonly facts: JsonObject;
+}
+
+/** What `createRuntime` is given to execute runs with. Made when the first run needs it. */
+export interface RunParts {
+  readonly backends: readonly Backend[];
+  readonly folders: AttemptFolders;
+  /** Which of the backends runs this, by name. By default the first. */
+  choose?(run: { readonly tool: string; readonly plan: ExecutionPlan }): MaybePromise<string>;
+  close?(): Promise<void>;
+}
+
+/** The folders that attempts work in: `in/`, `out/`, `meta/`. */
+export interface AttemptFolders {
+  /**
+   * Makes the folder, with every input at its place, verified and read-only. Safe to repeat for an attempt that has begun.
+   * Answers its absolute path.
+   */
+  prepare(attemptId: string, plan: ExecutionPlan): Promise<string>;
+  /** Where the folder of an attempt is, whether or not it is there. */
+  at(attemptId: string): string;
+  /** Takes one declared output into the object store: a regular file, nothing else. Throws `run.outputs`. */
+  collect(attemptId: string, src: string): Promise<{ readonly artifact: ObjectId; readonly size: number }>;
+  /** Adds to what the log will hold beside the program's own words. */
+  note(attemptId: string, text: string): Promise<void>;
+  /** What the program printed and what was noted, so far, from this byte on. */
+  readLog(attemptId: string, from: number, maxBytes: number): Promise<Uint8Array>;
+  remove(attemptId: string): Promise<void>;
+}
+
+// -------------------------------------------------------------------------------------------- after
+
+/** What hosts can ask. */
+export interface RuntimeRuns extends RunExecutor {
+  get(runId: string): Promise<RunRecord>;
+  attempts(runId: string): Promise<readonly AttemptRecord[]>;
+  list(query?: RunQuery): Promise<readonly RunRow[]>;
+  /** Field by field, why two runs are not the same; without the second, the newest other run of the same tool. */
+  explain(runId: string, otherId?: string): Promise<RunComparison>;
+  /** The same call again, through the pipeline. One that succeeded is answered by its result. */
+  retry(runId: string, options?: RunCallOptions): Promise<RunRecord>;
+  /** Asks the owner of what is under way to end it, or ends what a dead one left. Answers the attempts. */
+  cancel(runId: string): Promise<readonly AttemptRecord[]>;
+  /** Follows the newest attempt: every byte of its log, until it ends. */
+  watch(runId: string, onLog: (chunk: Uint8Array) => void, signal: AbortSignal): Promise<AttemptRecord>;
+  /** Executes the run again and compares every output, the log aside. The result stays as it was. */
+  verify(runId: string, options?: RunCallOptions): Promise<RunVerification>;
+  /**
+   * Looks after every open attempt whose process died: finished ones are finished, lost ones are marked so, and those
+   * that still run are followed to their end or, without `follow`, left to whoever calls the run next.
+   */
+  recover(options?: { readonly follow?: boolean }): Promise<readonly RecoveredAttempt[]>;
+}
+
+export interface RunCallOptions {
+  readonly signal?: AbortSignal;
+  readonly sessionId?: string;
+}
+
+export interface RunComparison {
+  readonly a: string;
+  readonly b: string | null;
+  /** Empty: they are the same run. */
+  readonly differences: readonly FieldDifference[];
+}
+
+export interface FieldDifference {
+  /** `toolpack digest`, `input "text"`: what people call it. */
+  readonly field: string;
+  /** A JSON pointer into the preimage. */
+  readonly path: string;
+  /** Undefined where the field is absent. */
+  readonly a?: Json;
+  readonly b?: Json;
+}
+
+export interface RunVerification {
+  readonly runId: string;
+  readonly identical: boolean;
+  readonly attemptId: string;
+  readonly outputs: readonly {
+    readonly role: string;
+    readonly recorded: ObjectId | null;
+    readonly seen: ObjectId | null;
+    readonly same: boolean;
+  }[];
+}
+
+export interface RecoveredAttempt {
+  readonly attemptId: string;
+  readonly runId: string;
+  readonly became: 'finished' | 'lost' | 'followed' | 'left';
+  readonly cause?: AttemptCause;
+}
