@@ -43,10 +43,13 @@ type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'clock' | 'capabilities'>;
 export function createContextMaker(parts: Parts, histories: CallHistories): ContextMaker {
   class Context {
     readonly #call: ContextCall;
-    readonly scope: CallScope;
+    #scope: CallScope | undefined;
     constructor(call: ContextCall) {
       this.#call = call;
-      this.scope = scopeOf(parts, call);
+    }
+    get scope(): CallScope {
+      this.#scope ??= scopeOf(parts, this.#call);
+      return this.#scope;
     }
     get callId() {
       return this.#call.callId;
