@@ -5,10 +5,10 @@ import { wholeSchema } from '../schema/whole-schema.ts';
 import { checkShape, type ShapeSite } from '../yaml/check-shape.ts';
 import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
 import type { MapShape } from '../yaml/shape.ts';
-import { type Way, wayOf } from '../yaml/way.ts';
+import { type Way, wayOf, wayText } from '../yaml/way.ts';
 import { buildTool, type ToolDefinition, type WholeDraft } from './build-tool.ts';
 import { checkEntry, checkTogether } from './check-together.ts';
-import { packUri } from './pack-uri.ts';
+import { partUri } from './pack-uri.ts';
 import { type ExecutionSite, resolveExecution } from './resolve-execution.ts';
 import type { SchemaFiles } from './schema-files.ts';
 import type { ScriptFiles } from './script-files.ts';
@@ -40,7 +40,7 @@ export function checkManifest(
     const source = {
       // Only what refers to something needs a name.
       get uri() {
-        return packUri(path);
+        return partUri(path, wayText(way));
       },
       root,
       dialect: '2020-12' as const,
@@ -63,10 +63,11 @@ export function checkManifest(
     used: new Map(),
   };
   checkTogether(draft, tell);
-  const execution = draft.execution && executionOf(draft.execution, wayOf(['execution']), site);
+  const written = new Set(Object.keys((value as { readonly execution?: object } | null)?.execution ?? {}));
+  const execution = draft.execution && executionOf(draft.execution, written, wayOf(['execution']), site);
   const actions = new Map(
     Object.entries(draft.actions ?? {}).map(
-      ([name, action]) => [name, actionExecution(name, action, draft, site)] as const,
+      ([name, action]) => [name, actionExecution(name, action, draft, written, site)] as const,
     ),
   );
   if (tell.errors > 0 || !execution) return { problems };
@@ -83,8 +84,13 @@ const siteOf = (tell: Teller, schema: NonNullable<ShapeSite['schema']>): ShapeSi
   schema,
 });
 
-function executionOf(draft: ExecutionDraft, way: Way | undefined, site: ExecutionSite) {
-  checkEntry(draft, way, site.tell);
+function executionOf(
+  draft: ExecutionDraft,
+  written: ReadonlySet<string>,
+  way: Way | undefined,
+  site: ExecutionSite,
+) {
+  checkEntry(draft, written, way, site.tell);
   return resolveExecution(draft, way, site);
 }
 
@@ -93,12 +99,13 @@ function actionExecution(
   name: string,
   action: ActionDraft | undefined,
   { execution }: ToolDraft,
+  written: ReadonlySet<string>,
   site: ExecutionSite,
 ) {
   const kind = execution?.kind;
   if (!action?.execution || !kind) return undefined;
   const way = wayOf(['actions', name, 'execution']);
-  const { kind: _, ...keys } = (EXECUTION as { readonly [kind: string]: MapShape })[kind]!.keys;
+  const { kind: _, ...keys } = (EXECUTION[kind] as MapShape).keys;
   const shape: MapShape = { is: 'map', doc: '', keys };
   const own = checkShape(
     shape,
@@ -106,12 +113,13 @@ function actionExecution(
     way,
     siteOf(site.tell, (root) => root),
   ) as ExecutionDraft;
-  const names = ['module', 'script', 'node', 'php'];
-  const replaces = names.some((key) => Object.hasOwn(own, key));
-  const base = Object.fromEntries(
-    Object.entries(execution).filter(([key]) => !replaces || !names.includes(key)),
-  );
-  return executionOf({ ...base, ...own }, way, site);
+  const ownKeys = Object.keys(action.execution);
+  const replaces = ownKeys.some((key) => ENTRIES.has(key));
+  const stays = (key: string) => !replaces || !ENTRIES.has(key);
+  const base = Object.fromEntries(Object.entries(execution).filter(([key]) => stays(key)));
+  const all = new Set([...[...written].filter(stays), ...ownKeys]);
+  return executionOf({ ...base, ...own }, all, way, site);
 }
 
+const ENTRIES: ReadonlySet<string> = new Set(['module', 'script', 'node', 'php']);
 const EXECUTION = (TOOL_YAML.keys.execution as { readonly of: { readonly [kind: string]: MapShape } }).of;

@@ -15,12 +15,20 @@ type Check = (draft: ToolDraft, tell: Teller) => void;
 
 const at = (...steps: (string | number)[]): Way | undefined => wayOf(steps);
 
-/** Exactly one key says what is run. Also for the execution of an action, once it is put over the tool's. */
-export function checkEntry(execution: ExecutionDraft, way: Way | undefined, tell: Teller): void {
+/**
+ * Exactly one key says what is run. Also for the execution of an action, once it is put over the tool's. `written` are
+ * the keys that are there, also those whose values are wrong.
+ */
+export function checkEntry(
+  execution: ExecutionDraft,
+  written: ReadonlySet<string>,
+  way: Way | undefined,
+  tell: Teller,
+): void {
   const { kind } = execution;
   const entries = kind && EXECUTION_KEYS[kind].entries;
   if (!entries) return;
-  const given = entries.filter((key) => Object.hasOwn(execution, key));
+  const given = entries.filter((key) => written.has(key));
   if (given.length === 1) {
     if (execution.warm && given[0] !== 'module') {
       const message = `${wayText(way)}.warm: only a module can stay between calls; a ${given[0]} ends with each`;
@@ -65,7 +73,7 @@ const CHECKS: readonly Check[] = [
   },
 
   function unusedInput({ execution, templating, actions }, tell) {
-    if (execution?.kind !== 'http' || execution.url === undefined || actions) return;
+    if (execution?.kind !== 'http' || tell.errors > 0 || actions) return;
     if (execution.body !== undefined || !/^(get|head)$/i.test(execution.method ?? 'GET')) return;
     if (templating && holdsTemplate(execution)) return;
     const message = 'execution: nothing of the input is sent: there is neither a body nor a template';

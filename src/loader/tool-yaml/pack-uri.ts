@@ -7,11 +7,14 @@ const ROOT = 'pack:/';
 /** `path` is relative to the pack's folder. */
 export const packUri = (path: string): string => ROOT + path.split('/').map(encodeURIComponent).join('/');
 
-/** Undefined where it names no file of a pack. */
+/** A schema that is written in a manifest: `#` in it is itself, and other files are relative to the manifest. */
+export const partUri = (path: string, part: string): string => `${packUri(path)}?${encodeURIComponent(part)}`;
+
+/** The file that is named, or that the part is of. Undefined where it names no file of a pack. */
 export function packPath(uri: string): string | undefined {
   if (!uri.startsWith(ROOT)) return undefined;
   try {
-    return uri.slice(ROOT.length).split('/').map(decodeURIComponent).join('/');
+    return uri.slice(ROOT.length).replace(/\?.*$/, '').split('/').map(decodeURIComponent).join('/');
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { parseStrict } from '../../base/strict-json.ts';
 import type { Dialect } from '../schema/dialect.ts';
 import type { Refusal } from '../schema/resolve-reference.ts';
-import type { SchemaDocument } from '../schema/schema-document.ts';
+import { indexDocument, type SchemaDocument } from '../schema/schema-document.ts';
 import { openDocument, type WholeSite } from '../schema/whole-schema.ts';
 import { findNonJson } from '../yaml/find-non-json.ts';
 import { type Located, START, toPlain } from '../yaml/located.ts';
@@ -84,11 +84,12 @@ export function createSchemaFiles({ reader, whyNotPattern, depend }: SchemaFiles
     });
     const odd = findNonJson(file.root, undefined);
     if (odd && !odd.told) tell.error('value.json', odd.way, `${wayText(odd.way)}: ${odd.fact}`);
-    const document = odd
-      ? BROKEN
-      : openDocument({ uri: packUri(path), root: file.root, dialect, tell }, site);
-    documents.set(key, document ?? BROKEN);
-    return document ?? BROKEN;
+    const source = { uri: packUri(path), root: file.root, dialect, tell };
+    // A manifest is no schema; what is referred to in it is.
+    const open = path.endsWith('.tool.yaml') ? indexDocument : openDocument;
+    const document = (odd ? undefined : open(source, site)) ?? BROKEN;
+    documents.set(key, document);
+    return document;
   };
 
   const site: SchemaFiles = {

@@ -44,11 +44,13 @@ const CHECKS: ByShape<[value: unknown, way: Way | undefined, site: ShapeSite], u
       site.tell.error(shape.code ?? 'value.text', way, `${wayText(way)}: ${fact}`);
       return undefined;
     }
+    let wrong = false;
     for (const { code, fact, hint, severity } of site.texts(shape.check, value)) {
       const message = `${wayText(way)}: ${quoted(value)}: ${fact}`;
       site.tell[severity ? 'warn' : 'error'](code, way, message, hint);
+      wrong ||= severity === undefined;
     }
-    return value;
+    return wrong ? undefined : value;
   },
   choice(shape, value, way, site) {
     if (typeof value !== 'string') return wrongType(shape, value, way, site);

@@ -1,0 +1,171 @@
+// Owns: which files a toolpack is made of, and its digest over exactly those: what is not in it is not shown to its code.
+// Refuses: links, special files, and packages that it does not list as a dependency.
+import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { digest, sha256Hex } from '../../base/digest.ts';
+import { normalizeRelPath } from '../../base/rel-path.ts';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+
+export interface PackFiles {
+  /** Absolute, links followed. */
+  readonly folder: string;
+  /** By path, in bytewise order. */
+  readonly files: readonly PackFile[];
+  /** `toolpack/v1` */
+  readonly digest: string;
+  /** The module, relative to the folder. */
+  readonly entry: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface PackFile {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+const MAX_FILES = 10_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** A folder is a toolpack when its package.json says which module is one. */
+export function isToolpackFolder(folder: string): boolean {
+  try {
+    return typeof toolpackOf(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))) === 'string';
+  } catch {
+    return false;
+  }
+}
+
+/** All that is wrong, or the files. */
+export function readPackFiles(dir: string): PackFiles | readonly Diagnostic[] {
+  const problems: Diagnostic[] = [];
+  const tell = (file: string, code: string, message: string, hint?: string): void => {
+    problems.push({ file, line: 1, column: 1, code, severity: 'error', message, ...(hint ? { hint } : {}) });
+  };
+  let folder: string;
+  try {
+    folder = realpathSync(dir);
+  } catch {
+    tell('', 'pack.missing', 'There is no such folder');
+    return problems;
+  }
+  const manifest = readManifest(folder, tell);
+  if (!manifest) return problems;
+  const { entry, name, version } = manifest;
+  const files: PackFile[] = [];
+  let bytes = 0;
+  const take = (path: string): void => {
+    if (files.length === MAX_FILES || bytes > MAX_BYTES) return;
+    const content = readFileSync(join(folder, path));
+    bytes += content.length;
+    files.push({ path, size: content.length, sha256: sha256Hex(content) });
+    if (bytes > MAX_BYTES) tell(path, 'toolpack.size', `The pack is larger than ${MAX_BYTES} bytes`);
+    if (files.length === MAX_FILES) tell(path, 'toolpack.size', `The pack has more than ${MAX_FILES} files`);
+  };
+  const walk = (below: string): void => {
+    for (const entryName of readdirSync(join(folder, below)).sort()) {
+      const path = below === '' ? entryName : `${below}/${entryName}`;
+      if (isLeftOut(entryName)) continue;
+      const stat = lstatSync(join(folder, path));
+      if (stat.isDirectory()) walk(path);
+      else if (stat.isFile()) take(path);
+      else tell(path, 'toolpack.link', `"${path}" is neither a file nor a folder`, 'put the file itself there');
+    }
+  };
+  walk('');
+  for (const path of dependencyFolders(folder, manifest.dependencies, tell)) walk(path);
+  if (!files.some(({ path }) => path === entry))
+    tell('package.json', 'toolpack.entry', `haft.toolpack names "${entry}", which is not there`);
+  if (problems.length > 0) return problems;
+  files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  const body = { entry, files: files.map(({ path, sha256 }) => [path, sha256]) };
+  return { folder, files, digest: digest('toolpack/v1', canonicalJson(body)), entry, name, version };
+}
+
+/** Neither digested nor shown to the pack: what tests and readers need of it, and packages that it does not ask for. */
+const isLeftOut = (name: string): boolean =>
+  name === 'node_modules' || name.startsWith('.') || /\.test\.[cm]?[jt]s$/.test(name) || /\.md$/i.test(name);
+
+interface Manifest {
+  readonly entry: string;
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies: readonly string[];
+}
+
+type Tell = (file: string, code: string, message: string, hint?: string) => void;
+
+function readManifest(folder: string, tell: Tell): Manifest | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  } catch (thrown) {
+    const absent = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
+    const fact = absent ? 'It is not there' : 'It is not JSON';
+    tell('package.json', 'toolpack.package', fact, HINT);
+    return undefined;
+  }
+  const given = toolpackOf(json);
+  const normal = typeof given === 'string' ? normalizeRelPath(given) : undefined;
+  if (!normal?.ok || normal.path === '.') {
+    tell('package.json', 'toolpack.package', 'It does not say which module is the toolpack', HINT);
+    return undefined;
+  }
+  const { name, version, dependencies } = json as Record<string, unknown>;
+  return {
+    entry: normal.path,
+    name: typeof name === 'string' ? name : 'toolpack',
+    version: typeof version === 'string' && SEMVER.test(version) ? version : '0.0.0',
+    dependencies: namesIn(dependencies),
+  };
+}
+
+const HINT = 'a package.json with { "type": "module", "haft": { "toolpack": "toolpack.ts" } }';
+const SEMVER = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
+
+function toolpackOf(json: unknown): unknown {
+  const { haft } = (json ?? {}) as { readonly haft?: { readonly toolpack?: unknown } };
+  return haft?.toolpack;
+}
+
+const namesIn = (given: unknown): readonly string[] =>
+  typeof given === 'object' && given !== null ? Object.keys(given) : [];
+
+/** `haft` itself is there in every pack's process, whatever the pack says. */
+const OWN = 'haft';
+
+/** The packages that it depends on, and those that they do, as they lie below the pack's own folder. */
+function dependencyFolders(folder: string, names: readonly string[], tell: Tell): readonly string[] {
+  const found = new Set<string>();
+  const visit = (wanted: readonly string[], from: string): void => {
+    for (const name of wanted) {
+      if (name === OWN) continue;
+      const at = lookUp(folder, from, name);
+      if (at === undefined) {
+        tell('package.json', 'toolpack.dependency', `"${name}" is a dependency and is not installed`, 'run npm install in the pack');
+        continue;
+      }
+      if (found.has(at)) continue;
+      found.add(at);
+      try {
+        const json = JSON.parse(readFileSync(join(folder, at, 'package.json'), 'utf8')) as { dependencies?: unknown };
+        visit(namesIn(json.dependencies), at);
+      } catch {
+        tell(`${at}/package.json`, 'toolpack.dependency', 'It cannot be read');
+      }
+    }
+  };
+  visit(names, '');
+  return [...found].sort();
+}
+
+/** As Node.js looks: in the node_modules of every folder upwards, but never above the pack. */
+function lookUp(folder: string, from: string, name: string): string | undefined {
+  for (let at = from; ; at = at.includes('/') ? at.slice(0, at.lastIndexOf('/')) : '') {
+    const candidate = at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`;
+    if (lstatSync(join(folder, candidate), { throwIfNoEntry: false })?.isDirectory()) return candidate;
+    if (at === '') return undefined;
+  }
+}
