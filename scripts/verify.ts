@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { SLURM_PACKAGES } from './engines/slurm.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -12,6 +13,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   strace: '/usr/bin/strace',
   ripgrep: '/usr/bin/rg',
   bubblewrap: '/usr/bin/bwrap',
+  ...SLURM_PACKAGES,
 };
 
 const STEPS: readonly {
