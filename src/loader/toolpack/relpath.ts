@@ -1,0 +1,45 @@
+// Owns: places below `in/` and `out/` as toolpacks write them: one normal spelling, or why not; and which get in each other's way.
+// Refuses: to look at any disk.
+import { normalizeRelPath, parentOf } from '../../base/rel-path.ts';
+
+export type Place = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly fact: string };
+
+export interface PathFact {
+  readonly given: string;
+  /** Normal, below `in` or `out`. */
+  readonly path: string;
+}
+
+/** `in/a/./b` below `in` is `a/b`. With `root` empty, the whole path counts. */
+export function below(root: 'in' | 'out' | '', given: unknown): Place {
+  const no = (fact: string): Place => ({ ok: false, fact });
+  if (typeof given !== 'string' || given === '') return no('it is missing');
+  if (given.trim() !== given) return no('it begins or ends with white space');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (/[\u0000-\u001f\u007f\\]/.test(given)) return no('it holds a control character or a backslash');
+  if (given.split('/').includes('..')) return no('it holds ".."');
+  const normal = normalizeRelPath(given);
+  if (!normal.ok) return no(normal.message.replace(/^Cannot use the path: /, ''));
+  if (given.endsWith('/')) return no('it names a folder');
+  if (root === '') return normal.path === '.' ? no('it names no file') : normal;
+  if (!normal.path.startsWith(`${root}/`)) return no(`it does not begin with "${root}/"`);
+  return { ok: true, path: normal.path.slice(root.length + 1) };
+}
+
+/** Pairs that would overwrite one another: the same file, or a file where another needs a folder. */
+export function collisions(places: readonly PathFact[]): readonly (readonly [string, string])[] {
+  const taken = new Map<string, string>();
+  const found: [string, string][] = [];
+  for (const { path, given } of places) {
+    const other = taken.get(path);
+    if (other === undefined) taken.set(path, given);
+    else found.push([other, given]);
+  }
+  for (const [path, given] of taken) {
+    for (let up = parentOf(path); up !== '.'; up = parentOf(up)) {
+      const above = taken.get(up);
+      if (above !== undefined) found.push([above, given]);
+    }
+  }
+  return found;
+}
