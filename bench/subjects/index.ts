@@ -14,6 +14,7 @@ import { mcpSearch } from './mcp-search.ts';
 import { mcpWrite } from './mcp-write.ts';
 import { readInProcess } from './read-in-process.ts';
 import { shellExec } from './shell-exec.ts';
+import { toolSearch } from './tool-search.ts';
 import { writeInProcess } from './write-in-process.ts';
 
 export const SUBJECTS: readonly Subject[] = [
@@ -31,4 +32,5 @@ export const SUBJECTS: readonly Subject[] = [
   coldStart,
   idleMemory,
   growth,
+  toolSearch,
 ];

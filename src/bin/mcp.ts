@@ -5,10 +5,17 @@ import { serveMcp } from './serve-mcp.ts';
 
 export const command: Command = {
   summary: 'Serve the tools over MCP on standard input and output',
-  usage: '',
+  usage: '[--searchable]',
   description:
     'For the configuration of an MCP client: command "haft", arguments ["mcp", "--workspace", DIR].',
-  examples: ['haft mcp', 'haft mcp --workspace ~/project'],
+  options: {
+    searchable: {
+      type: 'boolean',
+      help: 'list only find_tool, describe_tool and call_tool, through which all tools are reached',
+    },
+  },
+  examples: ['haft mcp', 'haft mcp --workspace ~/project', 'haft mcp --searchable'],
   positionals: [0, 0],
-  run: ({ workspace, runtime, io }) => serveMcp({ workspace, open: runtime, say: io.err }),
+  run: ({ workspace, runtime, io, flags }) =>
+    serveMcp({ workspace, open: runtime, say: io.err, searchable: flags.searchable === true }),
 };

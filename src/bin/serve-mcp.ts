@@ -12,13 +12,16 @@ export interface McpServing {
   open(): Promise<DefaultRuntime>;
   /** Standard error: the log. */
   say(text: string): void;
+  /** Lists three tools that stand for all of them. */
+  readonly searchable?: boolean;
 }
 
 /** A client that never asks for the list finds an open runtime all the same. */
 const OPEN_AFTER_MS = 1000;
 
 /** Answers with the exit code once the client hung up. */
-export async function serveMcp({ workspace, open, say }: McpServing): Promise<number> {
+export async function serveMcp({ workspace, open, say, searchable = false }: McpServing): Promise<number> {
+  const mode = searchable ? (await import('../hosts/mcp/searchable.ts')).createSearchableMode() : undefined;
   const kept = readCatalogue(workspace);
   let opened: Promise<DefaultRuntime> | undefined;
   let unfollow: (() => void) | undefined;
@@ -48,12 +51,13 @@ export async function serveMcp({ workspace, open, say }: McpServing): Promise<nu
     const tools = catalogueOf(live);
     if (tools === told) return;
     writeCatalogue(workspace, tools);
-    if (told !== undefined || kept !== undefined) server.toolsChanged();
+    if (!mode && (told !== undefined || kept !== undefined)) server.toolsChanged();
   };
 
   const server = serveStdio(runtime, VERSION, {
     input: process.stdin,
     output: process.stdout,
+    searchable: mode,
     catalogue() {
       if (opened || kept === undefined) return undefined;
       setImmediate(runtime);

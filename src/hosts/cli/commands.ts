@@ -23,7 +23,7 @@ export const CLI_COMMANDS: Commands = {
   },
   call: { summary: call.summary, load: async () => call },
   tools: {
-    summary: 'List and show tools',
+    summary: 'List, show and find tools',
     commands: {
       list: {
         summary: 'List the installed tools',
@@ -32,6 +32,10 @@ export const CLI_COMMANDS: Commands = {
       show: {
         summary: 'Show one tool',
         load: async () => (await import('./commands/tools-show.ts')).command,
+      },
+      search: {
+        summary: 'Find tools by what they do',
+        load: async () => (await import('./commands/tools-search.ts')).command,
       },
     },
   },

@@ -18,6 +18,7 @@ import {
   RpcError,
   type RpcMessage,
 } from './protocol.ts';
+import type { SearchableMode } from './searchable.ts';
 
 export interface Connection {
   /** Takes one message of the client, as JSON text. Answers go to `send`, as JSON text. */
@@ -51,7 +52,10 @@ export function createConnection(
   send: (message: Pieces) => void,
   /** The tools as JSON text, where they are known without the runtime. */
   catalogue: () => string | undefined = () => undefined,
+  /** Where three tools stand for all of them. */
+  searchable?: SearchableMode,
 ): Connection {
+  const instructions = searchable ? `${searchable.instructions} ${INSTRUCTIONS}` : INSTRUCTIONS;
   const serverInfo = { name: 'haft', title: 'Haft', version };
   const underWay = new Map<RequestId, Cancellation>();
   const working = new Set<Promise<void>>();
@@ -82,7 +86,7 @@ export function createConnection(
         protocolVersion,
         capabilities: CAPABILITIES,
         serverInfo,
-        instructions: INSTRUCTIONS,
+        instructions,
       });
     },
     'server/discover': () =>
@@ -90,14 +94,14 @@ export function createConnection(
         supportedVersions: ENVELOPE_VERSIONS,
         // Announcing changes would take `subscriptions/listen`, which clients then open.
         capabilities: { tools: {} },
-        instructions: INSTRUCTIONS,
+        instructions,
         resultType: 'complete',
         ...listed,
         ...modernMeta,
       }),
     ping: () => '{}',
     'tools/list': async (request) => {
-      const tools = catalogue() ?? catalogueOf(await runtime());
+      const tools = searchable?.catalogue ?? catalogue() ?? catalogueOf(await runtime());
       return `{"tools":${tools}${listTail(request)}}`;
     },
     'tools/call': (request) => callTool(request),
@@ -111,13 +115,15 @@ export function createConnection(
     }
     const token = meta?.progressToken;
     const onEvent = token === undefined ? undefined : progressSender(token, send);
-    const call = { tool: name, args: args as JsonObject };
     const host = await runtime();
+    const used = searchable ? await searchable.use(name, args as JsonObject, host, extra) : undefined;
+    if (used && 'result' in used) return used.result;
+    const call = used?.call ?? { tool: name, args: args as JsonObject };
     const response = await host.call(call, { signal: cancellation.signal, ...(onEvent ? { onEvent } : {}) });
     const [error] = response.errors;
-    if (error?.reason === 'tool.unknown')
+    if (error?.reason === 'tool.unknown' && !used)
       throw new RpcError(RPC.params, error.message, { reason: error.reason });
-    return callResult(response, host.tool(name)?.textField, extra);
+    return callResult(response, host.tool(call.tool)?.textField, extra);
   }
 
   const answer = async (method: string, request: Request): Promise<void> => {

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Runtime } from '../../contract/runtime.ts';
 import { createConnection } from './connection.ts';
 import type { Pieces } from './mapping.ts';
+import type { SearchableMode } from './searchable.ts';
 
 export interface StdioServer {
   /** Resolves when the client hung up and every request was answered. */
@@ -17,13 +18,14 @@ export interface StdioSite {
   readonly output: Writable;
   /** The tools as JSON text, where they are known without the runtime. */
   catalogue?(): string | undefined;
+  readonly searchable?: SearchableMode | undefined;
 }
 
 /** The longest line that is read. A longer one ends the connection: it cannot be answered, and it must not fill memory. */
 const LONGEST_LINE = 128 * 1024 * 1024;
 
 export function serveStdio(runtime: () => Promise<Runtime>, version: string, site: StdioSite): StdioServer {
-  const { input, output, catalogue } = site;
+  const { input, output, catalogue, searchable } = site;
   let outbox: (string | Uint8Array)[] = [];
   const flush = () => {
     const pieces = outbox;
@@ -35,7 +37,7 @@ export function serveStdio(runtime: () => Promise<Runtime>, version: string, sit
     if (outbox.length === 0) process.nextTick(flush);
     outbox.push(...message, '\n');
   };
-  const connection = createConnection(runtime, version, send, catalogue);
+  const connection = createConnection(runtime, version, send, catalogue, searchable);
 
   const lines = createLineSplitter(LONGEST_LINE, (line) => {
     if (!isUtf8(line)) return connection.unreadable();

@@ -1,0 +1,134 @@
+// Owns: three tools that stand for all the others, so that a thousand of them cost a reader a few hundred tokens.
+// Refuses: to call anything: what `call_tool` is given becomes the call of the tool that it names, and nothing else.
+import { closest } from '../../base/closest.ts';
+import type { CallRequest } from '../../contract/envelope.ts';
+import { fail } from '../../contract/errors.ts';
+import type { JsonObject, JsonSchema } from '../../contract/json.ts';
+import type { ToolListing } from '../../contract/runtime.ts';
+import type { ToolSearch } from '../../contract/tool-search.ts';
+
+/** What a reader is shown of one of the three. */
+export interface SearchableTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: JsonSchema;
+  readonly readOnly: boolean;
+  run(args: JsonObject, site: SearchableSite): Promise<SearchableAnswer>;
+}
+
+export interface SearchableSite {
+  /** The tools that there are, in any order; disabled ones are neither found nor described. */
+  tools(): readonly ToolListing[];
+  /** Over those tools. */
+  readonly search: ToolSearch;
+}
+
+/** What it answers, with a text for whoever reads; or the call that it stands for, to be made through the pipeline. */
+export type SearchableAnswer =
+  | { readonly data: JsonObject; readonly text: string }
+  | { readonly call: CallRequest };
+
+const USUAL_LIMIT = 8;
+const MOST = 50;
+const LONGEST_LINE = 160;
+
+export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
+  {
+    name: 'find_tool',
+    title: 'Find tools',
+    description:
+      'Find tools by what they do. Answers their names, best first; see describe_tool for their arguments.',
+    input: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'What is to be done, in a few words' },
+        limit: { type: 'integer', minimum: 1, maximum: MOST, default: USUAL_LIMIT },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    readOnly: true,
+    async run(args, { tools, search }) {
+      const query = textOf(args, 'find_tool', 'query');
+      const limit = limitOf(args.limit);
+      const known = new Map(tools().flatMap((one) => (one.enabled ? [[one.contract.id, one.contract]] : [])));
+      await search.sync([...known.values()]);
+      const found = (await search.search(query, limit)).map(({ id }) => ({
+        tool: id,
+        description: firstLine(known.get(id)!.description || known.get(id)!.title),
+      }));
+      const lines = found.map(({ tool, description }) => `${tool}: ${description}`);
+      const nothing = `No tool matches; there are ${known.size}. Try other words.`;
+      return { data: { tools: found, total: known.size }, text: lines.join('\n') || nothing };
+    },
+  },
+  {
+    name: 'describe_tool',
+    title: 'Describe a tool',
+    description: 'What a tool does and the JSON Schema of its arguments.',
+    input: {
+      type: 'object',
+      properties: { tool: { type: 'string', description: 'A name from find_tool' } },
+      required: ['tool'],
+      additionalProperties: false,
+    },
+    readOnly: true,
+    async run(args, { tools }) {
+      const id = textOf(args, 'describe_tool', 'tool');
+      const all = tools().filter(({ enabled }) => enabled);
+      const contract = all.find((one) => one.contract.id === id)?.contract;
+      if (!contract) {
+        const near = closest(
+          id,
+          all.map((one) => one.contract.id),
+        );
+        const hint = near ? `did you mean "${near}"?` : 'find_tool knows their names';
+        throw fail('tool.unknown', `Cannot describe "${id.slice(0, 80)}": no such tool; ${hint}`);
+      }
+      const { title, description, input, mutates, idempotent } = contract;
+      const data = { tool: id, title, description, input_schema: input as JsonObject, mutates, idempotent };
+      return { data, text: JSON.stringify(data) };
+    },
+  },
+  {
+    name: 'call_tool',
+    title: 'Call a tool',
+    description: 'Call a tool by its name. It is checked and recorded as a call of that tool.',
+    input: {
+      type: 'object',
+      properties: {
+        tool: { type: 'string', description: 'A name from find_tool' },
+        arguments: { type: 'object', description: 'As describe_tool shows them' },
+      },
+      required: ['tool'],
+      additionalProperties: false,
+    },
+    readOnly: false,
+    async run(args) {
+      const tool = textOf(args, 'call_tool', 'tool');
+      const { arguments: inner = {} } = args;
+      if (typeof inner !== 'object' || inner === null || Array.isArray(inner))
+        throw fail('input.schema', 'Cannot use "call_tool": arguments must be an object');
+      return { call: { tool, args: inner as JsonObject } };
+    },
+  },
+];
+
+function textOf(args: JsonObject, name: string, field: string): string {
+  const value = args[field];
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  throw fail('input.schema', `Cannot use "${name}": ${field} must be a text`);
+}
+
+function limitOf(given: unknown): number {
+  const limit = given ?? USUAL_LIMIT;
+  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
+  throw fail('input.schema', `Cannot use "find_tool": limit must be a whole number from 1 to ${MOST}`);
+}
+
+/** Up to the end of the first sentence or line, where that is short enough. */
+function firstLine(text: string): string {
+  const line = /^.*?(?:[.!?](?=\s)|$)/m.exec(text.trim())?.[0] ?? '';
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE - 1)}…` : line;
+}
