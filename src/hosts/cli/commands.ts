@@ -33,6 +33,10 @@ export const CLI_COMMANDS: Commands = {
         summary: 'Show one tool',
         load: async () => (await import('./commands/tools-show.ts')).command,
       },
+      check: {
+        summary: 'Check a folder of *.tool.yaml files',
+        load: async () => (await import('./commands/tools-check.ts')).command,
+      },
       search: {
         summary: 'Find tools by what they do',
         load: async () => (await import('./commands/tools-search.ts')).command,
