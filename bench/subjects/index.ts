@@ -7,6 +7,7 @@ import { grep } from './grep.ts';
 import { growth } from './growth.ts';
 import { idleMemory } from './idle-memory.ts';
 import { listInProcess } from './list-in-process.ts';
+import { loadPacks } from './load-packs.ts';
 import { mcpEcho } from './mcp-echo.ts';
 import { mcpList } from './mcp-list.ts';
 import { mcpRead } from './mcp-read.ts';
@@ -21,6 +22,7 @@ export const SUBJECTS: readonly Subject[] = [
   readInProcess,
   writeInProcess,
   listInProcess,
+  loadPacks,
   grep,
   shellExec,
   curl,
