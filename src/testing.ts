@@ -1,6 +1,7 @@
-// Owns: what authors of adapters, rules, stores and tools outside of this package may test with.
+// Owns: what authors of adapters, backends, rules, stores and tools outside of this package may test with.
 // Refuses: anything that is not a suite or what a suite needs.
 export { ADAPTER_CASES, type AdapterEnvironment, adapterSuite } from './testing/adapter-suite.ts';
+export * from './testing/backend-suite.ts';
 export {
   type ConformanceCase,
   type Environment,

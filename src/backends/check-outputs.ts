@@ -1,0 +1,74 @@
+// Owns: whether out/ holds exactly what a plan declares, once nothing writes to it any more. All backends ask it.
+// Refuses: links, devices, pipes, sockets, names that nobody declared, and to say yes to what it cannot look at.
+import type { AttemptCause } from '../contract/attempt-cause.ts';
+import type { ExecutionPlan } from '../contract/plan.ts';
+import { type OutEntry, outEntries } from './out-entries.ts';
+
+export interface OutputProblem {
+  readonly cause: Extract<AttemptCause, 'tool.outputs' | 'limit.output_bytes'>;
+  readonly message: string;
+}
+
+/** More entries than this count as too much output, however small they are. */
+export const MAX_ENTRIES = 100_000;
+
+/** The first problem, or undefined. A declared output may be a folder: then everything below it belongs to it. */
+export async function checkOutputs(
+  out: string,
+  { outputs, resources }: Pick<ExecutionPlan, 'outputs' | 'resources'>,
+): Promise<OutputProblem | undefined> {
+  const declared = new Set(outputs.map(({ src }) => src));
+  const onTheWay = new Set([...declared].flatMap(ancestors));
+  const found = new Set<string>();
+  let problem: string | undefined;
+  let bytes = 0;
+  let entries = 0;
+  for await (const entry of outEntries(out)) {
+    bytes += entry.bytes;
+    entries++;
+    // Too much comes first: what was cut off by its end is no reason of its own.
+    const over = overLimit(bytes, entries, resources.outputBytes);
+    if (over) return over;
+    const { path, kind } = entry;
+    if (declared.has(path)) found.add(path);
+    const belongs =
+      declared.has(path) ||
+      (kind === 'folder' && onTheWay.has(path)) ||
+      ancestors(path).some((folder) => declared.has(folder));
+    problem ??= describe(entry, belongs);
+  }
+  if (problem === undefined) {
+    const missing = outputs.find(({ src }) => !found.has(src));
+    if (missing) problem = `the output "${missing.role}" is not there: nothing is at "out/${missing.src}"`;
+  }
+  return problem === undefined
+    ? undefined
+    : { cause: 'tool.outputs', message: `Cannot take the outputs: ${problem}` };
+}
+
+/** The problem of so many bytes and entries, or undefined. */
+export function overLimit(bytes: number, entries: number, limit: number): OutputProblem | undefined {
+  const cause = 'limit.output_bytes';
+  if (bytes > limit)
+    return { cause, message: `Ended the attempt: it wrote more than ${limit} bytes to out/` };
+  if (entries > MAX_ENTRIES)
+    return { cause, message: `Ended the attempt: it made more than ${MAX_ENTRIES} entries in out/` };
+  return undefined;
+}
+
+const WRONG_KINDS: Readonly<Partial<Record<OutEntry['kind'], string>>> = {
+  link: 'is a symbolic link',
+  special: 'is neither a regular file nor a folder',
+  unreadable: 'cannot be looked at',
+};
+
+function describe({ path, kind }: OutEntry, belongs: boolean): string | undefined {
+  const wrong = WRONG_KINDS[kind] ?? (belongs ? undefined : 'was not declared');
+  return wrong && `${JSON.stringify(`out/${path}`)} ${wrong}`;
+}
+
+/** `a/b/c` has `a` and `a/b`. */
+function ancestors(path: string): string[] {
+  const names = path.split('/');
+  return names.slice(1).map((_, n) => names.slice(0, n + 1).join('/'));
+}

@@ -1,0 +1,137 @@
+// Owns: how a backend must class the ends of attempts: each cause its own, and none of them a success.
+// Refuses: causes that only one engine knows; its own tests show those.
+import assert from 'node:assert/strict';
+import type { AttemptCause, FailureClass } from '../../contract/attempt-cause.ts';
+import {
+  assertSucceeded,
+  type BackendCase,
+  type BackendEnvironment,
+  endOf,
+  logOf,
+  makeAttempt,
+  outputOf,
+  type Wanted,
+} from './environment.ts';
+
+const MIB = 1024 * 1024;
+/** Keeps all that it reads, as one line: 256 MiB. */
+const GREEDY = 'head -c 268435456 /dev/zero | tail > /dev/null';
+
+export const OUTCOME_CASES: readonly BackendCase[] = [
+  fails('a program that ends with a code', 'tool', 'tool.exit', 'echo why; exit 3', {}, 3),
+  fails('a program that a signal ends', 'tool', 'tool.signal', 'kill -SEGV $$; exit 0', {}, 139),
+  fails('a program that kills itself', 'tool', 'tool.signal', 'kill -KILL $$; exit 0', {}, 137),
+  fails('a program that is not there', 'tool', 'tool.not_started', '', { argv: ['/no/such/program', 'x'] }),
+  fails('a program that cannot be executed', 'tool', 'tool.not_started', '', { argv: ['in/greeting'] }),
+  fails('a program that runs too long', 'limit', 'limit.time', 'echo began; sleep 60', {
+    resources: { wallMs: 1500 },
+  }),
+  fails(
+    'a program that ignores SIGTERM for too long',
+    'limit',
+    'limit.time',
+    'trap "" TERM INT; while :; do sleep 1; done',
+    {
+      resources: { wallMs: 1500 },
+    },
+  ),
+  fails('a program that uses up its memory', 'limit', 'limit.memory', GREEDY, {
+    resources: { memoryBytes: 32 * MIB },
+  }),
+  fails(
+    'a child that uses up the memory while its parent leaves with 0',
+    'limit',
+    'limit.memory',
+    `${GREEDY}; exit 0`,
+    {
+      resources: { memoryBytes: 32 * MIB },
+    },
+  ),
+  fails(
+    'a program that writes too much and would go on for ever',
+    'limit',
+    'limit.output_bytes',
+    'while :; do head -c 1048576 /dev/zero >> out/big; sleep 0.02; done',
+    { outputs: ['big'], resources: { outputBytes: 4 * MIB } },
+  ),
+  fails(
+    'a program that writes too much in many files and is done',
+    'limit',
+    'limit.output_bytes',
+    'mkdir out/d; for n in 1 2 3 4 5 6; do head -c 1048576 /dev/zero > out/d/$n; done',
+    { outputs: ['d/1', 'd/2', 'd/3', 'd/4', 'd/5', 'd/6'], resources: { outputBytes: 4 * MIB } },
+  ),
+  fails('an output that is missing', 'tool', 'tool.outputs', 'exit 0', { outputs: ['there'] }),
+  fails('a file that was not declared', 'tool', 'tool.outputs', 'echo > out/a; echo > out/b', {
+    outputs: ['a'],
+  }),
+  fails('a folder that was not declared', 'tool', 'tool.outputs', 'mkdir out/a'),
+  fails('a link in place of an output', 'tool', 'tool.outputs', 'ln -s ../in/greeting out/a', {
+    outputs: ['a'],
+  }),
+  fails('a link that was not declared', 'tool', 'tool.outputs', 'ln -s /etc/passwd out/b; echo > out/a', {
+    outputs: ['a'],
+  }),
+  fails('a link on the way to an output', 'tool', 'tool.outputs', 'ln -s ../in out/d', {
+    outputs: ['d/greeting'],
+  }),
+  fails('a pipe in place of an output', 'tool', 'tool.outputs', 'mkfifo out/a', { outputs: ['a'] }),
+  {
+    name: 'wait says that a program failed, not that its outputs are missing, when both are so',
+    async run(env) {
+      const attempt = await makeAttempt(env, 'exit 4', { outputs: ['there'] });
+      const end = await endOf(await env.backend.start(attempt), env);
+      assert.deepEqual([end.cause, end.exitCode], ['tool.exit', 4]);
+    },
+  },
+  {
+    name: 'wait takes an output of exactly as many bytes as it may have',
+    async run(env) {
+      const attempt = await makeAttempt(env, 'head -c 1048576 /dev/zero > out/a', {
+        outputs: ['a'],
+        resources: { outputBytes: MIB },
+      });
+      assertSucceeded(await endOf(await env.backend.start(attempt), env));
+    },
+  },
+  {
+    name: 'start keeps the inputs read-only and the network away',
+    async run(env) {
+      if (env.contained === false) return;
+      const script =
+        '(echo changed > in/greeting) 2>/dev/null; (echo new > in/new) 2>/dev/null; rm -f in/greeting 2>/dev/null; cat in/* > out/in; tail -n +3 /proc/net/dev > out/net';
+      const attempt = await makeAttempt(env, script, { outputs: ['in', 'net'] });
+      const end = await endOf(await env.backend.start(attempt), env);
+      assertSucceeded(end);
+      assert.equal(await outputOf(attempt, 'in'), 'hello\n');
+      assert.deepEqual((await outputOf(attempt, 'net')).match(/^\s*(\w+):/gm), ['    lo:']);
+      assert.deepEqual(end.observed?.interfaces, ['lo']);
+    },
+  },
+];
+
+function fails(
+  who: string,
+  failure: FailureClass,
+  cause: AttemptCause,
+  script: string,
+  wanted: Wanted = {},
+  exitCode?: number,
+): BackendCase {
+  return {
+    name: `wait says ${cause} of ${who}`,
+    async run(env: BackendEnvironment) {
+      if (env.lacks?.includes(cause)) return;
+      const attempt = await makeAttempt(env, script, wanted);
+      const end = await endOf(await env.backend.start(attempt), env);
+      assert.deepEqual([end.status, end.failure, end.cause], ['failed', failure, cause], end.message);
+      assert.ok(end.message.length > 0);
+      assert.ok(!end.message.includes(env.root), `the message shows a path of this machine: ${end.message}`);
+      if (exitCode !== undefined) assert.equal(end.exitCode, exitCode);
+      const found = await (await env.reopen()).find(attempt);
+      assert.ok(found);
+      assert.deepEqual(await endOf(found, env), end);
+      await logOf(attempt);
+    },
+  };
+}
