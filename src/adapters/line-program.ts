@@ -17,7 +17,7 @@ export interface LineProgram {
   stop(graceMs?: number): Promise<void>;
 }
 
-export interface LineProgramEvents extends Pick<LineEvents, 'oversize'> {
+export interface LineProgramEvents extends Pick<LineEvents, 'oversize' | 'overrun'> {
   message(message: unknown): void;
   /** A line that is not JSON. */
   noise(): void;
@@ -26,6 +26,8 @@ export interface LineProgramEvents extends Pick<LineEvents, 'oversize'> {
 }
 
 const GRACE_MS = 2_000;
+/** A line so many times over its bound has no end. */
+const ENDLESS = 4;
 
 export async function startLineProgram(
   exec: ProgramHandle,
@@ -53,6 +55,15 @@ export function speakLines(
   };
   const reader = createLineReader(maxLineBytes, {
     oversize: events.oversize,
+    overrun(length, head) {
+      events.overrun?.(length, head);
+      // It may go on for ever, and reading it away has a price, too.
+      if (length > ENDLESS * maxLineBytes && !gone) {
+        events.oversize(length, head, '');
+        void standing.stop(0);
+        stdout.destroy();
+      }
+    },
     line(bytes) {
       const message = parse(bytes);
       if (message === undefined) events.noise();

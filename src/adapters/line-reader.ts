@@ -10,6 +10,8 @@ export interface LineEvents {
   line(bytes: Buffer): void;
   /** A line longer than the bound: its length, and a few KiB of its beginning and its end. */
   oversize(length: number, head: string, tail: string): void;
+  /** Told with every piece of such a line, before its end has come: how long it is by now, and its beginning. */
+  overrun?(length: number, head: string): void;
 }
 
 const NEWLINE = 0x0a;
@@ -24,6 +26,7 @@ export function createLineReader(maxBytes: number, events: LineEvents): LineRead
     if (skipped) {
       skipped.length += part.length;
       skipped.tail = Buffer.concat([skipped.tail, part.subarray(-ENDS)]).subarray(-ENDS);
+      events.overrun?.(skipped.length, skipped.head);
       return;
     }
     parts.push(part);
@@ -38,6 +41,7 @@ export function createLineReader(maxBytes: number, events: LineEvents): LineRead
     };
     parts = [];
     held = 0;
+    events.overrun?.(skipped.length, skipped.head);
   };
   const finish = (): void => {
     if (skipped) {

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createAnswerReader } from './answer-reader.ts';
+import { readAnswerText } from './answer-text.ts';
+
+function read(chunks: readonly string[], maxBytes = 100_000) {
+  const seen: unknown[] = [];
+  const reader = createAnswerReader({ id: 'p.x', maxBytes, progress: (one) => seen.push(one) });
+  for (const chunk of chunks) reader.push(Buffer.from(chunk));
+  return { text: reader.text(), seen };
+}
+
+describe('createAnswerReader', () => {
+  it('takes lines of progress out of the answer, and nothing else', () => {
+    const answer = '{\n  "progress": 3,\n  "rows": []\n}\n';
+    assert.deepEqual(
+      read(['{"progress": 10}\n', ' { "progress" : {"pct": 20, "message": "m"} }\n', answer]),
+      {
+        text: answer,
+        seen: [{ pct: 10 }, { pct: 20, message: 'm' }],
+      },
+    );
+    for (const other of [
+      '{"progress": 1, "data": 2}',
+      '{"progress": "x"}',
+      '{"progress": ',
+      '{"progress":[]}',
+    ])
+      assert.deepEqual(read([other]), { text: other, seen: [] });
+    const long = `{"progress": {"message": "${'x'.repeat(9000)}"}}\n`;
+    assert.deepEqual(read([long]), { text: long, seen: [] });
+  });
+
+  it('reads the same however the text is cut', () => {
+    const line = fc.constantFrom(
+      '{"progress":1}\n',
+      '{"a":1}\n',
+      'ü€\n',
+      '\n',
+      `${'y'.repeat(9000)}\n`,
+      '{"progress":{"pct":2}}\n',
+    );
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 8 }), fc.integer({ min: 1, max: 5000 }), (lines, size) => {
+        const bytes = Buffer.from(lines.join(''));
+        const seen: unknown[] = [];
+        const reader = createAnswerReader({ id: 'x', maxBytes: 1e6, progress: (one) => seen.push(one) });
+        for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+        assert.equal(reader.text(), lines.filter((one) => !one.includes('progress')).join(''));
+        assert.equal(seen.length, lines.filter((one) => one.includes('progress')).length);
+      }),
+    );
+  });
+
+  it('refuses more than an answer may be; progress does not count', () => {
+    assert.equal(read(['{"progress":1}\n'.repeat(100), 'x'.repeat(10)], 10).text.length, 10);
+    assert.throws(() => read(['x'.repeat(11)], 10), { reason: 'output.too_large' });
+    assert.throws(() => read(['x\n'.repeat(6)], 10), { reason: 'output.too_large' });
+  });
+});
+
+describe('readAnswerText', () => {
+  it('reads JSON, envelopes, and text where the tool promises it', () => {
+    assert.deepEqual(readAnswerText(' {"a": 1}\n', {}), { ok: true, data: { a: 1 } });
+    assert.deepEqual(readAnswerText('{"ok":false,"error":"no"}', {}), { ok: false, message: 'no' });
+    assert.deepEqual(readAnswerText('', {}), { ok: true, data: null });
+    assert.equal(readAnswerText('words', {}), undefined);
+    const text = { type: 'string' };
+    assert.deepEqual(readAnswerText('words\n', text), { ok: true, data: 'words' });
+    assert.deepEqual(readAnswerText('12\n', text), { ok: true, data: '12' });
+    assert.deepEqual(readAnswerText('"quoted"', text), { ok: true, data: 'quoted' });
+    assert.deepEqual(readAnswerText('{"ok":true,"data":"x"}', text), { ok: true, data: 'x' });
+    assert.deepEqual(readAnswerText('', text), { ok: true, data: '' });
+    assert.deepEqual(readAnswerText('12', { type: ['string', 'integer'] }), { ok: true, data: 12 });
+  });
+});

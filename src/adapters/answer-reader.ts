@@ -1,0 +1,88 @@
+// Owns: what a program or a service writes, as it comes: lines of progress on the way, and the answer.
+// Refuses: to hold more than an answer may be.
+import { type Failure, fail } from '../contract/errors.ts';
+import { isObject, readProgress } from './answer.ts';
+
+export interface AnswerReader {
+  /** Throws `output.too_large`. */
+  push(chunk: Uint8Array): void;
+  /** All that is no progress. To be asked once, at the end. */
+  text(): string;
+}
+
+export interface AnswerReaderOptions {
+  readonly id: string;
+  readonly maxBytes: number;
+  progress(progress: { readonly pct?: number; readonly message?: string }): void;
+}
+
+const NEWLINE = 0x0a;
+/** A longer line is no progress. */
+const MAX_PROGRESS_LINE = 8192;
+const PROGRESS = /^\s*\{\s*"progress"\s*:/;
+
+export function createAnswerReader({ id, maxBytes, progress }: AnswerReaderOptions): AnswerReader {
+  const kept: Uint8Array[] = [];
+  let size = 0;
+  /** The line that has not ended yet, while it could still be progress. */
+  let line: Uint8Array[] = [];
+  let length = 0;
+  let isAnswer = false;
+
+  const keep = (bytes: Uint8Array): void => {
+    size += bytes.length;
+    if (size > maxBytes) throw tooLarge(id, maxBytes);
+    // Copied: what is read is used again for the next piece.
+    if (bytes.length > 0) kept.push(Buffer.from(bytes));
+  };
+  const endLine = (): void => {
+    const whole = Buffer.concat(line);
+    const told = isAnswer ? undefined : progressOf(whole.toString());
+    if (told) progress(told);
+    else keep(whole);
+    line = [];
+    length = 0;
+    isAnswer = false;
+  };
+  const add = (bytes: Uint8Array): void => {
+    if (isAnswer) return keep(bytes);
+    line.push(Buffer.from(bytes));
+    length += bytes.length;
+    if (length <= MAX_PROGRESS_LINE) return;
+    isAnswer = true;
+    for (const part of line) keep(part);
+    line = [];
+  };
+  return {
+    push(chunk) {
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+        add(chunk.subarray(from, at + 1));
+        endLine();
+        from = at + 1;
+      }
+      if (from < chunk.length) add(chunk.subarray(from));
+    },
+    text() {
+      endLine();
+      return Buffer.concat(kept).toString();
+    },
+  };
+}
+
+function progressOf(line: string) {
+  if (!PROGRESS.test(line)) return undefined;
+  try {
+    const message: unknown = JSON.parse(line);
+    return isObject(message) && Object.keys(message).length === 1
+      ? readProgress(message.progress)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const tooLarge = (id: string, limit: number): Failure =>
+  fail('output.too_large', `Cannot take the answer of "${id}": it is over the limit of ${limit} bytes`, {
+    limit,
+  });

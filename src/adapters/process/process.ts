@@ -1,0 +1,217 @@
+// Owns: `*.tool.yaml` tools of the kinds python, node, php and cli: a contained program for each call, or one that is kept.
+// Refuses: what caps, env and limits do not grant. A program that answers wrongly, too much or too late is an answer or a
+// failure, never a hang.
+//
+// Wiring: `createProcessAdapter({ handlesFor })` once; `open(installation, tools)` with tools of `bindYamlTool` whose
+// `binding.adapter` is `process`. The installation's `config` is what programs and templates see as `config`. Calls should
+// bring their own handles, so that each access is decided for them. `combineAdapters` makes one adapter of this and the
+// http adapter, for folders that hold both kinds.
+import type {
+  Adapter,
+  CallHandles,
+  HandlesFor,
+  Invocation,
+  InvocationResult,
+} from '../../contract/adapter.ts';
+import { fail } from '../../contract/errors.ts';
+import type { EgressConnection } from '../../contract/http.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { BoundTool, Installation } from '../../contract/manifest.ts';
+import { NO_NEEDS, programEffects } from '../../contract/program.ts';
+import { createAnswerReader } from '../answer-reader.ts';
+import { attempt, SEND_ONCE } from '../attempts.ts';
+import { closedLink } from '../link.ts';
+import { type Pace, SYSTEM_PACE } from '../pace.ts';
+import { createFillings, type Fillings } from '../yaml-filling.ts';
+import { type YamlUse, yamlUse } from '../yaml-use.ts';
+import { checkEnd, readOutcome } from './outcome.ts';
+import { createWorkers, USUAL_WORKERS, type Workers, type WorkersOptions } from './workers.ts';
+import { type ToolProgram, toolProgram } from './yaml-program.ts';
+
+export interface ProcessAdapterHandles {
+  readonly handlesFor: HandlesFor;
+  readonly pace?: Pace;
+  readonly workers?: Partial<WorkersOptions>;
+  /** Where `env.passthrough` is taken from; by default this process. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Beside the answer, for progress and stderr. */
+const SPARE_OUTPUT = 4 * 1024 * 1024;
+const STDERR_KEPT = 64 * 1024;
+/** Of a program that is kept, over all of its calls: what it says beside its answers. */
+const KEPT_OUTPUT = 64 * 1024 * 1024;
+
+export function createProcessAdapter(handles: ProcessAdapterHandles): Adapter {
+  const fillings = createFillings(handles.env);
+  return {
+    name: 'process',
+    effects({ installation, tool, args, site }) {
+      const use = yamlUse(tool);
+      const { config } = installation;
+      const masked = fillings.masked(use, { input: args, config });
+      const { program } = toolProgram({ use, filling: masked, masked, input: args, config });
+      return programEffects(program, site.place);
+    },
+    open: (installation, tools) => openPack(installation, tools, handles, fillings),
+  };
+}
+
+function openPack(
+  installation: Installation,
+  tools: readonly BoundTool[],
+  { handlesFor, pace = SYSTEM_PACE, workers: workerOptions }: ProcessAdapterHandles,
+  fillings: Fillings,
+) {
+  const { name, config } = installation;
+  const byId = new Map(tools.map((tool) => [tool.contract.id, tool]));
+  const workers = createWorkers({ ...USUAL_WORKERS, ...workerOptions });
+  const closing = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+
+  const send = async (invocation: Invocation, use: YamlUse): Promise<InvocationResult> => {
+    const { args: input, credentials: secrets = {} } = invocation;
+    const masked = fillings.masked(use, { input, config });
+    const filling = fillings.fill(use, { input, config, secrets });
+    const run = toolProgram({ use, filling, masked, input, config });
+    const handles = invocation.handles ?? handlesFor(installation);
+    const signal = AbortSignal.any([invocation.signal, closing.signal]);
+    const bound = { ...invocation, signal };
+    const running = run.warm
+      ? keptRun(bound, use, run, handles, workers)
+      : singleRun(bound, use, run, handles);
+    underWay.add(running);
+    try {
+      return await running;
+    } catch (thrown) {
+      if (invocation.signal.aborted) throw invocation.signal.reason;
+      throw closing.signal.aborted ? closing.signal.reason : thrown;
+    } finally {
+      underWay.delete(running);
+    }
+  };
+  return {
+    async invoke(invocation: Invocation) {
+      const { tool: id, args, signal } = invocation;
+      if (closing.signal.aborted) throw closing.signal.reason;
+      const bound = byId.get(id);
+      if (!bound) throw fail('tool.unknown', `Cannot call "${id}": "${name}" has no such tool`);
+      const use = yamlUse(bound);
+      const { maxInputBytes: limit } = use.limits;
+      const bytes = Buffer.byteLength(JSON.stringify(args) ?? '');
+      if (bytes > limit)
+        throw fail(
+          'input.too_large',
+          `Cannot call "${id}": its input is ${bytes} bytes, over the limit of ${limit}`,
+          {
+            bytes,
+            limit,
+          },
+        );
+      const plan = use.tool.retry ?? SEND_ONCE;
+      return attempt(() => send(invocation, use), { plan, idempotent: use.idempotent, signal, pace });
+    },
+    async health(signal: AbortSignal) {
+      const checkedTs = Date.now();
+      if (closing.signal.aborted) return { status: 'unhealthy', checkedTs, message: 'closed' } as const;
+      try {
+        const missing = await missingPrograms(tools, handlesFor(installation), signal);
+        if (missing.length === 0) return { status: 'ready', checkedTs } as const;
+        const message = `these programs are not there: ${missing.join(', ')}`;
+        return { status: 'unhealthy', checkedTs, message } as const;
+      } catch (thrown) {
+        return { status: 'unhealthy', checkedTs, message: (thrown as Error).message } as const;
+      }
+    },
+    async close() {
+      if (!closing.signal.aborted) closing.abort(closedLink(name));
+      await workers.close();
+      await Promise.allSettled([...underWay]);
+    },
+  };
+}
+
+async function singleRun(
+  { signal, progress, testify }: Invocation,
+  use: YamlUse,
+  { program, frame }: ToolProgram,
+  { exec }: CallHandles,
+): Promise<InvocationResult> {
+  const { id, limits, timeoutMs } = use;
+  const reader = createAnswerReader({ id, maxBytes: limits.maxOutputBytes, progress });
+  const bounded = { ...program, limits: { outputBytes: limits.maxOutputBytes + SPARE_OUTPUT } };
+  const result = await exec.run(bounded, {
+    stdin: `${JSON.stringify(frame)}\n`,
+    timeoutMs,
+    signal,
+    captureBytes: STDERR_KEPT,
+    onOutput: (stream, chunk) => {
+      if (stream === 'stdout') reader.push(chunk);
+    },
+  });
+  if (result.connections.length > 0) testify?.(factsOf(result.connections));
+  checkEnd(use, result);
+  const { code, signal: ended } = result;
+  return readOutcome(use, reader.text(), {
+    code,
+    signal: ended,
+    stderr: Buffer.from(result.stderr).toString(),
+  });
+}
+
+async function keptRun(
+  { signal, progress, testify }: Invocation,
+  use: YamlUse,
+  { program, frame }: ToolProgram,
+  { exec }: CallHandles,
+  workers: Workers,
+): Promise<InvocationResult> {
+  const { id, timeoutMs, limits } = use;
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(fail('time.deadline', `Cannot finish "${id}": its program ran longer than ${timeoutMs} ms`));
+  }, timeoutMs);
+  const connections: EgressConnection[] = [];
+  try {
+    return await workers.call({
+      exec,
+      program: { ...program, limits: { outputBytes: KEPT_OUTPUT } },
+      frame,
+      id,
+      maxOutputBytes: limits.maxOutputBytes,
+      signal: AbortSignal.any([signal, late.signal]),
+      progress,
+      heard: (connection) => connections.push(connection),
+    });
+  } finally {
+    clearTimeout(timer);
+    if (connections.length > 0) testify?.(factsOf(connections));
+  }
+}
+
+const factsOf = (connections: readonly EgressConnection[]): JsonObject => ({
+  connections: connections.map(({ scheme, host, port, outcome }) => ({ scheme, host, port, outcome })),
+});
+
+/** Interpreters, and programs of cli tools that are no templates. */
+async function missingPrograms(
+  tools: readonly BoundTool[],
+  { exec }: CallHandles,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const names = new Set(tools.flatMap((tool) => programName(yamlUse(tool))));
+  const missing: string[] = [];
+  for (const name of names) {
+    const argv = ['sh', '-c', 'command -v -- "$1"', 'sh', name] as const;
+    const { code } = await exec.run({ argv, env: {}, needs: NO_NEEDS }, { signal, captureBytes: 0 });
+    if (code !== 0) missing.push(name);
+  }
+  return missing;
+}
+
+const INTERPRETERS: Readonly<Record<string, readonly string[]>> = { python: ['python3'], php: ['php'] };
+
+function programName({ execution }: YamlUse): readonly string[] {
+  if (execution.kind !== 'cli') return INTERPRETERS[execution.kind] ?? [];
+  return execution.script === undefined && !execution.cmd[0].includes('{') ? [execution.cmd[0]] : [];
+}
