@@ -17,13 +17,18 @@ export type DigestType =
 /** sha256("haft1 " + len(type) + " " + type + " " + len(body) + " " + body), lengths in bytes, as lowercase hex. */
 export function digest(type: DigestType, body: Uint8Array | string): string {
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-  const head = `haft1 ${type.length} ${type} ${length} `;
+  const head = digestHead(type, length);
   if (typeof body === 'string') return sha256Hex(head + body);
   if (length <= ONE_SHOT) return sha256Hex(Buffer.concat([Buffer.from(head), body]));
   const hash = createSha256();
   hash.update(Buffer.from(head));
   hash.update(body);
   return hash.hex();
+}
+
+/** What stands before a body of this many bytes when it is hashed: the plain SHA-256 of both together is its digest. */
+export function digestHead(type: DigestType, length: number): string {
+  return `haft1 ${type.length} ${type} ${length} `;
 }
 
 /** Equal to `sha256sum` of the bytes, or of the text in UTF-8. */

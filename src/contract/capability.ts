@@ -1,5 +1,6 @@
 // Owns: the guarded handles that a running tool holds, and what a capability is given to build one.
 // Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
+import type { ArtifactsHandle, OpenFile } from './artifacts.ts';
 import type { Effect, EffectShapes } from './effect.ts';
 import type { Warning } from './envelope.ts';
 import type { ExecHandle } from './exec.ts';
@@ -45,6 +46,7 @@ export interface Capabilities {
   readonly http: HttpHandle;
   readonly search: SearchHandle;
   readonly processes: ProcessHandle;
+  readonly artifacts: ArtifactsHandle;
 }
 
 /** How the preset offers the handles: one factory each, called once for a call that asks for it. */
@@ -61,6 +63,8 @@ export interface CallScope {
   readonly extraRoots: readonly string[];
   readonly signal: AbortSignal;
   readonly objects: ObjectStore;
+  /** For what is too long for an answer: kept as an artifact that the caller can read. Absent, `objects` keeps it. */
+  readonly spills?: Pick<ObjectStore, 'putStream'>;
   readonly undo: { readonly keep: boolean; readonly maxBytes: number };
   /**
    * Throws unless the call declared `effect` and policy allows it. Where links were followed, `actual` is the
@@ -113,6 +117,13 @@ export interface FsHandle {
   /** Undefined when nothing is there. Does not follow a link in the last component. */
   stat(path: string): MaybePromise<EntryStat | undefined>;
   list(query: ListQuery): Promise<Listing>;
+  /** A regular file, open until it is closed, for content that is too large to hold. */
+  open(path: string): MaybePromise<OpenFile>;
+  /**
+   * Everything below a folder in bytewise order, hidden and ignored things too, but neither `.git` nor `.haft`. Links and
+   * devices refuse the whole. Names only: `open` asks for each file.
+   */
+  tree(path: string): Promise<readonly TreeName[]>;
   /**
    * The only way to change anything. All or nothing: pre-images are stored, everything is staged, the intent
    * is made durable, and only then do the changes become visible, in order; a failure on the way restores
@@ -146,6 +157,12 @@ export interface EntryStat {
   readonly size: number;
   readonly mode: number;
   readonly mtimeMs: number;
+}
+
+/** `path` is from the folder that was asked for, which is not among them. */
+export interface TreeName {
+  readonly path: string;
+  readonly type: 'file' | 'dir';
 }
 
 export interface ListQuery {

@@ -17,6 +17,10 @@ export interface EffectShapes {
   git: { readonly operation: string; readonly ref?: string; readonly remote?: string };
   /** Looking at the machine's process table. */
   'proc.list': object;
+  /** Reading an artifact; `*` for the list of them. */
+  'artifact.read': { readonly artifact: string };
+  /** Keeping something as an artifact; where it comes from is an effect of its own. */
+  'artifact.import': object;
 }
 
 export type EffectKind = keyof EffectShapes;
@@ -48,4 +52,6 @@ const DESCRIPTIONS: { readonly [K in EffectKind]: (effect: EffectShapes[K]) => s
   'net.connect': (e) => (e.host === '*' ? 'use the network' : `connect ${e.scheme}://${e.host}:${e.port}`),
   git: (e) => `git ${e.operation}${e.ref ? ` ${e.ref}` : ''}`,
   'proc.list': () => 'list processes',
+  'artifact.read': (e) => (e.artifact === '*' ? 'list artifacts' : `read the artifact ${e.artifact}`),
+  'artifact.import': () => 'import an artifact',
 };

@@ -1,5 +1,6 @@
 // Owns: the interface of the state that outlives a process: audit, approvals, sessions, locks, credentials, runs.
 // Refuses: SQL, files and retry loops; a store is one folder below `stores/` and runs `testing/store-suite`.
+import type { ArtifactRows } from './artifacts.ts';
 import type { Change } from './capability.ts';
 import type { CredentialRows } from './credentials.ts';
 import type { Effect } from './effect.ts';
@@ -15,6 +16,7 @@ export interface Store {
   readonly locks: LockStore;
   /** Those of users; what is the machine's is not in a workspace. */
   readonly credentials: CredentialRows;
+  readonly artifacts: ArtifactRows;
   readonly runs?: RunStore;
   /** Waits for what is queued, then lets go of everything. */
   close(): Promise<void>;

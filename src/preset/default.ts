@@ -1,11 +1,13 @@
 // Owns: the runtime that everybody uses: SQLite in .haft/, the builtin tools, haft.yaml of the workspace.
 // Refuses: to start with a policy that has an error.
 import { newId } from '../base/new-id.ts';
+import { createArtifactsCapability } from '../capabilities/artifacts/capability.ts';
 import { createExecCapability } from '../capabilities/exec/capability.ts';
 import { createFsCapability } from '../capabilities/fs/handle.ts';
 import { createHttpCapability } from '../capabilities/http/handle.ts';
 import { createProcessHandle } from '../capabilities/processes/handle.ts';
 import { createSearchCapability } from '../capabilities/search/capability.ts';
+import type { ArtifactStore } from '../contract/artifacts.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { Clock, Runtime } from '../contract/runtime.ts';
@@ -39,6 +41,8 @@ export interface DefaultRuntime extends Runtime {
   readonly workspace: string;
   /** Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned. */
   reloadPolicy(): Promise<readonly Diagnostic[]>;
+  /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
+  artifacts(): Promise<ArtifactStore>;
 }
 
 export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {
@@ -58,7 +62,12 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       folder: `${folder}/objects`,
       process: identity,
       small: store.smallObjects,
+      uses: store.objectUses,
     });
+    const artifacts = async () => {
+      const { openArtifactStore } = await import('../stores/artifacts/open-artifact-store.ts');
+      return openArtifactStore({ objects, rows: store.artifacts, clock });
+    };
     const fs = createFsCapability();
     const http = createHttpCapability();
     const search = createSearchCapability({ files: fs });
@@ -84,6 +93,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         http: http.open,
         search: search.open,
         processes: createProcessHandle,
+        artifacts: createArtifactsCapability({ store: artifacts, files: fs }),
       },
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
       events: createEventBus(),
@@ -106,6 +116,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     });
     return Object.assign(runtime, {
       workspace: root,
+      artifacts,
       close: closeAll,
       async reloadPolicy() {
         const { value, diagnostics } = await loadPolicy(root);

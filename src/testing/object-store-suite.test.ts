@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import type { ObjectId, ObjectStore } from '../contract/object-store.ts';
 import { openObjectsEnvironment } from '../stores/objects/environment.test.ts';
@@ -14,7 +15,7 @@ const BROKEN: readonly {
   {
     fault: 'does not verify what it hands out',
     caseName: /damaged is never handed out/,
-    spoil: (objects) => ({ get: (id) => objects.getRange(id, 0, Number.MAX_SAFE_INTEGER) }),
+    spoil: (objects) => ({ get: (id) => objects.get(id).catch(() => new Uint8Array()) }),
   },
   {
     fault: 'says that everything is well',
@@ -71,6 +72,36 @@ const BROKEN: readonly {
     fault: 'takes the end of a range as its length',
     caseName: /stops at the end/,
     spoil: (objects) => ({ getRange: (id, start, end) => objects.getRange(id, start, start + end) }),
+  },
+  {
+    fault: 'reads a file up to the first short read',
+    caseName: /putFile stores/,
+    spoil: (objects) => ({
+      async putFile(source) {
+        const piece = Buffer.alloc(1024 * 1024);
+        const whole = piece.subarray(0, await source.read(piece, 0));
+        return { id: await objects.put(whole), size: whole.length };
+      },
+    }),
+  },
+  {
+    fault: 'copies what it did not verify',
+    caseName: /copyTo writes/,
+    spoil: () => ({ copyTo: async (_id, path) => void (await writeFile(path, 'x')) }),
+  },
+  {
+    fault: 'discards what was used since',
+    caseName: /discard removes/,
+    spoil: (objects) => ({ discard: (ids) => objects.discard(ids, Number.MAX_SAFE_INTEGER) }),
+  },
+  {
+    fault: 'does not list what is small',
+    caseName: /list names/,
+    spoil: (objects) => ({
+      async *list() {
+        for await (const one of objects.list()) if (one.size > 1000) yield one;
+      },
+    }),
   },
 ];
 

@@ -2,7 +2,10 @@
 // Refuses: where the bytes lie; the environment damages and removes them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { ObjectId, ObjectStore } from '../contract/object-store.ts';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ByteSource, ObjectId, ObjectStore, ObjectUse } from '../contract/object-store.ts';
 import { type ConformanceCase, type Environment, registerCases } from './conformance.ts';
 
 export interface ObjectStoreEnvironment extends Environment {
@@ -149,6 +152,107 @@ export const OBJECT_STORE_CASES: readonly ObjectStoreCase[] = [
       }
     },
   },
+  {
+    name: 'objects.getRange hands out no part of an object that was damaged',
+    async run({ objects, damage }) {
+      for (const size of [700, 200_000]) {
+        const id = await objects.put(patterned(size));
+        await damage(id);
+        await assert.rejects(objects.getRange(id, 0, 10), { reason: 'object.corrupt' });
+      }
+    },
+  },
+  {
+    name: 'objects.putFile stores what put would, whatever the source hands over at a time',
+    async run({ objects }) {
+      for (const [size, most] of [
+        [0, 10],
+        [700, 300],
+        [1_048_576, 1_048_576],
+        [9_000_001, 5_000_000],
+        [5_000_000, 70_001],
+      ] as const) {
+        const bytes = patterned(size);
+        const stored = await objects.putFile(sourceOf(bytes, most));
+        assert.deepEqual(stored, { id: nameOf(bytes), size }, `${size} bytes, ${most} at a time`);
+        assert.equal(Buffer.compare(await objects.get(stored.id), bytes), 0);
+      }
+    },
+  },
+  {
+    name: 'objects.putFile passes on the failure of its source or of its signal, and stores nothing',
+    async run({ objects }) {
+      const bytes = patterned(9_000_000);
+      const source = sourceOf(bytes, 1_000_000);
+      const broken: ByteSource = {
+        read: (into, at) => (at > 6_000_000 ? Promise.reject(new Error('gone')) : source.read(into, at)),
+      };
+      await assert.rejects(objects.putFile(broken), /gone/);
+      await assert.rejects(objects.putFile(source, AbortSignal.abort(new Error('enough'))), /enough/);
+      assert.equal(await objects.size(nameOf(bytes)), undefined);
+    },
+  },
+  {
+    name: 'objects.copyTo writes a verified copy where nothing was, and nothing else',
+    async run({ objects, damage }) {
+      const folder = await mkdtemp(join(tmpdir(), 'haft-copy-'));
+      try {
+        for (const size of [700, 3_000_000]) {
+          const bytes = patterned(size);
+          const id = await objects.put(bytes);
+          const place = join(folder, `copy-${size}`);
+          await objects.copyTo(id, place, 0o555);
+          assert.equal(Buffer.compare(await readFile(place), bytes), 0);
+          assert.equal((await stat(place)).mode & 0o777, 0o555);
+          await assert.rejects(objects.copyTo(id, place, 0o444), { reason: 'path.exists' });
+          await damage(id);
+          await assert.rejects(objects.copyTo(id, `${place}-damaged`, 0o444), { reason: 'object.corrupt' });
+        }
+        const absent = nameOf(Buffer.from('nobody stored this'));
+        await assert.rejects(objects.copyTo(absent, join(folder, 'absent'), 0o444), {
+          reason: 'object.missing',
+        });
+        assert.deepEqual((await readdir(folder)).sort(), ['copy-3000000', 'copy-700']);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+  },
+  {
+    name: 'objects.list names every object with its size and last use, once',
+    async run({ objects }) {
+      const since = Date.now() - 2000;
+      const sizes = [0, 700, 50_000, 1_500_000];
+      for (const size of sizes) await objects.put(patterned(size));
+      const listed: ObjectUse[] = [];
+      for await (const one of objects.list()) listed.push(one);
+      listed.sort((a, b) => a.size - b.size);
+      assert.deepEqual(
+        listed.map(({ id, size }) => ({ id, size })),
+        sizes.map((size) => ({ id: nameOf(patterned(size)), size })),
+      );
+      for (const { usedTs } of listed) assert.ok(usedTs >= since);
+    },
+  },
+  {
+    name: 'objects.discard removes what nobody used since, and says which',
+    async run({ objects, reopen }) {
+      const later = await reopen();
+      const future = Date.now() + 1_000_000;
+      for (const size of [700, 50_000]) {
+        const bytes = patterned(size);
+        const id = await objects.put(bytes);
+        const absent = nameOf(patterned(size + 1));
+        assert.deepEqual(await objects.discard([id, absent], Date.now() - 500_000), []);
+        await later.touch([id, absent]);
+        assert.equal(await objects.verify(id), 'ok');
+        assert.deepEqual(await objects.discard([id, absent], future), [id]);
+        assert.equal(await later.size(id), undefined);
+        await later.put(bytes);
+        assert.equal(await objects.verify(id), 'ok', 'stored again');
+      }
+    },
+  },
 ];
 
 export function objectStoreSuite(name: string, open: () => Promise<ObjectStoreEnvironment>): void {
@@ -163,6 +267,17 @@ function patterned(size: number): Buffer {
 
 function nameOf(bytes: Uint8Array): ObjectId {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+}
+
+/** Hands over at most so many bytes at a time. */
+function sourceOf(bytes: Uint8Array, most: number): ByteSource {
+  return {
+    async read(into, position) {
+      const part = bytes.subarray(position, position + Math.min(most, into.length));
+      into.set(part);
+      return part.length;
+    },
+  };
 }
 
 async function* cut(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

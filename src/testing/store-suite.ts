@@ -2,6 +2,7 @@
 // Refuses: what only one store can promise (files, SQL, speed); its own tests show that.
 import { registerCases } from './conformance.ts';
 import { APPROVAL_CASES } from './store/approval-cases.ts';
+import { ARTIFACT_CASES } from './store/artifact-cases.ts';
 import { AUDIT_CASES } from './store/audit-cases.ts';
 import { CHAIN_CASES } from './store/chain-cases.ts';
 import { CREDENTIAL_CASES } from './store/credential-cases.ts';
@@ -18,6 +19,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...APPROVAL_CASES,
   ...LOCK_CASES,
   ...CREDENTIAL_CASES,
+  ...ARTIFACT_CASES,
 ];
 
 export function storeSuite(name: string, open: () => Promise<StoreEnvironment>): void {

@@ -1,6 +1,14 @@
 // Owns: `ctx.fs`: files below the roots of a call, every access admitted by name and by where it really leads.
 // Refuses: to open anything that was not admitted, and to change anything but through `mutate`.
-import type { CallScope, EntryStat, FileContent, FsHandle, ReadOptions } from '../../contract/capability.ts';
+import type { OpenFile } from '../../contract/artifacts.ts';
+import type {
+  CallScope,
+  EntryStat,
+  FileContent,
+  FsHandle,
+  ReadOptions,
+  TreeName,
+} from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
@@ -70,6 +78,8 @@ function handleFor(scope: CallScope, shared: Shared): FsHandle {
     read: (path, options) => read(scope, root, path, options),
     stat: (path) => stat(scope, root, path),
     list: async (query) => (await shared.lister())(scope, root, query),
+    open: (path) => open(scope, root, path),
+    tree: (path) => tree(scope, root, path),
     mutate: async (edits) => (await shared.mutator()).mutate(edits, { ...shared, scope, root }),
     preview: async (edits) => (await import('./mutate/plan.ts')).preview(edits, { scope, root }),
   };
@@ -119,6 +129,31 @@ function stat(scope: CallScope, root: Root, path: string): EntryStat | undefined
     mode: modeOf(stat),
     mtimeMs: Number(stat.mtimeNs / 1_000_000_000n) * 1e3 + Number(stat.mtimeNs % 1_000_000_000n) / 1e6,
   };
+}
+
+async function open(scope: CallScope, root: Root, path: string): Promise<OpenFile> {
+  const { openFile } = await import('./open-file.ts');
+  const found = admittedPlace(scope, admittedName(scope, root, path, 'open'), 'open', 'follow');
+  try {
+    return openFile(found);
+  } finally {
+    release(found);
+  }
+}
+
+async function tree(scope: CallScope, root: Root, path: string): Promise<readonly TreeName[]> {
+  const { treeNames } = await import('./open-file.ts');
+  const named = toPlace(root, spellingOf(scope, path), 'read');
+  const effect = { kind: 'fs.read', path: nameOf(named.root, named.rel), tree: true } as const;
+  scope.admit(effect);
+  const found = locate(named.root, named.rel, 'read', 'follow');
+  try {
+    if (found.rel !== named.rel || found.root !== named.root)
+      scope.admit(effect, { kind: 'fs.read', path: nameOf(found.root, found.rel), tree: true });
+    return await treeNames(found, scope.signal);
+  } finally {
+    release(found);
+  }
 }
 
 /** By name before the disk is looked at, so that nobody learns what exists where they may not read. */

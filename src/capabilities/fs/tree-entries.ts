@@ -18,8 +18,12 @@ export interface TreeEntry {
 
 const SLICE = 10;
 
-/** Parents before their children, in bytewise order. Throws what the system throws. */
-export async function treeEntries(top: PinnedFolder, signal?: AbortSignal): Promise<TreeEntry[]> {
+/** Parents before their children, in bytewise order, without the names that `skips`. Throws what the system throws. */
+export async function treeEntries(
+  top: PinnedFolder,
+  signal?: AbortSignal,
+  skips: (name: string) => boolean = () => false,
+): Promise<TreeEntry[]> {
   const entries: TreeEntry[] = [];
   let pause = Date.now() + SLICE;
 
@@ -27,7 +31,7 @@ export async function treeEntries(top: PinnedFolder, signal?: AbortSignal): Prom
     const names = readFolder(folder);
     if (!names) throw Object.assign(new Error('unreadable'), { code: 'EACCES' });
     for (const { name } of names) {
-      if (isTempName(name)) continue;
+      if (isTempName(name) || skips(name)) continue;
       const path = `${folder.path}/${name}`;
       const rel = prefix + name;
       const stat = lstatSync(path, { bigint: true });

@@ -24,6 +24,7 @@ export async function openObjectsEnvironment(
     openObjectStore({
       folder,
       process: sqlite.livingProcess,
+      uses: sqlite.store.objectUses,
       ...(options.small === false ? {} : { small: sqlite.store.smallObjects }),
     });
   const placeOf = (id: ObjectId): string => join(folder, 'sha256', id.slice(7, 9), id.slice(7));

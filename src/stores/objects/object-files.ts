@@ -1,33 +1,52 @@
 // Owns: objects as files: written beside their place, synced, moved there, read-only from then on.
 // Refuses: a name that its bytes do not have, and a half-written file under any name of an object.
+import { renameSync } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createSha256 } from '../../base/digest.ts';
 import { isAlive } from '../process-identity.ts';
 import { toFailure } from '../store-failure.ts';
 import { createFolderSync } from './folder-sync.ts';
+import type { FileHash } from './hash-file.ts';
+import { cloneInto, type StagedFile, stagedFile } from './staged-file.ts';
 
 export interface ObjectFiles {
   put(sha256: string, bytes: Uint8Array): Promise<void>;
   /** A file that becomes an object once its name is known. */
   stage(): Promise<StagedObject>;
+  /** The same, with the content of another file already in it; undefined where the file system cannot share blocks. */
+  stageClone(path: string): Promise<StagedClone | undefined>;
   /** Answers undefined when there is no such object. The caller closes it. */
   open(sha256: string): Promise<FileHandle | undefined>;
+  readonly placeOf: (sha256: string) => string;
+  list(): AsyncIterable<{ readonly sha256: string; readonly size: number; readonly storedTs: number }>;
+  /** Takes an object from its place at once; answers what is left to remove, or undefined when it was not there. */
+  bury(sha256: string): string | undefined;
 }
 
-export interface StagedObject {
-  write(bytes: Uint8Array): Promise<void>;
+export interface StagedObject extends StagedFile {
   /** Gives it its name; once this resolves, bytes and name are durable. */
   commit(sha256: string, size: number): Promise<void>;
-  discard(): Promise<void>;
 }
 
-export function createObjectFiles(folder: string, process: string): ObjectFiles {
+export interface StagedClone extends StagedObject {
+  readonly handle: FileHandle;
+}
+
+export interface ObjectFilesParts {
+  readonly folder: string;
+  readonly process: string;
+  readonly hash: FileHash;
+  /** Told before anybody relies on an object that may have been there already. */
+  touch(sha256: string): Promise<void>;
+}
+
+export function createObjectFiles({ folder, process, hash, touch }: ObjectFilesParts): ObjectFiles {
   const folders = createFolderSync(folder);
   const staging = join(folder, 'tmp');
   const placeOf = (sha256: string): string => join(folder, 'sha256', sha256.slice(0, 2), sha256);
   let staged = 0;
   let prepared: Promise<void> | undefined;
+  let clones = true;
 
   /** Files that a dead process was writing belong to nobody. Looked for once, and only by who writes as well. */
   const prepare = async (): Promise<void> => {
@@ -37,10 +56,14 @@ export function createObjectFiles(folder: string, process: string): ObjectFiles 
     }
   };
 
+  /** Touched first: what is then found there stays there. */
   const holds = async (sha256: string, size: number): Promise<boolean> => {
+    await touch(sha256);
     const found = await stat(placeOf(sha256)).catch(() => undefined);
+    if (found?.size !== size) return false;
     // Re-reading costs a fraction of a sync, and mends an object that was damaged while its bytes are at hand.
-    return found?.size === size && (await hashFile(placeOf(sha256))) === sha256;
+    const handle = await open(placeOf(sha256), 'r').catch(() => undefined);
+    return handle !== undefined && (await closing(handle, hash)) === sha256;
   };
 
   const moveTo = async (from: string, place: string): Promise<void> => {
@@ -55,23 +78,22 @@ export function createObjectFiles(folder: string, process: string): ObjectFiles 
     }
   };
 
-  const stage = async (): Promise<StagedObject> => {
+  const tempPath = async (): Promise<string> => {
     prepared ??= prepare();
     await prepared.catch((thrown) => {
       prepared = undefined;
       throw thrown;
     });
-    const path = join(staging, `${process}~${staged++}-${Math.random().toString(36).slice(2)}`);
-    const handle = await open(path, 'wx', 0o400);
-    const discard = async (): Promise<void> => {
-      await handle.close();
-      await rm(path, { force: true });
-    };
+    return join(staging, `${process}~${staged++}-${Math.random().toString(36).slice(2)}`);
+  };
+
+  const asObject = (handle: FileHandle, path: string): StagedObject => {
+    const file = stagedFile(handle, path);
     return {
-      write: guarded((bytes) => handle.writeFile(bytes)),
+      ...file,
       commit: guarded(async (sha256, size) => {
         const place = placeOf(sha256);
-        if (await holds(sha256, size)) await discard();
+        if (await holds(sha256, size)) await file.discard();
         else {
           await handle.sync();
           await handle.close();
@@ -80,17 +102,30 @@ export function createObjectFiles(folder: string, process: string): ObjectFiles 
         // Also for an object that was there: whoever stored it may not have got this far yet.
         await folders.sync(dirname(place));
       }),
-      discard,
     };
   };
 
+  const stage = async (): Promise<StagedObject> => {
+    const path = await tempPath();
+    return asObject(await open(path, 'wx', 0o400), path);
+  };
+
   return {
+    placeOf,
     stage: guarded(stage),
+    stageClone: guarded(async (source) => {
+      if (!clones) return undefined;
+      const path = await tempPath();
+      clones = await cloneInto(source, path);
+      if (!clones) return undefined;
+      const handle = await open(path, 'r');
+      return { ...asObject(handle, path), handle };
+    }),
     put: guarded(async (sha256, bytes) => {
       if (await holds(sha256, bytes.length)) return folders.sync(dirname(placeOf(sha256)));
       const object = await stage();
       try {
-        await object.write(bytes);
+        await object.write(bytes, 0);
         await object.commit(sha256, bytes.length);
       } catch (thrown) {
         await object.discard().catch(() => {});
@@ -105,7 +140,42 @@ export function createObjectFiles(folder: string, process: string): ObjectFiles 
         throw thrown;
       }
     }),
+    async *list() {
+      for (const prefix of await namesIn(join(folder, 'sha256'))) {
+        for (const sha256 of await namesIn(join(folder, 'sha256', prefix))) {
+          const found = await stat(placeOf(sha256)).catch(() => undefined);
+          if (found?.isFile()) yield { sha256, size: found.size, storedTs: found.mtimeMs };
+        }
+      }
+    },
+    bury(sha256) {
+      const grave = join(staging, `${process}~gone-${sha256}`);
+      try {
+        renameSync(placeOf(sha256), grave);
+        return grave;
+      } catch (thrown) {
+        if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw toFailure(thrown, 'Cannot use the object store');
+      }
+    },
   };
+}
+
+async function closing<T>(handle: FileHandle, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+  try {
+    return await use(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw toFailure(thrown, 'Cannot use the object store');
+  }
 }
 
 function guarded<A extends unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
@@ -116,27 +186,4 @@ function guarded<A extends unknown[], T>(work: (...args: A) => Promise<T>): (...
       throw toFailure(thrown, 'Cannot use the object store');
     }
   };
-}
-
-const PIECE = 1024 * 1024;
-
-/** The sha256 of an open file, read in pieces. */
-export async function hashHandle(handle: FileHandle): Promise<string> {
-  const hash = createSha256();
-  const piece = Buffer.allocUnsafe(Math.min(PIECE, Math.max(1, (await handle.stat()).size)));
-  for (let at = 0; ; ) {
-    const { bytesRead } = await handle.read(piece, 0, piece.length, at);
-    if (bytesRead === 0) return hash.hex();
-    hash.update(piece.subarray(0, bytesRead));
-    at += bytesRead;
-  }
-}
-
-async function hashFile(path: string): Promise<string> {
-  const handle = await open(path, 'r');
-  try {
-    return await hashHandle(handle);
-  } finally {
-    await handle.close();
-  }
 }

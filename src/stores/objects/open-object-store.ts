@@ -3,9 +3,15 @@
 import type { FileHandle } from 'node:fs/promises';
 import { isDigest, sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
-import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
+import type { ObjectId, ObjectStore, ObjectUse } from '../../contract/object-store.ts';
+import type { ObjectUses } from '../object-uses.ts';
 import type { SmallObjects } from '../small-objects.ts';
-import { createObjectFiles, hashHandle } from './object-files.ts';
+import { toFailure } from '../store-failure.ts';
+import { type CopyTarget, copyObject, writeCopy } from './copy-object.ts';
+import { discardObjects } from './discard-objects.ts';
+import { createFileHash, hashFile } from './hash-file.ts';
+import { createObjectFiles } from './object-files.ts';
+import { putFile } from './put-file.ts';
 import { putStream } from './put-stream.ts';
 
 export interface ObjectStoreOptions {
@@ -15,6 +21,8 @@ export interface ObjectStoreOptions {
   readonly process: string;
   /** Where small objects go; without it they are files like all others. */
   readonly small?: SmallObjects;
+  /** Remembers when files were used; without it nothing is ever discarded. */
+  readonly uses?: ObjectUses;
 }
 
 /**
@@ -23,8 +31,10 @@ export interface ObjectStoreOptions {
  */
 const SMALL = 16 * 1024;
 
-export function openObjectStore({ folder, process, small }: ObjectStoreOptions): ObjectStore {
-  const files = createObjectFiles(folder, process);
+export function openObjectStore({ folder, process, small, uses }: ObjectStoreOptions): ObjectStore {
+  const hash = createFileHash();
+  const touchFile = async (sha256: string): Promise<void> => uses?.touch([sha256]);
+  const files = createObjectFiles({ folder, process, hash, touch: touchFile });
   const underWay = new Map<string, Promise<void>>();
 
   /** Equal bytes that come while they are being stored wait for those that came first. */
@@ -50,29 +60,61 @@ export function openObjectStore({ folder, process, small }: ObjectStoreOptions):
     }
   };
 
+  /** The bytes of a small object, never others. */
+  const smallBytes = async (id: ObjectId): Promise<Uint8Array | undefined> => {
+    const bytes = await small?.get(hexOf(id));
+    if (bytes && sha256Hex(bytes) !== hexOf(id)) throw corrupt(id);
+    return bytes;
+  };
+
   return {
     put: async (bytes) => `sha256:${await put(bytes)}`,
     async putStream(chunks) {
       const { sha256, size } = await putStream(chunks, { put, stage: files.stage });
       return { id: `sha256:${sha256}`, size };
     },
+    async putFile(source, signal) {
+      const { sha256, size } = await putFile(source, { ...files, put }, signal);
+      return { id: `sha256:${sha256}`, size };
+    },
     async get(id) {
       const sha256 = hexOf(id);
-      const bytes = (await small?.get(sha256)) ?? (await withFile(sha256, (file) => file.readFile()));
+      const known = await smallBytes(id);
+      if (known) return known;
+      const bytes = await withFile(sha256, (file) => file.readFile());
       if (!bytes) throw missing(id);
-      if (sha256Hex(bytes) !== sha256)
-        throw fail('object.corrupt', `Cannot read ${id}: its bytes are not those that were stored`);
+      if (sha256Hex(bytes) !== sha256) throw corrupt(id);
       return bytes;
     },
     async getRange(id, start, end) {
       const sha256 = hexOf(id);
       if (!(start >= 0 && end >= start))
         throw fail('input.range', `Cannot read ${id}: ${start} to ${end} is not a range`);
-      const part =
-        (await small?.get(sha256))?.subarray(start, end) ??
-        (await withFile(sha256, (file) => readRange(file, start, end)));
+      const known = await smallBytes(id);
+      if (known) return known.subarray(start, end);
+      const part = await withFile(sha256, async (file) => {
+        if ((await hash(file)) !== sha256) throw corrupt(id);
+        return readRange(file, start, end);
+      });
       if (!part) throw missing(id);
       return part;
+    },
+    async copyTo(id, path, mode) {
+      const sha256 = hexOf(id);
+      const target: CopyTarget = { path, mode };
+      const known = await smallBytes(id);
+      try {
+        if (known) return await writeCopy(known, target);
+        const place = files.placeOf(sha256);
+        const copied = await withFile(sha256, (file) => copyObject({ file, place, sha256 }, target, hash));
+        if (copied === undefined) throw missing(id);
+        if (!copied) throw corrupt(id);
+      } catch (thrown) {
+        const isThere = (thrown as NodeJS.ErrnoException).code === 'EEXIST';
+        throw isThere
+          ? fail('path.exists', `Cannot copy ${id}: something is already there`)
+          : toFailure(thrown, `Cannot copy ${id}`);
+      }
     },
     async size(id) {
       const sha256 = hexOf(id);
@@ -82,9 +124,24 @@ export function openObjectStore({ folder, process, small }: ObjectStoreOptions):
     async verify(id) {
       const sha256 = hexOf(id);
       const bytes = await small?.get(sha256);
-      const actual = bytes ? sha256Hex(bytes) : await withFile(sha256, hashHandle);
+      const actual = bytes ? sha256Hex(bytes) : await withFile(sha256, hashFile);
       if (actual === undefined) return 'missing';
       return actual === sha256 ? 'ok' : 'corrupt';
+    },
+    async touch(ids) {
+      const sha256s = ids.map(hexOf);
+      await Promise.all([small?.touch(sha256s), uses?.touch(sha256s)]);
+    },
+    async *list(): AsyncGenerator<ObjectUse> {
+      for (const { sha256, size, usedTs } of (await small?.all()) ?? [])
+        yield { id: `sha256:${sha256}`, size, usedTs };
+      const usedAt = await uses?.all();
+      for await (const { sha256, size, storedTs } of files.list())
+        yield { id: `sha256:${sha256}`, size, usedTs: Math.max(storedTs, usedAt?.get(sha256) ?? 0) };
+    },
+    async discard(ids, unusedSince) {
+      const gone = await discardObjects(ids.map(hexOf), unusedSince, { files, small, uses });
+      return gone.map((sha256): ObjectId => `sha256:${sha256}`);
     },
   };
 }
@@ -107,6 +164,10 @@ function hexOf(id: ObjectId): string {
   if (!isDigest(hex))
     throw fail('object.missing', 'Cannot find the object: an id is "sha256:" and 64 hex digits');
   return hex;
+}
+
+function corrupt(id: ObjectId): Error {
+  return fail('object.corrupt', `Cannot read ${id}: its bytes are not those that were stored`);
 }
 
 function missing(id: ObjectId): Error {

@@ -1,5 +1,5 @@
 // Owns: storing a stream of unknown length: hashed while it is copied, in pieces that are worth a write.
-// Refuses: to hold more than one piece in memory, and to leave anything behind when the stream breaks off.
+// Refuses: to hold more than two pieces in memory, and to leave anything behind when the stream breaks off.
 import { createSha256 } from '../../base/digest.ts';
 import type { ObjectFiles, StagedObject } from './object-files.ts';
 
@@ -18,16 +18,24 @@ export async function putStream(
   { put, stage }: StreamParts,
 ): Promise<{ readonly sha256: string; readonly size: number }> {
   const hash = createSha256();
-  const piece = Buffer.allocUnsafeSlow(PIECE);
+  let piece: Buffer = Buffer.allocUnsafeSlow(PIECE);
+  let other: Buffer | undefined;
   let used = 0;
   let size = 0;
+  let written = 0;
   let staged: StagedObject | undefined;
+  let writing: Promise<void> = Promise.resolve();
 
+  /** Written and hashed at the same time; meanwhile the other piece is filled. */
   const writeOut = async (object: StagedObject): Promise<void> => {
     const full = piece.subarray(0, used);
+    await writing;
+    writing = object.write(full, written);
+    writing.catch(() => {});
     hash.update(full);
-    await object.write(full);
+    written += used;
     used = 0;
+    [piece, other] = [other ?? Buffer.allocUnsafeSlow(PIECE), piece];
   };
 
   try {
@@ -46,10 +54,12 @@ export async function putStream(
     }
     if (!staged) return { sha256: await put(piece.subarray(0, used)), size };
     await writeOut(staged);
+    await writing;
     const sha256 = hash.hex();
     await staged.commit(sha256, size);
     return { sha256, size };
   } catch (thrown) {
+    await writing.catch(() => {});
     await staged?.discard().catch(() => {});
     throw thrown;
   }

@@ -13,9 +13,11 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Store } from '../../contract/store.ts';
+import type { ObjectUses } from '../object-uses.ts';
 import type { SmallObjects } from '../small-objects.ts';
 import { toFailure } from '../store-failure.ts';
 import { createApprovals } from './approvals.ts';
+import { createArtifactRows } from './artifact-rows.ts';
 import { createAudit } from './audit.ts';
 import { createAuditWriter } from './audit-writer.ts';
 import { createCheckpointer } from './checkpointer.ts';
@@ -23,6 +25,7 @@ import { type Connection, connect, type Patience, untilFree } from './connection
 import { createCredentialRows } from './credential-rows.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createLocks } from './locks.ts';
+import { createObjectUses } from './object-uses.ts';
 import { prepareSchema } from './schema.ts';
 import { createSessions } from './sessions.ts';
 import { createSmallObjects } from './small-objects.ts';
@@ -42,6 +45,7 @@ export interface SqliteStoreOptions extends Partial<Patience> {
 export interface SqliteStore extends Store {
   /** For `openObjectStore`. */
   readonly smallObjects: SmallObjects;
+  readonly objectUses: ObjectUses;
 }
 
 const PATIENCE_MS = 10_000;
@@ -80,7 +84,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     sessions: createSessions(connection, group),
     locks,
     credentials: createCredentialRows(connection, group),
-    smallObjects: createSmallObjects(connection, group),
+    artifacts: createArtifactRows(connection, group, clock),
+    smallObjects: createSmallObjects(connection, group, clock),
+    objectUses: createObjectUses(connection, group, clock),
     close() {
       closed ??= letGo(connection);
       return closed;

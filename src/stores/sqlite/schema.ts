@@ -115,6 +115,25 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (provider, owner)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- When somebody last stored an object, or said that it is about to be referred to: a sweep leaves such alone.
+  ALTER TABLE small_objects ADD COLUMN used_ts INTEGER NOT NULL DEFAULT 0;
+  UPDATE small_objects SET used_ts = unixepoch() * 1000;
+  CREATE TABLE object_uses (
+    sha256 BLOB PRIMARY KEY,
+    used_ts INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE artifacts (
+    n INTEGER PRIMARY KEY,
+    sha256 BLOB NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    created_ts INTEGER NOT NULL,
+    used_ts INTEGER NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */

@@ -1,6 +1,7 @@
 // Owns: the list of deciders, one for each kind of effect.
 // Refuses: a kind without one; the type says so.
 import type { EffectKind } from '../../../contract/effect.ts';
+import { decideArtifact } from './artifact.ts';
 import type { Decider } from './decider.ts';
 import { decideExec } from './exec.ts';
 import { decideFsRead } from './fs-read.ts';
@@ -16,4 +17,6 @@ export const DECIDERS: { readonly [K in EffectKind]: Decider<K> } = {
   'net.connect': decideNetConnect,
   git: decideGit,
   'proc.list': decideProcList,
+  'artifact.read': decideArtifact,
+  'artifact.import': decideArtifact,
 };

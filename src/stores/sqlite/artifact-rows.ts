@@ -1,0 +1,60 @@
+// Owns: the artifacts table: which objects are artifacts, and when each was last used.
+// Refuses: bytes; a row is written once they are durable, and goes before they go.
+import type { Artifact, ArtifactRows } from '../../contract/artifacts.ts';
+import { fail } from '../../contract/errors.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
+import type { Connection } from './connection.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { objectRoots } from './object-roots.ts';
+
+const COLUMNS = `'sha256:' || lower(hex(sha256)) AS id, kind, size, files, created_ts AS createdTs, used_ts AS usedTs`;
+const REGISTER = `INSERT INTO artifacts (sha256, kind, size, files, created_ts, used_ts) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (sha256) DO UPDATE SET used_ts = max(used_ts, excluded.used_ts)`;
+const GET = `SELECT ${COLUMNS} FROM artifacts WHERE sha256 = ?`;
+const PLACE = 'SELECT n FROM artifacts WHERE sha256 = ?';
+const LIST = `SELECT ${COLUMNS} FROM artifacts WHERE n < ? AND (?2 IS NULL OR kind = ?2) ORDER BY n DESC LIMIT ?3`;
+const USE = 'UPDATE artifacts SET used_ts = max(used_ts, ?) WHERE sha256 = ?';
+const FORGET = 'DELETE FROM artifacts WHERE sha256 = ? AND used_ts < ?';
+
+export function createArtifactRows(
+  connection: Connection,
+  group: GroupCommit,
+  clock: { now(): number },
+): ArtifactRows {
+  const get = (id: ObjectId) => connection.sql(GET).get(key(id)) as Artifact | undefined;
+  const placeOf = (id: ObjectId): number => {
+    const row = connection.sql(PLACE).get(key(id));
+    if (row) return row.n as number;
+    throw fail('object.missing', `Cannot list what is older than ${id}: there is no such artifact`);
+  };
+  return {
+    register: ({ id, kind, size, files }) =>
+      group.enqueue(() => {
+        const now = clock.now();
+        connection.sql(REGISTER).run(key(id), kind, size, files, now, now);
+        return { ...get(id)! };
+      }, true),
+    get: (id) => connection.read(() => copy(get(id))),
+    list: ({ limit, before, kind = null }) =>
+      connection.read(() => {
+        const place = before === undefined ? Number.MAX_SAFE_INTEGER : placeOf(before);
+        return (connection.sql(LIST).all(place, kind, limit) as unknown as Artifact[]).map((row) => ({
+          ...row,
+        }));
+      }),
+    use: (ids) =>
+      group.enqueue(() => {
+        for (const id of ids) connection.sql(USE).run(clock.now(), key(id));
+      }),
+    forget: (ids, unusedSince) =>
+      group.enqueue(
+        () => ids.filter((id) => connection.sql(FORGET).run(key(id), unusedSince).changes !== 0),
+        true,
+      ),
+    roots: (undoSince) => objectRoots(connection, undoSince),
+  };
+}
+
+const copy = (row: Artifact | undefined): Artifact | undefined => row && { ...row };
+
+const key = (id: ObjectId): Uint8Array => Buffer.from(id.slice('sha256:'.length), 'hex');

@@ -1,0 +1,96 @@
+// Owns: what a store must do with the rows of artifacts: register, list, forget, and name what refers to objects.
+// Refuses: bytes; an object store has those.
+import assert from 'node:assert/strict';
+import type { Artifact } from '../../contract/artifacts.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
+import { entry, intent } from './entries.ts';
+import type { StoreCase, StoreEnvironment } from './environment.ts';
+
+const idOf = (digit: string): ObjectId => `sha256:${digit.repeat(64)}`;
+const FILE = { id: idOf('a'), kind: 'file', size: 5, files: 1 } as const;
+const TREE = { id: idOf('b'), kind: 'tree', size: 9000, files: 12 } as const;
+
+export const ARTIFACT_CASES: readonly StoreCase[] = [
+  {
+    name: 'artifacts.register keeps one row for each, for every process',
+    async run({ store, reopen }) {
+      const before = Date.now();
+      const first = await store.artifacts.register(FILE);
+      assert.deepEqual(withoutTimes(first), FILE);
+      assert.ok(first.createdTs >= before && first.usedTs === first.createdTs);
+      const again = await store.artifacts.register(FILE);
+      assert.equal(again.createdTs, first.createdTs);
+      assert.ok(again.usedTs >= first.usedTs);
+      const other = await reopen();
+      assert.deepEqual(await other.artifacts.get(FILE.id), again);
+      assert.equal(await other.artifacts.get(TREE.id), undefined);
+      assert.deepEqual(await other.artifacts.list({ limit: 10 }), [again]);
+    },
+  },
+  {
+    name: 'artifacts.list answers the newest first, page by page, of one kind where asked',
+    async run({ store }) {
+      const digits = [...'0123456789'];
+      for (const digit of digits)
+        await store.artifacts.register({ ...(Number(digit) % 2 ? TREE : FILE), id: idOf(digit) });
+      const seen: ObjectId[] = [];
+      for (let before: ObjectId | undefined; ; before = seen.at(-1)) {
+        const page = await store.artifacts.list({ limit: 3, ...(before ? { before } : {}) });
+        if (page.length === 0) break;
+        seen.push(...page.map(({ id }) => id));
+      }
+      assert.deepEqual(seen, digits.toReversed().map(idOf));
+      const trees = await store.artifacts.list({ limit: 100, kind: 'tree' });
+      assert.deepEqual(
+        trees.map(({ id }) => id),
+        ['9', '7', '5', '3', '1'].map(idOf),
+      );
+      await assert.rejects(store.artifacts.list({ limit: 1, before: idOf('f') }), {
+        reason: 'object.missing',
+      });
+    },
+  },
+  {
+    name: 'artifacts.forget drops what nobody used since, and says which',
+    async run({ store }) {
+      const { usedTs } = await store.artifacts.register(FILE);
+      await store.artifacts.register(TREE);
+      assert.deepEqual(await store.artifacts.forget([FILE.id, TREE.id], usedTs), []);
+      await store.artifacts.use([TREE.id, idOf('f')]);
+      const future = Date.now() + 1000;
+      assert.deepEqual(await store.artifacts.forget([FILE.id, idOf('f')], future), [FILE.id]);
+      assert.equal(await store.artifacts.get(FILE.id), undefined);
+      assert.deepEqual(withoutTimes((await store.artifacts.get(TREE.id))!), TREE);
+    },
+  },
+  {
+    name: 'artifacts.roots names the pre-images of calls that can be undone, and nothing that was not stored',
+    async run(env) {
+      const change = (digit: string, stored = true) => ({
+        path: `${digit}.txt`,
+        before: { type: 'file', object: idOf(digit), size: 1, mode: 0o644 } as const,
+        after: { type: 'file', object: idOf('f'), size: 1, mode: 0o644 } as const,
+        stored,
+      });
+      const link = { path: 'l', before: { type: 'link', target: 'x' } as const, after: null, stored: true };
+      const { audit } = env.store;
+      await audit.append(intent({ callId: 'old', startTs: 1000, changes: [change('1')] }), true);
+      await audit.append(entry({ callId: 'read', startTs: 3000 }), false);
+      const changes = [change('2'), change('3', false), link];
+      await audit.append(intent({ callId: 'new', startTs: 3000, changes }), true);
+      await audit.append(entry({ callId: 'new', startTs: 3000, changes }), true);
+      assert.deepEqual(await rootsOf(env, 0), ['1', '2'].map(idOf));
+      assert.deepEqual(await rootsOf(env, 2000), ['2'].map(idOf));
+    },
+  },
+];
+
+async function rootsOf({ store }: StoreEnvironment, undoSince: number): Promise<readonly ObjectId[]> {
+  const found = new Set<ObjectId>();
+  for await (const ids of store.artifacts.roots(undoSince)) for (const id of ids) found.add(id);
+  return [...found].sort();
+}
+
+function withoutTimes({ createdTs: _created, usedTs: _used, ...rest }: Artifact) {
+  return rest;
+}
