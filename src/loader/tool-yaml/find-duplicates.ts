@@ -20,15 +20,18 @@ export async function findDuplicates(
   const paths = new Set<string>();
   for (const file of files) {
     for (const id of file.tool?.ids ?? []) {
-      const earlier = first.get(id);
-      const other = taken.get(id) ?? earlier?.path;
-      if (other === undefined) {
+      const other = first.get(id);
+      const elsewhere = taken.get(id);
+      if (!other && elsewhere === undefined) {
         first.set(id, file);
         continue;
       }
-      clashes.push({ id, file, other });
+      // Whichever was read first, the one whose name comes later is told.
+      const [kept, told] = other && file.path < other.path ? [file, other] : [other, file];
+      if (kept) first.set(id, kept);
+      clashes.push({ id, file: told, other: elsewhere ?? (kept as CheckedFile).path });
       paths.add(file.path);
-      if (earlier) paths.add(earlier.path);
+      if (other) paths.add(other.path);
     }
   }
   const diagnostics = await Promise.all(

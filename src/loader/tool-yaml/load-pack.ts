@@ -29,7 +29,7 @@ export async function loadPack(dir: string, { cacheFolder, now }: LoadPackOption
   const known = cacheFolder
     ? readPackCache(cacheFolder, folder, new Set(manifests))
     : new Map<string, CheckedFile>();
-  const stale = manifests.filter((path) => !known.has(path));
+  const stale = known.size === manifests.length ? [] : manifests.filter((path) => !known.has(path));
   const diagnostics: Diagnostic[] = oddities.map(({ path, code, message }) => ({
     ...START,
     file: path,
@@ -44,7 +44,7 @@ export async function loadPack(dir: string, { cacheFolder, now }: LoadPackOption
     for (const file of checked.files) known.set(file.path, file);
     diagnostics.push(...checked.diagnostics);
   }
-  const files = manifests.map((path) => known.get(path) as CheckedFile);
+  const files = [...known.values()];
   if (cacheFolder && stale.length > 0) writePackCache(cacheFolder, folder, files, readAt);
   return { folder, files, diagnostics, reused };
 }

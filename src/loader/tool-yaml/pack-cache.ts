@@ -3,7 +3,7 @@
 import { sha256Hex } from '../../base/digest.ts';
 import { readOwnBytes, writeOwnBytes } from '../own-cache.ts';
 import { bodyOf, type CheckedFile, type CheckedTool, type Dependency } from './checked-file.ts';
-import { ABSENT, canKeep, decodeKept, encodeKept, type Kept } from './pack-columns.ts';
+import { ABSENT, canKeep, DIGEST, decodeKept, encodeKept, type Kept } from './pack-columns.ts';
 import { type FileStamp, stampAt } from './pack-files.ts';
 
 /** To be counted up whenever a manifest that was good would now be read otherwise or refused. */
@@ -17,7 +17,7 @@ const UNSETTLED_MS = 2_000;
 
 const NOTHING_SAID: CheckedFile['diagnostics'] = [];
 
-/** The manifests among these that are known, and did not change. */
+/** The manifests among these that are known, and did not change, by path; in the order of their ids. */
 export function readPackCache(
   cacheFolder: string,
   folder: string,
@@ -40,12 +40,18 @@ export function readPackCache(
     const start = body;
     body += sizes[at] as number;
     if (!good) continue;
-    const names = (ids[at] as string).split(' ') as [string, ...string[]];
+    const all = ids[at] as string;
     const last = next;
     known.set(path, {
       path,
       diagnostics: diagnostics[path] ?? NOTHING_SAID,
-      tool: { ids: names, digest: digests[at] as string, bytes: kept.bytes, start, end: body },
+      tool: {
+        ids: all.includes(' ') ? (all.split(' ') as [string, ...string[]]) : [all],
+        digest: digests.slice(at * DIGEST, (at + 1) * DIGEST),
+        bytes: kept.bytes,
+        start,
+        end: body,
+      },
       made: () => ({
         stamp: stampOf(kept, at) as FileStamp,
         depends: Array.from(depends.subarray(first, last), (one) => ({
@@ -74,6 +80,8 @@ export function writePackCache(
     return [own, ...from.depends].every(settled) ? [{ own, depends: from.depends, tool, diagnostics }] : [];
   });
   if (good.length === 0) return;
+  // In the order in which they will be listed.
+  good.sort((a, b) => (firstId(a.tool) < firstId(b.tool) ? -1 : 1));
   const files = good.map(({ own }) => own);
   const places = new Map<string, number>();
   const place = (one: Dependency): number => {
@@ -89,7 +97,7 @@ export function writePackCache(
     paths: files.map(({ path }) => path),
     stamps: Float64Array.from(files.flatMap(numbersOf)),
     ids: tools.map(({ ids }) => ids.join(' ')),
-    digests: tools.map(({ digest }) => digest),
+    digests: tools.map(({ digest }) => digest).join(''),
     depends,
     sizes: Uint32Array.from(tools, ({ start, end }) => end - start),
     diagnostics: Object.fromEntries(said.map(({ own, diagnostics }) => [own.path, diagnostics])),
@@ -112,6 +120,8 @@ function stampOf({ stamps }: Kept, at: number): FileStamp | null {
   const [size = ABSENT, mtimeMs = 0, ctimeMs = 0, ino = 0] = stamps.subarray(at * 4, at * 4 + 4);
   return size === ABSENT ? null : { size, mtimeMs, ctimeMs, ino };
 }
+
+const firstId = (tool: CheckedTool | undefined): string => tool?.ids[0] ?? '';
 
 const numbersOf = ({ stamp }: Dependency): number[] =>
   stamp ? [stamp.size, stamp.mtimeMs, stamp.ctimeMs, stamp.ino] : [ABSENT, 0, 0, 0];

@@ -12,7 +12,8 @@ export interface Kept {
   readonly stamps: Float64Array;
   /** Of each tool: its own id, and those of its actions behind it, with spaces between. */
   readonly ids: readonly string[];
-  readonly digests: readonly string[];
+  /** One behind the other. */
+  readonly digests: string;
   /** Of each tool: how many files it depends on, and then their positions in `paths`; the tools follow each other. */
   readonly depends: Uint32Array;
   /** The sizes of the bodies, which follow each other from `start` on. */
@@ -32,14 +33,15 @@ interface Head extends Pick<Kept, 'folder' | 'diagnostics'> {
 
 /** The first number of the stamp of what was not there. */
 export const ABSENT = -1;
-const DIGEST = 64;
+/** The length of a digest. */
+export const DIGEST = 64;
 
 /** Names that could not be told apart again are not kept. */
 export const canKeep = (path: string): boolean => !path.includes('\n');
 
 export function encodeKept(kept: Omit<Kept, 'bytes' | 'start'>, bodies: readonly Uint8Array[]): Uint8Array[] {
   const { folder, diagnostics, paths, ids, digests, stamps, sizes, depends } = kept;
-  const texts = Buffer.from([...paths, ...ids, ...digests].join('\n'));
+  const texts = Buffer.from([...paths, ...ids, digests].join('\n'));
   const head: Head = {
     folder,
     tools: ids.length,
@@ -70,11 +72,10 @@ export function decodeKept(bytes: Buffer): Kept | undefined {
     const depends = new Uint32Array(copyOf(take(head.depends * 4)));
     const paths = texts.slice(0, head.files);
     const ids = texts.slice(head.files, head.files + head.tools);
-    const digests = texts.slice(head.files + head.tools);
+    const digests = texts[head.files + head.tools] ?? '';
     const whole =
       start + sizes.reduce((sum, size) => sum + size, 0) === bytes.length &&
-      digests.length === head.tools &&
-      digests.at(-1)?.length === DIGEST;
+      digests.length === head.tools * DIGEST;
     return whole
       ? { folder, diagnostics, paths, stamps, ids, digests, depends, sizes, bytes, start }
       : undefined;
