@@ -14,6 +14,7 @@ import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { Deadline } from './deadline.ts';
 import { type CallHistories, historyFor } from './history.ts';
+import { createSpills } from './spills.ts';
 
 /** What a context needs to know of its call. */
 export interface ContextCall {
@@ -37,7 +38,7 @@ export interface ContextCall {
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
 
-type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'clock' | 'capabilities'>;
+type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'store' | 'clock' | 'capabilities'>;
 
 /** Makes the class of contexts once for a runtime: one lazy getter a capability. */
 export function createContextMaker(parts: Parts, histories: CallHistories): ContextMaker {
@@ -109,6 +110,9 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
     root: parts.root,
     extraRoots: engine.loaded.resolved?.extraRoots ?? [],
     objects: parts.objects,
+    get spills() {
+      return createSpills(parts);
+    },
     intend: call.intend,
     place: call.place,
     get policy() {

@@ -18,6 +18,7 @@ import { renderGrant } from './policy/grant.ts';
 import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import type { LiveSession, Sessions } from './session.ts';
+import { createSpills } from './spills.ts';
 import { syncAndValidate } from './validate.ts';
 
 /** What the steps share beyond the parts. */
@@ -314,7 +315,7 @@ async function checkOutput(
   const bytes = sizeOf(data);
   record.answerBytes = bytes;
   if (bytes > limit.bytes) {
-    const artifact = await site.parts.objects.put(Buffer.from(JSON.stringify(data)));
+    const artifact = await createSpills(site.parts).put(Buffer.from(JSON.stringify(data)));
     const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${limit.bytes}; the whole answer is kept as ${artifact}`;
     throw fail('output.too_large', message, { bytes, limit: limit.bytes, artifact, ...limit.admit(bytes) });
   }

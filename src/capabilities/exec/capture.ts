@@ -4,13 +4,15 @@ import { type BoundedBuffer, createBoundedBuffer } from '../../base/bounded-buff
 import type { CapturedStream } from '../../contract/exec.ts';
 import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
 
+type Spills = Pick<ObjectStore, 'putStream'>;
+
 export interface Capture {
   /** Pending while the artifact cannot take more. */
   push(chunk: Uint8Array): void | Promise<void>;
   finish(): Promise<CapturedStream>;
 }
 
-export function createCapture(cap: number, objects: ObjectStore): Capture {
+export function createCapture(cap: number, objects: Spills): Capture {
   const kept: BoundedBuffer = createBoundedBuffer(cap);
   let spill: Spill | undefined;
   return {
@@ -33,7 +35,7 @@ interface Spill {
 }
 
 /** Hands chunks to `putStream` one at a time: whoever pushes waits until the last one was taken. */
-function startSpill(beginning: Uint8Array, objects: ObjectStore): Spill {
+function startSpill(beginning: Uint8Array, objects: Spills): Spill {
   let next = Promise.withResolvers<Uint8Array | undefined>();
   let taken = Promise.withResolvers<void>();
   let broken: { readonly error: unknown } | undefined;

@@ -22,8 +22,8 @@ export async function runBare(scope: CallScope, line: ShellLine): Promise<ShellO
     detached: true,
   });
   const captures = {
-    stdout: createCapture(line.captureBytes, scope.objects),
-    stderr: createCapture(line.captureBytes, scope.objects),
+    stdout: createCapture(line.captureBytes, scope.spills ?? scope.objects),
+    stderr: createCapture(line.captureBytes, scope.spills ?? scope.objects),
   };
   const reading = (['stdout', 'stderr'] as const).map(async (name) => {
     for await (const chunk of child[name]) {

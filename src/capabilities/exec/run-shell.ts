@@ -73,8 +73,8 @@ export async function runShell(
           record: (one) => connections.push(one),
         });
   try {
-    const stdout = createCapture(line.captureBytes, scope.objects);
-    const stderr = createCapture(line.captureBytes, scope.objects);
+    const stdout = createCapture(line.captureBytes, scope.spills ?? scope.objects);
+    const stderr = createCapture(line.captureBytes, scope.spills ?? scope.objects);
     const captures = { stdout, stderr };
     const spec: SandboxSpec = {
       argv: shellArgv(line.cmd) as [string, ...string[]],

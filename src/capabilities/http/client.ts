@@ -87,7 +87,9 @@ export async function createHttpClient(options: HttpClientOptions): Promise<Http
         bodyMs: request.bodyTimeoutMs ?? 0,
         maxBytes: request.maxBytes ?? MAX_BYTES,
         onData: request.onData,
-        artifact: request.toArtifact ? { objects: scope.objects, maxBytes: maxArtifactBytes } : undefined,
+        artifact: request.toArtifact
+          ? { objects: scope.spills ?? scope.objects, maxBytes: maxArtifactBytes }
+          : undefined,
       };
       const journey: Journey = {
         scope,

@@ -10,6 +10,8 @@ import { objectRoots } from './object-roots.ts';
 const COLUMNS = `'sha256:' || lower(hex(sha256)) AS id, kind, size, files, created_ts AS createdTs, used_ts AS usedTs`;
 const REGISTER = `INSERT INTO artifacts (sha256, kind, size, files, created_ts, used_ts) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (sha256) DO UPDATE SET used_ts = max(used_ts, excluded.used_ts)`;
+/** Bytes that were kept as a file may turn out to stand for a tree; never the other way round. */
+const AS_TREE = `UPDATE artifacts SET kind = 'tree', size = ?, files = ? WHERE sha256 = ? AND kind = 'file'`;
 const GET = `SELECT ${COLUMNS} FROM artifacts WHERE sha256 = ?`;
 const PLACE = 'SELECT n FROM artifacts WHERE sha256 = ?';
 const LIST = `SELECT ${COLUMNS} FROM artifacts WHERE n < ? AND (?2 IS NULL OR kind = ?2) ORDER BY n DESC LIMIT ?3`;
@@ -32,6 +34,7 @@ export function createArtifactRows(
       group.enqueue(() => {
         const now = clock.now();
         connection.sql(REGISTER).run(key(id), kind, size, files, now, now);
+        if (kind === 'tree') connection.sql(AS_TREE).run(size, files, key(id));
         return { ...get(id)! };
       }, true),
     get: (id) => connection.read(() => copy(get(id))),

@@ -28,6 +28,14 @@ export const ARTIFACT_CASES: readonly StoreCase[] = [
     },
   },
   {
+    name: 'artifacts.register lets what was kept as a file be a tree, and a tree stay one',
+    async run({ store }) {
+      await store.artifacts.register({ ...FILE, id: TREE.id });
+      assert.deepEqual(withoutTimes(await store.artifacts.register(TREE)), TREE);
+      assert.deepEqual(withoutTimes(await store.artifacts.register({ ...FILE, id: TREE.id })), TREE);
+    },
+  },
+  {
     name: 'artifacts.list answers the newest first, page by page, of one kind where asked',
     async run({ store }) {
       const digits = [...'0123456789'];
