@@ -2,11 +2,12 @@
 // Refuses: the machine (check-environment); the same text always gives the same answer here.
 import type { PolicyFile } from '../../contract/policy.ts';
 import { loadPatternCompiler } from '../../contract/policy-match.ts';
-import { checkShape, type ShapeSite } from '../yaml/check-shape.ts';
+import { checkShape } from '../yaml/check-shape.ts';
 import { type Located, type Place, placesOf, toPlain } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { createTeller, reportProblem } from '../yaml/problem.ts';
 import type { Report } from '../yaml/report.ts';
+import type { ShapeSite } from '../yaml/shape-site.ts';
 import { checkAnchors } from './check-anchors.ts';
 import { checkExamples } from './check-examples.ts';
 import { checkShadowed } from './check-shadowed.ts';

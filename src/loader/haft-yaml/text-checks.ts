@@ -1,7 +1,7 @@
 // Owns: what a text in haft.yaml must be to mean something: one row for each check that the table names.
 // Refuses: looking at the disk (check-environment) and at other entries (check-examples, check-shadowed).
 import { checkPathGlob, type PatternCompiler, parseDomain } from '../../contract/policy-match.ts';
-import type { TextProblem } from '../yaml/check-shape.ts';
+import type { TextProblem } from '../yaml/shape-site.ts';
 
 /** The checks that the table names. */
 export type TextCheck = 'name' | 'path-glob' | 'tool-glob' | 'pattern' | 'domain' | 'folder' | 'example';

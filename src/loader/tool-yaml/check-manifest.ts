@@ -2,9 +2,10 @@
 // Refuses: text and places: problems name the way to a value, and finding that in the text is for whoever shows them.
 import { posix } from 'node:path';
 import { wholeSchema } from '../schema/whole-schema.ts';
-import { checkShape, type ShapeSite } from '../yaml/check-shape.ts';
+import { checkShape } from '../yaml/check-shape.ts';
 import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
 import type { MapShape } from '../yaml/shape.ts';
+import type { ShapeSite } from '../yaml/shape-site.ts';
 import { type Way, wayOf, wayText } from '../yaml/way.ts';
 import { buildTool, type ToolDefinition, type WholeDraft } from './build-tool.ts';
 import { checkEntry, checkTogether } from './check-together.ts';

@@ -5,7 +5,8 @@ import { describe, it } from 'node:test';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
 import { makePack, manifest } from './pack-for-tests.ts';
-import { type Refused, RULES, type Rule } from './rules-for-tests.ts';
+import type { Refused, Rule } from './rule-for-tests.ts';
+import { RULES } from './rules-for-tests.ts';
 import { ToolpackLoader } from './toolpack-loader.ts';
 import type { ToolpackValidationError } from './toolpack-validation-error.ts';
 

@@ -2,7 +2,7 @@
 // Refuses: looking at the disk (pack-files) and at other keys (check-together).
 import { posix } from 'node:path';
 import { parseHttpUrl } from '../../contract/http.ts';
-import type { TextProblem } from '../yaml/check-shape.ts';
+import type { TextProblem } from '../yaml/shape-site.ts';
 
 export type TextCheck = keyof typeof TEXT_CHECKS;
 

@@ -1,9 +1,9 @@
 // Owns: the keys of a map against the table: which are not known, what was meant, which are missing.
 // Refuses: looking at what the keys hold.
 import { closest } from '../../base/closest.ts';
-import type { ShapeSite } from './check-shape.ts';
 import { quoted } from './located.ts';
 import type { MapShape, Shape } from './shape.ts';
+import type { ShapeSite } from './shape-site.ts';
 import { type Way, wayText } from './way.ts';
 
 /** Tells of the key at the end of the way. Answers with the key that was meant, where that is clear. */

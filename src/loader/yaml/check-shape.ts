@@ -5,29 +5,9 @@ import { missingKeys, unknownKey } from './check-keys.ts';
 import { expected, typeHint } from './expected.ts';
 import { findNonJson } from './find-non-json.ts';
 import { describeFound, isUnreadable, quoted } from './located.ts';
-import type { Teller } from './problem.ts';
 import { applyShape, type ByShape, type MapShape, type Shape } from './shape.ts';
+import type { ShapeSite } from './shape-site.ts';
 import { type Way, wayText } from './way.ts';
-
-export interface TextProblem {
-  readonly code: string;
-  /** Follows the text in the message: `it is not the name of a host`. */
-  readonly fact: string;
-  readonly hint?: string;
-  readonly severity?: 'warning';
-}
-
-export interface ShapeSite {
-  readonly tell: Teller;
-  /** What the whole is called in messages: `haft.yaml`. */
-  readonly name: string;
-  /** The whole table, to say where a misplaced key belongs. */
-  readonly root: Shape;
-  /** What the text checks that the table names find. */
-  texts(check: string, text: string): readonly TextProblem[];
-  /** For tables that hold JSON Schemas. Answers with what is kept of one, undefined where it is wrong. */
-  schema?(value: unknown, way: Way | undefined): unknown;
-}
 
 type Map = { readonly [key: string]: unknown };
 
