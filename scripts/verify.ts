@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DOCKER_PACKAGES } from './engines/docker.ts';
 import { SLURM_PACKAGES } from './engines/slurm.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -13,6 +14,9 @@ const PACKAGES: Readonly<Record<string, string>> = {
   strace: '/usr/bin/strace',
   ripgrep: '/usr/bin/rg',
   bubblewrap: '/usr/bin/bwrap',
+  ...DOCKER_PACKAGES,
+  python3: '/usr/bin/python3',
+  'php-cli': '/usr/bin/php',
   ...SLURM_PACKAGES,
 };
 
