@@ -16,6 +16,7 @@ export function combineAdapters(name: string, adapters: readonly Adapter[]): Ada
   return {
     name,
     effects: (query) => adapterOf(query.tool).effects?.(query) ?? [],
+    runIdentity: async (query) => (await adapterOf(query.tool).runIdentity?.(query)) ?? { code: '' },
     open(installation, tools) {
       const groups = Map.groupBy(tools, adapterOf);
       const ways = new Map(tools.map((tool) => [tool.contract.id, adapterOf(tool)]));

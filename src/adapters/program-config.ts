@@ -45,6 +45,11 @@ export const PROGRAM_CONFIG = {
     },
     additionalProperties: false,
   },
+  credentials: {
+    type: 'array',
+    items: { type: 'string', pattern: '^[a-z][a-z0-9_-]*$' },
+    description: 'Providers whose secrets `env.set` and `headers` may name: {{ credentials.hub.token }}.',
+  },
   start_timeout_ms: {
     type: 'integer',
     minimum: 1,
@@ -69,6 +74,7 @@ export interface ProgramConfig {
     readonly filesystem?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
     readonly subprocess?: boolean;
   };
+  readonly credentials?: readonly string[];
   readonly start_timeout_ms?: number;
   readonly idle_ms?: number;
   readonly timeout_ms?: number;

@@ -2,7 +2,7 @@
 // Refuses: to let a secret into what is shown: `masked` has placeholders in their place.
 import { compileTemplate, type Template } from '../base/templating/compile-template.ts';
 import { isTemplateFault } from '../base/templating/template-fault.ts';
-import type { Secrets } from '../contract/adapter.ts';
+import type { RunInputs, Secrets } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import { injectCredentials } from '../contract/inject-credentials.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
@@ -92,6 +92,17 @@ export function createFillings(host: NodeJS.ProcessEnv = process.env): Fillings 
     fill,
     masked: (use, options) => fill(use, { ...options, secrets: placeholders(use.tool.credentials) }),
   };
+}
+
+/** Both adapters of YAML tools say the same about runs. */
+export function runInputs(
+  fillings: Fillings,
+  use: YamlUse,
+  options: Omit<FillingOptions, 'secrets'>,
+): RunInputs {
+  const { digest: code, templating } = use.tool;
+  if (templating?.cacheKey === undefined) return { code };
+  return { code, key: fillings.masked(use, options).text(templating.cacheKey, 'templating.cacheKey') };
 }
 
 const MASK = 'SECRET';

@@ -15,8 +15,17 @@ export interface Adapter {
   open(installation: Installation, tools: readonly BoundTool[]): MaybePromise<AdapterConnection>;
   /** What a call would touch, from its arguments alone. Absent: nothing outside of this process. */
   effects?(query: EffectQuery): MaybePromise<readonly Effect[]>;
+  /** Of a deterministic tool: what its outcome depends on beside its arguments and policy. Pure. Absent: nothing. */
+  runIdentity?(query: Omit<EffectQuery, 'site'>): MaybePromise<RunInputs>;
   /** For packs whose tools are prepared before they are called; see `Tool.prepare`. */
   prepare?(query: PrepareQuery): Promise<PreparedRun>;
+}
+
+export interface RunInputs {
+  /** Digest of its definition and code. */
+  readonly code: string;
+  /** What stands for the arguments, where the tool says so: equal keys are equal runs. */
+  readonly key?: string;
 }
 
 export interface EffectQuery {

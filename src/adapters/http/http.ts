@@ -21,7 +21,7 @@ import {
 } from '../circuit-breaker.ts';
 import { closedLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { createFillings, type Filling } from '../yaml-filling.ts';
+import { createFillings, type Filling, runInputs } from '../yaml-filling.ts';
 import { type YamlUse, yamlUse } from '../yaml-use.ts';
 
 export interface HttpAdapterHandles {
@@ -46,6 +46,8 @@ export function createHttpAdapter(handles: HttpAdapterHandles): Adapter {
       const filling = fillings.masked(use, { input: args, config: installation.config });
       return [{ kind: 'net.connect', ...targetOf(use, filling) }];
     },
+    runIdentity: ({ installation: { config }, tool, args: input }) =>
+      runInputs(fillings, yamlUse(tool), { input, config }),
     open(installation, tools) {
       const byId = new Map(tools.map((tool) => [tool.contract.id, tool]));
       const closing = new AbortController();

@@ -12,6 +12,7 @@ import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { programEffects } from '../../contract/program.ts';
 import { attempt, RECONNECT } from '../attempts.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
+import { fillConfig, type SecretsFor } from '../config-filling.ts';
 import { closedLink, createLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
 import { programOf } from '../program-config.ts';
@@ -27,6 +28,8 @@ export type { McpDiscovery } from './discover.ts';
 
 export interface McpHandles {
   readonly handlesFor: HandlesFor;
+  /** Without it, no config may name a secret. */
+  readonly secretsFor?: SecretsFor;
   readonly pace?: Pace;
   readonly breaker?: BreakerOptions;
 }
@@ -67,7 +70,7 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
 function openServer(
   installation: Installation,
   tools: readonly BoundTool[],
-  { handlesFor, pace, breaker }: Required<McpHandles>,
+  { handlesFor, secretsFor, pace, breaker }: McpHandles & Required<Pick<McpHandles, 'pace' | 'breaker'>>,
 ): McpConnection {
   const { name } = installation;
   const config = mcpConfig(name, installation.config);
@@ -90,7 +93,7 @@ function openServer(
       spoken = asked;
       const session = await openMcpSession({
         name,
-        config,
+        config: await fillConfig(config, installation, secretsFor),
         handles: handlesFor(installation),
         protocol,
         maxMessageBytes: maxMessageBytes(tools, config),

@@ -412,6 +412,29 @@ print(json.dumps([
     });
   });
 
+  it('says what a run depends on: its code, and the key that stands for the input', async () => {
+    const templating = { engine: 'jinja2', cacheKey: '{{ input.city|lower }}' };
+    const tools = [
+      ['p.key', { kind: 'python', module: 'tools:echo' }, { deterministic: true, templating }],
+      ['p.none', { kind: 'python', module: 'tools:echo' }, { deterministic: true }],
+    ] as const;
+    await withPack(packFiles(tools, { 'tools.py': PYTHON_TOOLS }), async ({ tools: bound }) => {
+      const adapter = createProcessAdapter({ handlesFor: () => assert.fail('nothing is run for this') });
+      const of = async (id: string, args: object) => {
+        const tool = bound.find(({ contract }) => contract.id === id) as BoundTool;
+        return adapter.runIdentity?.({ installation: installationOf('p', {}), tool, args });
+      };
+      const [paris, other] = [
+        await of('p.key', { city: 'PARIS' }),
+        await of('p.key', { city: 'paris', x: 1 }),
+      ];
+      assert.deepEqual(paris, other);
+      assert.equal(paris?.key, 'paris');
+      assert.match(paris?.code ?? '', /[0-9a-f]{64}$/);
+      assert.equal((await of('p.none', {}))?.key, undefined);
+    });
+  });
+
   it('refuses input over the limit before anything runs, and says when its programs are not there', async () => {
     const limits = { maxInputBytes: 20, maxOutputBytes: 100 };
     const tools = [['p.small', { kind: 'cli', cmd: ['no-such-program'] }, { limits }]] as const;

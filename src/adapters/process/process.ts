@@ -22,7 +22,7 @@ import { createAnswerReader } from '../answer-reader.ts';
 import { attempt, SEND_ONCE } from '../attempts.ts';
 import { closedLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { createFillings, type Fillings } from '../yaml-filling.ts';
+import { createFillings, type Fillings, runInputs } from '../yaml-filling.ts';
 import { type YamlUse, yamlUse } from '../yaml-use.ts';
 import { checkEnd, readOutcome } from './outcome.ts';
 import { createWorkers, USUAL_WORKERS, type Workers, type WorkersOptions } from './workers.ts';
@@ -53,6 +53,8 @@ export function createProcessAdapter(handles: ProcessAdapterHandles): Adapter {
       const { program } = toolProgram({ use, filling: masked, masked, input: args, config });
       return programEffects(program, site.place);
     },
+    runIdentity: ({ installation: { config }, tool, args: input }) =>
+      runInputs(fillings, yamlUse(tool), { input, config }),
     open: (installation, tools) => openPack(installation, tools, handles, fillings),
   };
 }

@@ -9,6 +9,7 @@ import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { programEffects } from '../../contract/program.ts';
 import { attempt, RECONNECT } from '../attempts.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
+import { fillConfig, type SecretsFor } from '../config-filling.ts';
 import { closedLink, createLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
 import { PROGRAM_CONFIG, type ProgramConfig, programConfig, programOf } from '../program-config.ts';
@@ -17,6 +18,8 @@ import { openStdioSession } from './session.ts';
 
 export interface StdioHandles {
   readonly handlesFor: HandlesFor;
+  /** Without it, no config may name a secret. */
+  readonly secretsFor?: SecretsFor;
   readonly pace?: Pace;
   readonly breaker?: BreakerOptions;
 }
@@ -40,7 +43,7 @@ export interface StdioAdapter extends Adapter {
 }
 
 export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
-  const { handlesFor, pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
+  const { handlesFor, secretsFor, pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
   return {
     name: 'stdio',
     config: STDIO_CONFIG,
@@ -59,12 +62,14 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
         pace,
         breaker,
         idleMs: config.idle_ms,
-        connect: (signal) =>
-          openStdioSession(name, handlesFor(installation).exec, programOf(config), {
+        connect: async (signal) => {
+          const program = programOf(await fillConfig(config, installation, secretsFor));
+          return openStdioSession(name, handlesFor(installation).exec, program, {
             maxLineBytes: maxLineBytes(tools, config),
             ...(config.start_timeout_ms === undefined ? {} : { startTimeoutMs: config.start_timeout_ms }),
             signal,
-          }),
+          });
+        },
       });
       const send = async ({ args, signal, progress }: Invocation, { binding }: BoundTool) => {
         const session = await link.open(signal);

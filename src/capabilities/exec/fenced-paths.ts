@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { compileGlob, globBase } from '../../base/glob.ts';
-import { joinRel } from '../../base/rel-path.ts';
+import { isUnder, joinRel } from '../../base/rel-path.ts';
 import type { Fence } from '../../contract/policy.ts';
 
 export interface FencedPaths {
@@ -11,13 +11,16 @@ export interface FencedPaths {
   readonly readOnly: readonly string[];
 }
 
-/** The topmost matches of each rule, relative to the root. Links are not followed. */
-export function fencedPaths(root: string, fences: readonly Fence[]): FencedPaths {
+/**
+ * The topmost matches of each rule, relative to the root. Links are not followed. With `below`, what is neither there nor
+ * on the way there is not looked at.
+ */
+export function fencedPaths(root: string, fences: readonly Fence[], below?: readonly string[]): FencedPaths {
   const hidden = new Set<string>();
   const readOnly = new Set<string>();
   for (const fence of fences) {
     if (fence.glob.startsWith('/')) continue;
-    for (const path of matchesBelow(root, fence.glob)) {
+    for (const path of matchesBelow(root, fence.glob, below)) {
       if (fence.read) hidden.add(path);
       else if (fence.write) readOnly.add(path);
     }
@@ -25,11 +28,12 @@ export function fencedPaths(root: string, fences: readonly Fence[]): FencedPaths
   return { hidden: [...hidden].sort(), readOnly: [...readOnly].filter((path) => !hidden.has(path)).sort() };
 }
 
-function matchesBelow(root: string, glob: string): string[] {
+function matchesBelow(root: string, glob: string, below: readonly string[] | undefined): string[] {
+  const concerns = (rel: string) => !below || below.some((path) => isUnder(rel, path) || isUnder(path, rel));
   const matches = compileGlob(glob, { dot: true });
   const found: string[] = [];
   const visit = (rel: string): void => {
-    if (rel === '.haft' || rel === '.git') return;
+    if (rel === '.haft' || rel === '.git' || !concerns(rel)) return;
     if (rel !== '.' && matches(rel)) {
       found.push(rel);
       return;
@@ -37,7 +41,7 @@ function matchesBelow(root: string, glob: string): string[] {
     for (const entry of entriesOf(join(root, rel))) {
       const child = joinRel(rel, entry.name);
       if (entry.isDirectory()) visit(child);
-      else if (matches(child)) found.push(child);
+      else if (matches(child) && concerns(child)) found.push(child);
     }
   };
   visit(globBase(glob));

@@ -36,7 +36,7 @@ export function programSpec(scope: CallScope, program: Program): ProgramSpec {
   const [name, ...args] = program.argv;
   const own = name === 'node' ? process.execPath : name;
   if (own !== name) binds.push({ path: own });
-  const sees = visible.length + writable.length > 0;
+  const shown = [...visible, ...writable];
   return {
     argv: [own, ...args],
     cwd: program.cwd ?? '.',
@@ -44,7 +44,7 @@ export function programSpec(scope: CallScope, program: Program): ProgramSpec {
     writable,
     binds,
     spawns: needs.subprocess,
-    ...(sees ? fencedPaths(scope.root, scope.policy.fences) : { hidden: [], readOnly: [] }),
+    ...fencedPaths(scope.root, shown.length > 0 ? scope.policy.fences : [], shown),
     ...(program.limits ? { limits: program.limits } : {}),
   };
 }
