@@ -1,12 +1,12 @@
 // Owns: the rules that the answer of `canonicalize` keeps, each with its own word, and the one plan that comes out of it.
 // Refuses: repair. A plan that breaks a rule is told all that is wrong with it, and does not run.
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { isRejection } from '../../base/rejection.ts';
+import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { DeclaredOutput, ExecutionPlan, RunInput } from '../../contract/plan.ts';
 import type { MutableState, PlanKind, ToolOutput } from '../../contract/toolpack.ts';
-import { isObject, show } from './check-definition.ts';
+import { isObject, isWord, show } from './check-definition.ts';
 import { checkPlan, type PlanDraft, type Tell } from './check-plan.ts';
 
 export interface CallRules {
@@ -30,9 +30,11 @@ export interface CallProblem {
 export function checkCall(answer: unknown, rules: CallRules): CheckedCall | readonly CallProblem[] {
   const problems: CallProblem[] = [];
   const tell: Tell = (code, message) => void problems.push({ code, message });
-  if (!isObject(answer)) return [{ code: 'answer.invalid', message: `canonicalize answered ${show(answer)}` }];
+  if (!isObject(answer))
+    return [{ code: 'answer.invalid', message: `canonicalize answered ${show(answer)}` }];
   const unknown = Object.keys(answer).find((key) => !ANSWER.includes(key));
-  if (unknown !== undefined) tell('answer.invalid', `canonicalize answered a field "${unknown.slice(0, 80)}" that nobody knows`);
+  if (unknown !== undefined)
+    tell('answer.invalid', `canonicalize answered a field "${unknown.slice(0, 80)}" that nobody knows`);
   const params = checkParams(answer.canonicalParams, rules.mutableState, tell);
   const linked = checkLinks(answer.inputsToLink, rules.named, tell);
   const plans = checkPlan(answer.plan, rules.planKind, tell);
@@ -56,8 +58,11 @@ function checkParams(given: unknown, states: readonly MutableState[], tell: Tell
   try {
     canonicalJson(given);
   } catch (thrown) {
-    if (!isRejection(thrown)) throw thrown;
-    tell('params.not_json', thrown.message.replace('Cannot canonicalise the value at', 'canonicalParams has no canonical form at'));
+    if (!isFailure(thrown)) throw thrown;
+    tell(
+      'params.not_json',
+      thrown.message.replace('Cannot canonicalise the value at', 'canonicalParams has no canonical form at'),
+    );
     return undefined;
   }
   for (const { name, snapshot } of states) {
@@ -86,7 +91,7 @@ function checkLinks(given: unknown, named: ReadonlySet<string>, tell: Tell): rea
       continue;
     }
     const { artifactId, role } = link;
-    if (typeof role !== 'string' || role === '' || role.trim() !== role || /\s/.test(role))
+    if (!isWord(role))
       tell('role.whitespace', `${which}.role is ${show(role)}: a role is a word without white space`);
     if (typeof artifactId !== 'string' || !DIGEST.test(artifactId))
       tell('inputs.invalid', `${which}.artifactId is ${show(artifactId)}; it is sha256:… of an artifact`);
@@ -100,14 +105,19 @@ function checkLinks(given: unknown, named: ReadonlySet<string>, tell: Tell): rea
 const pair = (role: unknown, artifactId: unknown): string => JSON.stringify([role, artifactId]);
 
 /** Exactly: nothing missing, nothing more, nothing twice. */
-function compareInputs({ engine, inputs }: PlanDraft, linked: readonly string[] | undefined, tell: Tell): void {
+function compareInputs(
+  { engine, inputs }: PlanDraft,
+  linked: readonly string[] | undefined,
+  tell: Tell,
+): void {
   if (!linked) return;
   const rest = new Map<string, number>();
   for (const link of linked) rest.set(link, (rest.get(link) ?? 0) + 1);
   for (const { role, artifact } of inputs) {
     const key = pair(role, artifact);
     const left = rest.get(key) ?? 0;
-    if (left === 0) tell('inputs.additional', `the ${engine} plan has an input ${key} that inputsToLink has not`);
+    if (left === 0)
+      tell('inputs.additional', `the ${engine} plan has an input ${key} that inputsToLink has not`);
     rest.set(key, left - 1);
   }
   for (const [key, left] of rest)
@@ -118,15 +128,21 @@ function compareOutputs(given: readonly ToolOutput[], declared: readonly Declare
   const text = ({ role, type, label, src }: DeclaredOutput) => JSON.stringify([role, type, label, src]);
   const planned = new Set(given.map(({ srcRelpath = '', ...rest }) => text({ ...rest, src: srcRelpath })));
   const wanted = new Set(declared.map(text));
-  for (const one of wanted) if (!planned.has(one)) tell('outputs.missing', `declaredOutputs has ${one}, and plan.io.outputs has not`);
+  for (const one of wanted)
+    if (!planned.has(one)) tell('outputs.missing', `declaredOutputs has ${one}, and plan.io.outputs has not`);
   for (const one of planned)
-    if (!wanted.has(one)) tell('outputs.additional', `plan.io.outputs has ${one}, and declaredOutputs has not`);
+    if (!wanted.has(one))
+      tell('outputs.additional', `plan.io.outputs has ${one}, and declaredOutputs has not`);
   if (given.length > planned.size) tell('outputs.additional', 'plan.io.outputs has one of its outputs twice');
 }
 
 /** The same order whatever the pack's: equal plans are equal texts. */
 function toExecution(draft: PlanDraft, outputs: readonly DeclaredOutput[]): ExecutionPlan {
-  const inputs: RunInput[] = draft.inputs.map(({ role, artifact, dest }) => ({ role, artifact: artifact as ObjectId, dest }));
+  const inputs: RunInput[] = draft.inputs.map(({ role, artifact, dest }) => ({
+    role,
+    artifact: artifact as ObjectId,
+    dest,
+  }));
   return {
     ...(draft.image === undefined ? {} : { image: draft.image }),
     argv: draft.argv,
@@ -140,8 +156,11 @@ function toExecution(draft: PlanDraft, outputs: readonly DeclaredOutput[]): Exec
 /** One tool, one run id: what the two engines are told may differ in what it uses up, and in nothing else. */
 function compareEngines(docker: ExecutionPlan, slurm: ExecutionPlan, tell: Tell): void {
   for (const field of ['image', 'argv', 'env', 'inputs'] as const) {
-    const [one, other] = [docker[field] ?? null, slurm[field] ?? null].map((value) => JSON.stringify(sorted(value)));
-    if (one !== other) tell('hybrid.differs', `the docker and the slurm plan differ in ${field}: ${one} and ${other}`);
+    const [one, other] = [docker[field] ?? null, slurm[field] ?? null].map((value) =>
+      JSON.stringify(sorted(value)),
+    );
+    if (one !== other)
+      tell('hybrid.differs', `the docker and the slurm plan differ in ${field}: ${one} and ${other}`);
   }
 }
 

@@ -56,7 +56,8 @@ const FIELDS = {
 function readPlan(given: JsonObject, engine: 'docker' | 'slurm', way: string, tell: Tell): PlanDraft {
   refuseUnknown(given, FIELDS[engine], way, tell);
   const io = engine === 'slurm' ? given.io : undefined;
-  if (engine === 'slurm' && !isObject(io)) tell('plan.invalid', `${way}.io is ${show(io)}; it is { inputs, outputs }`);
+  if (engine === 'slurm' && !isObject(io))
+    tell('plan.invalid', `${way}.io is ${show(io)}; it is { inputs, outputs }`);
   if (isObject(io)) refuseUnknown(io, ['inputs', 'outputs'], `${way}.io`, tell);
   const list = engine === 'docker' ? given.inputs : isObject(io) ? io.inputs : [];
   return {
@@ -73,7 +74,8 @@ function readPlan(given: JsonObject, engine: 'docker' | 'slurm', way: string, te
 function refuseUnknown(given: JsonObject, known: readonly string[], way: string, tell: Tell): void {
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue;
-    if (/network/i.test(key)) tell('network.refused', `${way}.${key} asks for a network, and version 1 of the ABI grants none`);
+    if (/network/i.test(key))
+      tell('network.refused', `${way}.${key} asks for a network, and version 1 of the ABI grants none`);
     else tell('plan.unknown', `${way} has no field "${key.slice(0, 80)}"`);
   }
 }
@@ -84,7 +86,10 @@ const PINNED = /^(?:[a-z0-9][a-z0-9._:/-]*@)?sha256:[0-9a-f]{64}$/;
 function readImage(given: unknown, engine: string, way: string, tell: Tell): string | undefined {
   if (given === undefined && engine === 'slurm') return undefined;
   if (typeof given === 'string' && PINNED.test(given)) return given;
-  tell('image.unpinned', `${way}.image is ${show(given)}; it is pinned by its digest (name@sha256:…), which ctx.images.pin answers`);
+  tell(
+    'image.unpinned',
+    `${way}.image is ${show(given)}; it is pinned by its digest (name@sha256:…), which ctx.images.pin answers`,
+  );
   return undefined;
 }
 
@@ -103,12 +108,20 @@ function readEnv(given: unknown, way: string, tell: Tell): PlanDraft['env'] {
   }
   for (const [name, value] of Object.entries(given)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || typeof value !== 'string' || value.includes('\0'))
-      tell('env.invalid', `${way}.env has ${show(name)}: names are of letters, digits and _, values are texts`);
+      tell(
+        'env.invalid',
+        `${way}.env has ${show(name)}: names are of letters, digits and _, values are texts`,
+      );
   }
   return given as PlanDraft['env'];
 }
 
-function readInputs(given: unknown, engine: 'docker' | 'slurm', way: string, tell: Tell): PlanDraft['inputs'] {
+function readInputs(
+  given: unknown,
+  engine: 'docker' | 'slurm',
+  way: string,
+  tell: Tell,
+): PlanDraft['inputs'] {
   const field = engine === 'docker' ? 'destName' : 'dest_relpath';
   if (!Array.isArray(given)) {
     tell('inputs.invalid', `${way} is not a list`);
@@ -148,8 +161,13 @@ function readOutputs(given: unknown, way: string, tell: Tell): readonly ToolOutp
     }
     refuseUnknown(output, ['role', 'type', 'label', 'srcRelpath'], `${way}[${n}]`, tell);
     const place = below('out', output.srcRelpath);
-    if (!place.ok) tell('src_relpath.unsafe', `${way}[${n}].srcRelpath is ${show(output.srcRelpath)}: ${place.fact}`);
-    const [role, type, label] = [output.role, output.type, output.label].map(String) as [string, string, string];
+    if (!place.ok)
+      tell('src_relpath.unsafe', `${way}[${n}].srcRelpath is ${show(output.srcRelpath)}: ${place.fact}`);
+    const [role, type, label] = [output.role, output.type, output.label].map(String) as [
+      string,
+      string,
+      string,
+    ];
     return [{ role, type, label, srcRelpath: place.ok ? place.path : '' }];
   });
 }
@@ -162,8 +180,10 @@ function readResources(given: unknown, way: string, tell: Tell): RunResources {
   }
   for (const [name, value] of Object.entries(given)) {
     const isKnown = Object.hasOwn(USUAL, name);
-    const isAmount = typeof value === 'number' && value > 0 && (name === 'cpus' || Number.isSafeInteger(value));
-    if (!isKnown || !isAmount) tell('resources.invalid', `${way}.resources.${name.slice(0, 80)} is ${show(value)}`);
+    const isAmount =
+      typeof value === 'number' && value > 0 && (name === 'cpus' || Number.isSafeInteger(value));
+    if (!isKnown || !isAmount)
+      tell('resources.invalid', `${way}.resources.${name.slice(0, 80)} is ${show(value)}`);
   }
   return { ...USUAL, ...(given as Partial<RunResources>) };
 }

@@ -1,9 +1,9 @@
 // Owns: the two processes that a toolpack is asked in, as data: what may differ between two machines differs between them.
 // Refuses: to say what they answer; `session.ts` talks to them.
 import { pathToFileURL } from 'node:url';
+import type { Program } from '../../contract/program.ts';
 import { defineTool, runPlan } from '../../contract/toolpack.ts';
 import { contextOf, findUnsafe, type HostOptions, hostToolpack, type Variation, vary } from './host.ts';
-import type { Program } from '../../contract/program.ts';
 
 export interface ToolpackEnvironment {
   readonly name: 'first' | 'second';
@@ -28,7 +28,13 @@ export const ENVIRONMENTS: readonly [ToolpackEnvironment, ToolpackEnvironment] =
     name: 'second',
     seed: 2,
     // Turkish has its own small i, and writes numbers otherwise; that island is a day ahead of most others.
-    env: { LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8', TZ: 'Pacific/Kiritimati', USER: 'other', HAFT_OTHER: '1' },
+    env: {
+      LANG: 'tr_TR.UTF-8',
+      LC_ALL: 'tr_TR.UTF-8',
+      TZ: 'Pacific/Kiritimati',
+      USER: 'other',
+      HAFT_OTHER: '1',
+    },
     // Another year, month, day, weekday and hour.
     variation: { shiftMs: (365 * 3 + 41) * 24 * HOUR + 7 * HOUR, hostname: 'other-host', cpus: 7 },
     times: 2,

@@ -90,15 +90,20 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
   const call = (tool: AnyDefinition, method: string, ...args: unknown[]): unknown =>
     (tool[method] as (...args: unknown[]) => unknown).apply(tool, args);
   const schemaOf = (value: unknown): unknown => {
-    const standard = (value as { '~standard'?: { jsonSchema?: { input(options: object): unknown } } } | null | undefined)?.[
-      '~standard'
-    ];
+    const standard = (
+      value as { '~standard'?: { jsonSchema?: { input(options: object): unknown } } } | null | undefined
+    )?.['~standard'];
     if (standard === undefined) return value;
     if (!standard.jsonSchema) throw new Error('its library does not implement Standard JSON Schema');
     return standard.jsonSchema.input({ target: 'draft-2020-12' });
   };
   const describe = (one: unknown): object => {
-    if (typeof one !== 'object' || one === null) return { fields: {}, functions: [], faults: [{ key: '', fact: `it is ${one === null ? 'null' : `a ${typeof one}`}` }] };
+    if (typeof one !== 'object' || one === null)
+      return {
+        fields: {},
+        functions: [],
+        faults: [{ key: '', fact: `it is ${one === null ? 'null' : `a ${typeof one}`}` }],
+      };
     const fields: Record<string, unknown> = {};
     const functions: string[] = [];
     const faults: object[] = [];
@@ -130,7 +135,11 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
     },
     async run({ tool: name, input = {} }, ask) {
       const tool = await find(name);
-      return call(tool, 'run', pieces.contextOf(ask, { ...input, declaredOutputs: tool.declaredOutputs }).run);
+      return call(
+        tool,
+        'run',
+        pieces.contextOf(ask, { ...input, declaredOutputs: tool.declaredOutputs }).run,
+      );
     },
   };
   const handle = async (frame: Frame): Promise<void> => {
@@ -146,7 +155,11 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
       const unsafe = pieces.findUnsafe(value);
       send(unsafe ? { re: frame.id, ok: false, unsafe } : { re: frame.id, ok: true, value });
     } catch (thrown) {
-      send({ re: frame.id, ok: false, message: String((thrown as Error)?.message ?? thrown).slice(0, 2_000) });
+      send({
+        re: frame.id,
+        ok: false,
+        message: String((thrown as Error)?.message ?? thrown).slice(0, 2_000),
+      });
     }
   };
 
@@ -175,7 +188,8 @@ export function contextOf(ask: Ask, input: Readonly<Record<string, unknown>>) {
       ...input,
       execute: () => ask('run.execute'),
       linkOutput: (role: unknown) => ask('run.link', role),
-      readOutput: (role: unknown, options?: { maxBytes?: number }) => ask('run.read', role, options?.maxBytes ?? null),
+      readOutput: (role: unknown, options?: { maxBytes?: number }) =>
+        ask('run.read', role, options?.maxBytes ?? null),
       log: (text: unknown) => ask('run.log', String(text)),
       checkpoint: (state: unknown) => ask('run.checkpoint', state),
     }),
@@ -197,7 +211,8 @@ export function findUnsafe(value: unknown): Unsafe | undefined {
       return no(`it is not a plain ${isList ? 'array' : 'object'}`);
     if (Object.getOwnPropertySymbols(one).length > 0) return no('it has a symbol as a key');
     const keys = isList ? Array.from(one, (_, at) => String(at)) : Object.keys(one);
-    if (isList && Object.keys(one).some((key) => !keys.includes(key))) return no('it is an array with extra properties');
+    if (isList && Object.keys(one).some((key) => !keys.includes(key)))
+      return no('it is an array with extra properties');
     for (const key of keys) {
       const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
       const property = Object.getOwnPropertyDescriptor(one, key);
@@ -229,7 +244,8 @@ export function vary({ shiftMs, hostname, cpus }: Variation): void {
   const RealDate = Date;
   const now = () => RealDate.now() + shiftMs;
   globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args, made) => Reflect.construct(target, args.length === 0 ? [now()] : args, made) as Date,
+    construct: (target, args, made) =>
+      Reflect.construct(target, args.length === 0 ? [now()] : args, made) as Date,
     apply: () => new RealDate(now()).toString(),
     get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),
   });

@@ -71,7 +71,8 @@ export function readPackFiles(dir: string): PackFiles | readonly Diagnostic[] {
       const stat = lstatSync(join(folder, path));
       if (stat.isDirectory()) walk(path);
       else if (stat.isFile()) take(path);
-      else tell(path, 'toolpack.link', `"${path}" is neither a file nor a folder`, 'put the file itself there');
+      else
+        tell(path, 'toolpack.link', `"${path}" is neither a file nor a folder`, 'put the file itself there');
     }
   };
   walk('');
@@ -144,13 +145,20 @@ function dependencyFolders(folder: string, names: readonly string[], tell: Tell)
       if (name === OWN) continue;
       const at = lookUp(folder, from, name);
       if (at === undefined) {
-        tell('package.json', 'toolpack.dependency', `"${name}" is a dependency and is not installed`, 'run npm install in the pack');
+        tell(
+          'package.json',
+          'toolpack.dependency',
+          `"${name}" is a dependency and is not installed`,
+          'run npm install in the pack',
+        );
         continue;
       }
       if (found.has(at)) continue;
       found.add(at);
       try {
-        const json = JSON.parse(readFileSync(join(folder, at, 'package.json'), 'utf8')) as { dependencies?: unknown };
+        const json = JSON.parse(readFileSync(join(folder, at, 'package.json'), 'utf8')) as {
+          dependencies?: unknown;
+        };
         visit(namesIn(json.dependencies), at);
       } catch {
         tell(`${at}/package.json`, 'toolpack.dependency', 'It cannot be read');

@@ -2,7 +2,9 @@
 // Refuses: to look at any disk.
 import { normalizeRelPath, parentOf } from '../../base/rel-path.ts';
 
-export type Place = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly fact: string };
+export type Place =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly fact: string };
 
 export interface PathFact {
   readonly given: string;
@@ -13,9 +15,8 @@ export interface PathFact {
 /** `in/a/./b` below `in` is `a/b`. With `root` empty, the whole path counts. */
 export function below(root: 'in' | 'out' | '', given: unknown): Place {
   const no = (fact: string): Place => ({ ok: false, fact });
-  if (typeof given !== 'string' || given === '') return no('it is missing');
+  if (typeof given !== 'string' || given === '') return no('there has to be one');
   if (given.trim() !== given) return no('it begins or ends with white space');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   if (/[\u0000-\u001f\u007f\\]/.test(given)) return no('it holds a control character or a backslash');
   if (given.split('/').includes('..')) return no('it holds ".."');
   const normal = normalizeRelPath(given);

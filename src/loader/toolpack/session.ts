@@ -23,7 +23,9 @@ export interface Question {
   reply?(method: string, params: readonly unknown[]): Promise<unknown>;
 }
 
-export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly unsafe: Unsafe };
+export type Answer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly unsafe: Unsafe };
 
 /** A message longer than this is no message. */
 const MAX_LINE = 32 * 1024 * 1024;
@@ -65,6 +67,7 @@ export interface SessionOptions {
 
 export function createSession(options: SessionOptions): ToolpackSession {
   let live: Promise<Live> | undefined;
+  let current: Live | undefined;
   let count = 0;
   let closed = false;
   const failed = (fact: string) =>
@@ -73,10 +76,14 @@ export function createSession(options: SessionOptions): ToolpackSession {
   const start = async (): Promise<Live> => {
     const program = await options.programs.start(options.program());
     const pending = new Map<number, Pending>();
-    const one: Live = { program, pending, send: (frame) => void program.stdin.write(`${JSON.stringify(frame)}\n`) };
+    const one: Live = {
+      program,
+      pending,
+      send: (frame) => void program.stdin.write(`${JSON.stringify(frame)}\n`),
+    };
     const lose = (fact: string): void => {
-      live = undefined;
-      for (const { fault } of pending.values()) fault(failed(fact));
+      forget(one);
+      for (const { fault } of pending.values()) fault(Object.assign(failed(fact), { died: true }));
       pending.clear();
     };
     program.stdin.on('error', () => {});
@@ -89,11 +96,18 @@ export function createSession(options: SessionOptions): ToolpackSession {
       } else receive(one, frame);
     });
     void program.result.then(({ code, signal, limitHit, stderr }) => {
-      const how = limitHit ? `it reached its limit of ${limitHit}` : `it ended with ${signal ?? `code ${code}`}`;
+      const how = limitHit
+        ? `it reached its limit of ${limitHit}`
+        : `it ended with ${signal ?? `code ${code}`}`;
       const said = Buffer.from(stderr).toString().trim().slice(-1_000);
       lose(said === '' ? how : `${how}: ${said}`);
     });
+    current = one;
     return one;
+  };
+
+  const forget = (one: Live): void => {
+    if (current === one) live = undefined;
   };
 
   const receive = (one: Live, frame: Incoming): void => {
@@ -113,52 +127,62 @@ export function createSession(options: SessionOptions): ToolpackSession {
     );
   };
 
+  const ask = async (question: Question): Promise<Answer> => {
+    const { signal, patienceMs, op, tool, input, times } = question;
+    signal.throwIfAborted();
+    if (closed) throw failed('it is closed');
+    live ??= start();
+    const starting = live;
+    const one = await starting.catch((thrown) => {
+      if (live === starting) live = undefined;
+      throw thrown;
+    });
+    count += 1;
+    const id = count;
+    return new Promise<Answer>((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', abort);
+        one.pending.delete(id);
+      };
+      const fault = (reason: unknown): void => {
+        done();
+        reject(reason);
+      };
+      const abort = (): void => fault(signal.reason);
+      const restart = (): void => {
+        clearTimeout(timer);
+        if (patienceMs === undefined) return;
+        timer = setTimeout(() => {
+          // It may never come back from where it is.
+          forget(one);
+          fault(failed(`it did not answer within ${patienceMs} ms`));
+          void one.program.stop(0);
+        }, patienceMs);
+      };
+      const settle = (frame: Incoming): void => {
+        done();
+        if (frame.ok) resolve({ ok: true, value: frame.value });
+        else if (frame.unsafe) resolve({ ok: false, unsafe: frame.unsafe });
+        else reject(failed(String(frame.message)));
+      };
+      one.pending.set(id, { question, settle, fault, restart });
+      signal.addEventListener('abort', abort);
+      restart();
+      one.send({ id, op, tool, input, times });
+    });
+  };
+
   return {
-    async request(question) {
-      const { signal, patienceMs, op, tool, input, times } = question;
-      signal.throwIfAborted();
-      if (closed) throw failed('it is closed');
-      live ??= start();
-      const starting = live;
-      const one = await starting.catch((thrown) => {
-        if (live === starting) live = undefined;
-        throw thrown;
-      });
-      count += 1;
-      const id = count;
-      return new Promise<Answer>((resolve, reject) => {
-        let timer: NodeJS.Timeout | undefined;
-        const done = (): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', abort);
-          one.pending.delete(id);
-        };
-        const fault = (reason: unknown): void => {
-          done();
-          reject(reason);
-        };
-        const abort = (): void => fault(signal.reason);
-        const restart = (): void => {
-          clearTimeout(timer);
-          if (patienceMs === undefined) return;
-          timer = setTimeout(() => {
-            // It may never come back from where it is.
-            fault(failed(`it did not answer within ${patienceMs} ms`));
-            void one.program.stop(0);
-          }, patienceMs);
-        };
-        const settle = (frame: Incoming): void => {
-          done();
-          if (frame.ok) resolve({ ok: true, value: frame.value });
-          else if (frame.unsafe) resolve({ ok: false, unsafe: frame.unsafe });
-          else reject(failed(String(frame.message)));
-        };
-        one.pending.set(id, { question, settle, fault, restart });
-        signal.addEventListener('abort', abort);
-        restart();
-        one.send({ id, op, tool, input, times });
-      });
-    },
+    /** What is pure is asked again where the process died, perhaps of an earlier question. */
+    request: (question) =>
+      question.op === 'run'
+        ? ask(question)
+        : ask(question).catch((thrown: { readonly died?: true }) => {
+            if (thrown.died) return ask(question);
+            throw thrown;
+          }),
     async close() {
       closed = true;
       const one = await live?.catch(() => undefined);
@@ -169,7 +193,8 @@ export function createSession(options: SessionOptions): ToolpackSession {
 }
 
 /** Where its copy lies is nobody's business, and in every message another place. */
-const shown = (text: string, folder: string): string => text.replaceAll(`file://${folder}/`, '').replaceAll(`${folder}/`, '');
+const shown = (text: string, folder: string): string =>
+  text.replaceAll(`file://${folder}/`, '').replaceAll(`${folder}/`, '');
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 

@@ -1,6 +1,16 @@
 // Owns: the copies of a toolpack that its processes see: exactly the files of its digest, in places that differ.
 // Refuses: a pack that changed since its digest was taken, and leaving copies behind.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
@@ -22,7 +32,10 @@ export function takeSnapshot({ folder, files }: PackFiles, age: number): Snapsho
     for (const { path, sha256 } of files) {
       const content = readFileSync(join(folder, path));
       if (sha256Hex(content) !== sha256)
-        throw fail('pack.invalid', `Cannot use the toolpack: "${path}" changed since it was loaded; load it again`);
+        throw fail(
+          'pack.invalid',
+          `Cannot use the toolpack: "${path}" changed since it was loaded; load it again`,
+        );
       const at = join(copy, path);
       mkdirSync(dirname(at), { recursive: true });
       writeFileSync(at, content, { mode: 0o444 });
@@ -44,7 +57,8 @@ function sweep(): void {
     const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length).split('-')[0]) : Number.NaN;
     if (!Number.isSafeInteger(pid) || pid <= 0 || isRunning(pid)) continue;
     const path = join(tmpdir(), name);
-    if (statSync(path, { throwIfNoEntry: false })?.uid === own) rmSync(path, { recursive: true, force: true });
+    if (statSync(path, { throwIfNoEntry: false })?.uid === own)
+      rmSync(path, { recursive: true, force: true });
   }
 }
 

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { JsonObject } from '../../contract/json.ts';
+import type { OpenPack } from '../../contract/runtime.ts';
+import { ENVIRONMENTS, hostProgram } from './environments.ts';
+import { GOOD, OTHER_ID, type PackFixture, TEXT, TEXT_ID, withPacks } from './pack-fixture.test.ts';
+import { createSession } from './session.ts';
+
+/** What a pack may put into its params although it differs from machine to machine, from call to call. */
+const UNSTABLE: Readonly<Record<string, string>> = {
+  'the time': 'Date.now()',
+  'the year': 'new Date().getFullYear()',
+  'the day, as Intl says it': 'new Intl.DateTimeFormat("en", { dateStyle: "full" }).format()',
+  'the date as text': 'Date()',
+  'the hour here': 'new Date(0).getHours()',
+  'the host name': 'os.hostname()',
+  'the host name of a named import': 'hostname()',
+  'the locale': '(1234567.5).toLocaleString()',
+  'the order of the locale': 'Intl.Collator().resolvedOptions().locale',
+  'a variable': 'process.env.USER',
+  'which variables there are': 'Object.keys(process.env).sort().join()',
+  'a random number': 'Math.random()',
+  'a random id': 'crypto.randomUUID()',
+  'how many calls came before': '++count',
+  'where the pack lies': 'import.meta.url',
+  'when the pack was written': 'fs.statSync(import.meta.filename).mtimeMs',
+  'how many processors there are': 'os.availableParallelism()',
+  'how much memory there is': 'os.totalmem()',
+};
+
+/** What it may try to reach. Each answers what it got, or the code of the refusal. */
+const BLOCKED: Readonly<Record<string, string>> = {
+  'a file of the machine': "fs.readFileSync('/etc/passwd', 'utf8').length",
+  'a program of the machine': "fs.readFileSync('/usr/bin/env').length",
+  'a file of the workspace': "fs.readFileSync(args.secret, 'utf8')",
+  'the pack where it really lies':
+    "fs.readFileSync(args.secret.replace('secret.txt', 'pack1/toolpack.js'), 'utf8').length",
+  'a test of its own': "fs.readFileSync(new URL('toolpack.test.ts', import.meta.url), 'utf8')",
+  'the environment of the host': "fs.readFileSync('/proc/self/environ', 'utf8')",
+  'a place to write': "fs.writeFileSync('/tmp/x', '1')",
+  'its own files to write': "fs.writeFileSync(import.meta.filename, '')",
+  'another program': "process.getBuiltinModule('child_process').execFileSync('/bin/true').length",
+  'a thread': "(new (process.getBuiltinModule('worker_threads').Worker)('1', { eval: true }), 1)",
+  'a port of this machine': 'await connect({ host: "127.0.0.1", port: args.port })',
+  'a host of the network': 'await connect({ host: "192.0.2.1", port: 80 })',
+  'a name': "(await process.getBuiltinModule('dns').promises.lookup('example.org')).address",
+};
+
+const entries = (table: Readonly<Record<string, string>>) =>
+  Object.entries(table)
+    .map(([name, text]) => `${JSON.stringify(name)}: async (args, ctx) => (${text})`)
+    .join(',\n');
+
+const MODULE = `import { runPlan } from 'haft/toolpack';
+import os, { hostname } from 'node:os';
+import fs from 'node:fs';
+let count = 0;
+const connect = (target) => new Promise((resolve, reject) => {
+  const socket = process.getBuiltinModule('net').connect(target, () => { socket.destroy(); resolve('connected'); });
+  socket.on('error', reject);
+});
+const TRIES = { ${entries(UNSTABLE)}, ${entries(BLOCKED)},
+  'an artifact': async (args, ctx) => ctx.artifacts.stat(args.text),
+  'the text of an artifact': async (args, ctx) => ctx.artifacts.readText(args.text, { maxBytes: 5 }),
+  'another artifact': async (args, ctx) => ctx.artifacts.stat('${OTHER_ID}'),
+  'an image': async (args, ctx) => ctx.images.pin('haft/text:1'),
+  'the console': async () => { console.log('hello'); process.stdout.write('there'); return 'said'; },
+};
+const definition = { ${Object.entries(GOOD)
+  .map(([key, value]) => `${key}: ${value}`)
+  .join(', ')} };
+const canonicalize = async (args, ctx) => {
+  const answer = await definition.canonicalize(args, ctx);
+  if (args.try === 'an end') process.exit(4);
+  if (!TRIES[args.try]) throw new TypeError(\`TRIES[\${args.try}] is not there; see \${import.meta.filename}\`);
+  try {
+    answer.canonicalParams.got = await TRIES[args.try](args, ctx);
+  } catch (thrown) {
+    answer.canonicalParams.refused = thrown.code ?? thrown.message;
+  }
+  return answer;
+};
+export default { ...definition, canonicalize };
+`;
+
+describe('a toolpack', () => {
+  let fixture: PackFixture;
+  let pack: OpenPack;
+  const end = Promise.withResolvers<void>();
+  let held: Promise<void>;
+  const server = createServer((socket) => socket.end());
+  let args: JsonObject;
+  before(async () => {
+    process.env.HAFT_TEST_SECRET = 'secret of the host';
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const ready = Promise.withResolvers<void>();
+    held = withPacks(async (opened) => {
+      fixture = opened;
+      writeFileSync(join(opened.root, 'secret.txt'), 'secret');
+      const { port } = server.address() as { port: number };
+      args = { text: TEXT_ID, secret: join(opened.root, 'secret.txt'), port };
+      const { value, diagnostics } = await opened.open({
+        'toolpack.js': MODULE,
+        'toolpack.test.ts': 'secret',
+        'package.json': '{"type":"module","haft":{"toolpack":"toolpack.js"}}',
+      });
+      assert.ok(value, JSON.stringify(diagnostics));
+      pack = value;
+      ready.resolve();
+      await end.promise;
+    });
+    await Promise.race([ready.promise, held]);
+  });
+  after(async () => {
+    delete process.env.HAFT_TEST_SECRET;
+    end.resolve();
+    await held;
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const attempt = async (what: string) =>
+    (await fixture.prepare(pack, { ...args, try: what })).params.params as {
+      got?: unknown;
+      refused?: string;
+    };
+
+  for (const what of Object.keys(UNSTABLE)) {
+    it(`is refused when its params hold ${what}`, async () => {
+      await assert.rejects(attempt(what), { reason: 'toolpack.unstable', message: /canonicalParams\/got/ });
+    });
+  }
+
+  for (const what of Object.keys(BLOCKED)) {
+    it(`cannot reach ${what}`, async () => {
+      const { got, refused } = await attempt(what);
+      assert.equal(got, undefined, `it got ${JSON.stringify(got)}`);
+      assert.ok(refused);
+    });
+  }
+
+  it('can ask for the size and the text of an artifact that its arguments name', async () => {
+    assert.deepEqual((await attempt('an artifact')).got, { artifactId: TEXT_ID, size: TEXT.length });
+    assert.equal((await attempt('the text of an artifact')).got, TEXT.toString().slice(0, 5));
+  });
+
+  it('cannot ask for another artifact', async () => {
+    assert.match((await attempt('another artifact')).refused ?? '', /the arguments do not name it/);
+  });
+
+  it('is told one digest of an image, however often it asks', async () => {
+    assert.equal((await attempt('an image')).got, `haft/text:1@sha256:${'b'.repeat(64)}`);
+    assert.deepEqual(fixture.pinned, ['haft/text:1']);
+  });
+
+  it('may print, and that is no answer', async () => {
+    assert.equal((await attempt('the console')).got, 'said');
+  });
+
+  it('that ends its process fails the call, and is started again for the next one', async () => {
+    await assert.rejects(attempt('an end'), { reason: 'toolpack.failed', message: /ended with code 4/ });
+    assert.equal((await attempt('the console')).got, 'said');
+  });
+
+  it('that throws is quoted, without the place where its copy lies', async () => {
+    await assert.rejects(attempt('nothing that is there'), (thrown: Error) => {
+      assert.match(thrown.message, /TRIES\[/);
+      assert.doesNotMatch(thrown.message, /\/tmp/);
+      return true;
+    });
+  });
+});
+
+describe('a session with a toolpack', () => {
+  it('ends a process that does not answer in time, and goes on with another one', () =>
+    withPacks(async ({ open, programs, root }) => {
+      const text = `export default { toolName: 'stuck', canonicalize: ({ loop }) => { while (loop); return { fine: true }; } };`;
+      await open({ 'toolpack.ts': text });
+      const session = createSession({
+        programs,
+        program: () => hostProgram(join(root, 'pack1'), 'toolpack.ts', ENVIRONMENTS[0]),
+        name: 'stuck',
+        folder: () => root,
+      });
+      const ask = (loop: boolean) =>
+        session.request({
+          op: 'canonicalize',
+          tool: 'stuck',
+          input: { loop },
+          signal: new AbortController().signal,
+          patienceMs: loop ? 100 : 10_000,
+        });
+      try {
+        assert.deepEqual(await ask(false), { ok: true, value: { fine: true } });
+        await assert.rejects(ask(true), {
+          reason: 'toolpack.failed',
+          message: /did not answer within 100 ms/,
+        });
+        assert.deepEqual(await ask(false), { ok: true, value: { fine: true } });
+      } finally {
+        await session.close();
+      }
+    }));
+});

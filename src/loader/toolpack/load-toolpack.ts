@@ -1,0 +1,110 @@
+// Owns: a toolpack from its folder to contracts: its module looked at in both processes, every rule of the ABI checked.
+// Refuses: a pack with anything wrong in it; all that is wrong is told at once, with its place in the module.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { isFailure } from '../../contract/errors.ts';
+import type { JsonSchema, SchemaCompiler } from '../../contract/json.ts';
+import { checkDefinition, type Described, type Finding, show } from './check-definition.ts';
+import type { ToolFields } from './contract-of.ts';
+import type { PackFiles } from './pack-files.ts';
+import type { Toolpack } from './toolpack.ts';
+
+export interface LoadedToolpack {
+  readonly tools: readonly ToolFields[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export async function loadToolpack(
+  files: PackFiles,
+  toolpack: Pick<Toolpack, 'describe'>,
+  schemas: SchemaCompiler,
+  signal: AbortSignal,
+): Promise<LoadedToolpack> {
+  const findings: Finding[] = [];
+  const described = await describe(toolpack, signal, findings);
+  for (const one of described) findings.push(...checkDefinition(one));
+  findings.push(...duplicates(described));
+  if (findings.length === 0) {
+    for (const { fields } of described)
+      findings.push(...(await checkSchemas(fields as unknown as ToolFields, schemas)));
+  }
+  const source = readFileSync(join(files.folder, files.entry), 'utf8');
+  return {
+    tools: findings.length > 0 ? [] : described.map(({ fields }) => fields as unknown as ToolFields),
+    diagnostics: findings.map((finding) => toDiagnostic(finding, files.entry, source)),
+  };
+}
+
+async function describe(
+  toolpack: Pick<Toolpack, 'describe'>,
+  signal: AbortSignal,
+  findings: Finding[],
+): Promise<readonly Described[]> {
+  try {
+    const answer = await toolpack.describe(signal);
+    if (answer.ok) return answer.value;
+    if ('difference' in answer) {
+      const { path, first, second } = answer.difference;
+      const message = `what the module defines differs between two environments at "${path}": ${show(first)} and ${show(second)}`;
+      findings.push({ code: 'definition.unstable', message });
+    } else
+      findings.push({
+        code: 'definition.invalid',
+        message: `at "${answer.unsafe.path}" ${answer.unsafe.fact}`,
+      });
+  } catch (thrown) {
+    if (!isFailure(thrown) || thrown.reason !== 'toolpack.failed') throw thrown;
+    findings.push({ code: 'module.failed', message: thrown.message });
+  }
+  return [];
+}
+
+function duplicates(described: readonly Described[]): readonly Finding[] {
+  const names = described.map(({ fields }) => fields.toolName);
+  return names
+    .filter((name, at) => typeof name === 'string' && names.indexOf(name) < at)
+    .map((name) => ({
+      code: 'name.duplicate',
+      message: `two tools of the module are called "${name as string}"`,
+    }));
+}
+
+async function checkSchemas(fields: ToolFields, schemas: SchemaCompiler): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const side of ['input', 'result'] as const) {
+    const schema = fields[side] as JsonSchema | undefined;
+    if (schema === undefined) continue;
+    try {
+      const check = await schemas.compile(schema);
+      if (side !== 'input') continue;
+      for (const { title, args } of fields.examples ?? []) {
+        const problems = await check(structuredClone(args));
+        for (const { path, message } of problems)
+          findings.push({
+            code: 'example.invalid',
+            message: `${fields.toolName}: the example "${title}" does not fit: ${path} ${message}`,
+            near: 'examples',
+          });
+      }
+    } catch (thrown) {
+      const message = `${fields.toolName}: ${side} is no JSON Schema: ${(thrown as Error).message}`;
+      findings.push({ code: 'schema.invalid', message, near: side });
+    }
+  }
+  return findings;
+}
+
+function toDiagnostic({ code, message, hint, near }: Finding, file: string, source: string): Diagnostic {
+  const at = near ? new RegExp(`\\b${near.replaceAll(/[^\w]/g, '.')}\\b`).exec(source)?.index : undefined;
+  const before = source.slice(0, at ?? 0).split('\n');
+  return {
+    file,
+    line: before.length,
+    column: (before.at(-1) ?? '').length + 1,
+    code,
+    severity: 'error',
+    message,
+    ...(hint ? { hint } : {}),
+  };
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { moduleText, withPacks } from './pack-fixture.test.ts';
+
+describe('openToolpack refuses a module', () => {
+  const MODULES: readonly {
+    readonly what: string;
+    readonly code: string;
+    readonly text: string;
+    readonly message: RegExp;
+  }[] = [
+    { what: 'that throws', code: 'module.failed', text: "throw new Error('as asked');", message: /as asked/ },
+    {
+      what: 'without a default export',
+      code: 'module.failed',
+      text: 'export const x = 1;',
+      message: /no default export/,
+    },
+    { what: 'that ends its process', code: 'module.failed', text: 'process.exit(3);', message: /code 3/ },
+    { what: 'that is no TypeScript', code: 'module.failed', text: 'export default {{', message: /./ },
+    {
+      what: 'whose export is null',
+      code: 'field.not_json',
+      text: 'export default null;',
+      message: /it is null/,
+    },
+    {
+      what: 'that talks over its answers',
+      code: 'module.failed',
+      text: "process.getBuiltinModule('node:fs').writeSync(1, 'hello\\n'); export default {};",
+      message: /no answer to its standard output/,
+    },
+    {
+      what: 'with two tools of one name',
+      code: 'name.duplicate',
+      text: `${moduleText().replace('export default', 'const one =')}\nexport default [one, one];`,
+      message: /"text_stats"/,
+    },
+    {
+      what: 'with a schema that is none',
+      code: 'schema.invalid',
+      text: moduleText({ input: "{ type: 'strnig' }" }),
+      message: /input is no JSON Schema/,
+    },
+    {
+      what: 'with an example that does not fit',
+      code: 'example.invalid',
+      text: moduleText({ examples: "[{ title: 'first', args: {} }]" }),
+      message: /"first" does not fit/,
+    },
+    {
+      what: 'that defines another tool on another machine',
+      code: 'definition.unstable',
+      text: moduleText({ description: 'hostname()' }, "import { hostname } from 'node:os';"),
+      message: /\/0\/fields\/description/,
+    },
+  ];
+  for (const { what, code, text, message } of MODULES) {
+    it(`${what}: ${code}`, () =>
+      withPacks(async ({ open }) => {
+        const { value, diagnostics } = await open({ 'toolpack.ts': text });
+        assert.equal(value, undefined);
+        const found = diagnostics.find((one) => one.code === code);
+        assert.match(found?.message ?? JSON.stringify(diagnostics), message);
+        assert.doesNotMatch(found?.message ?? '', /\/tmp/);
+      }));
+  }
+});
+
+describe('openToolpack refuses a folder', () => {
+  const FOLDERS: readonly {
+    readonly what: string;
+    readonly code: string;
+    readonly files: Readonly<Record<string, string>>;
+  }[] = [
+    {
+      what: 'whose package.json names no toolpack',
+      code: 'toolpack.package',
+      files: { 'package.json': '{}' },
+    },
+    { what: 'whose package.json is no JSON', code: 'toolpack.package', files: { 'package.json': '{' } },
+    { what: 'whose module is not there', code: 'toolpack.entry', files: {} },
+    {
+      what: 'whose module lies outside',
+      code: 'toolpack.package',
+      files: { 'package.json': '{"haft":{"toolpack":"../x.ts"}}' },
+    },
+    {
+      what: 'without a package that it depends on',
+      code: 'toolpack.dependency',
+      files: {
+        'toolpack.ts': moduleText(),
+        'package.json': '{"haft":{"toolpack":"toolpack.ts"},"dependencies":{"left-pad":"1"}}',
+      },
+    },
+  ];
+  for (const { what, code, files } of FOLDERS) {
+    it(`${what}: ${code}`, () =>
+      withPacks(async ({ open }) => {
+        const { value, diagnostics } = await open(files);
+        assert.equal(value, undefined);
+        assert.deepEqual(
+          diagnostics.map((one) => one.code),
+          [code],
+        );
+      }));
+  }
+});
+
+describe('openToolpack', () => {
+  it('answers the contracts of all tools of a pack', () =>
+    withPacks(async ({ open }) => {
+      const { value } = await open({ 'toolpack.ts': moduleText({ title: "'Text'", tags: "['text']" }) });
+      assert.equal(value?.tools.length, 1);
+      const { id, version, contract, title, deterministic, mutates, tags } = value.tools[0]!.contract;
+      assert.deepEqual(
+        { id, version, contract, title, deterministic, mutates, tags },
+        {
+          id: 'text_stats',
+          version: '1.2.3',
+          contract: 'v1',
+          title: 'Text',
+          deterministic: true,
+          mutates: false,
+          tags: ['text'],
+        },
+      );
+      assert.equal(
+        value.installation.digest,
+        (await open({ 'toolpack.ts': moduleText({ title: "'Text'", tags: "['text']" }) })).value?.installation
+          .digest,
+      );
+    }));
+
+  it('takes a schema of a library that can say itself as JSON Schema', () =>
+    withPacks(async ({ open }) => {
+      const input =
+        "{ '~standard': { jsonSchema: { input: ({ target }) => ({ type: 'object', title: target }) } } }";
+      const { value, diagnostics } = await open({ 'toolpack.ts': moduleText({ input }) });
+      assert.deepEqual(
+        value?.tools[0]?.contract.input,
+        { type: 'object', title: 'draft-2020-12' },
+        JSON.stringify(diagnostics),
+      );
+    }));
+
+  it('starts no process for a pack that it knows', () =>
+    withPacks(async ({ open, root }) => {
+      const cacheFolder = `${root}/.haft/cache/toolpacks`;
+      mkdirSync(`${root}/.haft`, { recursive: true });
+      const files = { 'toolpack.ts': moduleText() };
+      const first = await open(files, { cacheFolder });
+      const none = () => ({ exec: undefined as never, http: undefined as never });
+      const second = await open(files, { cacheFolder, handlesFor: none });
+      assert.deepEqual(second.value?.tools, first.value?.tools);
+    }));
+
+  it('refuses a call of a pack that changed after it was loaded', () =>
+    withPacks(async ({ open, prepare, root }) => {
+      const cacheFolder = `${root}/.haft/cache/toolpacks`;
+      mkdirSync(`${root}/.haft`, { recursive: true });
+      const files = { 'toolpack.ts': moduleText() };
+      await open(files, { cacheFolder });
+      const { value } = await open(files, { cacheFolder });
+      writeFileSync(`${root}/pack2/toolpack.ts`, moduleText({ description: "'Another'" }));
+      await assert.rejects(prepare(value!), {
+        reason: 'pack.invalid',
+        message: /changed since it was loaded/,
+      });
+    }));
+});
+
+describe('the digest of a toolpack', () => {
+  const DEPENDS = '{"type":"module","haft":{"toolpack":"toolpack.ts"},"dependencies":{"one":"1","haft":"1"}}';
+  const files = {
+    'package.json': DEPENDS,
+    'toolpack.ts': `import { one } from 'one';\n${moduleText({ title: 'one' })}`,
+    'node_modules/one/package.json': '{"type":"module","main":"index.js","dependencies":{"two":"1"}}',
+    'node_modules/one/index.js': "export { two as one } from 'two';",
+    'node_modules/two/package.json': '{"type":"module","main":"index.js"}',
+    'node_modules/two/index.js': "export const two = 'Two';",
+  };
+  const digestOf = async (changes: Readonly<Record<string, string>>) =>
+    withPacks(async ({ open }) => {
+      const { value, diagnostics } = await open({ ...files, ...changes });
+      assert.equal(value?.tools[0]?.contract.title, 'Two', JSON.stringify(diagnostics));
+      return value?.installation.digest;
+    });
+  let unchanged: Promise<string | undefined> | undefined;
+  const MATTERS: readonly [string, boolean][] = [
+    ['toolpack.ts', true],
+    ['data/table.txt', true],
+    ['node_modules/two/extra.js', true],
+    ['package.json', true],
+    ['README.md', false],
+    ['toolpack.test.ts', false],
+    ['.git/config', false],
+    ['node_modules/typescript/index.js', false],
+  ];
+  for (const [path, matters] of MATTERS) {
+    it(`${matters ? 'changes' : 'stays'} when ${path} changes`, async () => {
+      unchanged ??= digestOf({});
+      const text = `${(files as Record<string, string>)[path] ?? ''}\n`;
+      assert.equal((await digestOf({ [path]: text })) !== (await unchanged), matters);
+    });
+  }
+
+  it('is not made of links', () =>
+    withPacks(async ({ open, root }) => {
+      mkdirSync(`${root}/pack1`, { recursive: true });
+      symlinkSync('/etc/passwd', `${root}/pack1/data`);
+      const { diagnostics } = await open({ 'toolpack.ts': moduleText() });
+      assert.deepEqual(
+        diagnostics.map(({ code, file }) => [code, file]),
+        [['toolpack.link', 'data']],
+      );
+    }));
+});

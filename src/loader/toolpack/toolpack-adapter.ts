@@ -1,0 +1,207 @@
+// Owns: how the tools of a toolpack are prepared and called: from arguments to a named run, and from there to its result.
+// Refuses: whatever breaks a rule of the ABI, and artifacts that the arguments do not name.
+import type { Adapter, Invocation } from '../../contract/adapter.ts';
+import { fail } from '../../contract/errors.ts';
+import type { Json, JsonObject, SchemaCompiler } from '../../contract/json.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
+import type { ConductedAttempt, PreparedRun, PrepareSite, RunExecutor } from '../../contract/runs.ts';
+import { type CallProblem, checkCall } from './check-call.ts';
+import { isObject, show } from './check-definition.ts';
+import { outputsOf, type ToolFields } from './contract-of.ts';
+import type { PackFiles } from './pack-files.ts';
+import type { Toolpack } from './toolpack.ts';
+
+export interface ToolpackAdapterSite {
+  readonly files: PackFiles;
+  readonly toolpack: Toolpack;
+  readonly tools: readonly ToolFields[];
+  readonly runs: RunExecutor;
+  readonly schemas: SchemaCompiler;
+}
+
+const READ_ARTIFACT = 64 * 1024;
+const READ_OUTPUT = 1024 * 1024;
+const READ_MOST = 8 * 1024 * 1024;
+
+export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
+  const { files, toolpack, runs, schemas } = site;
+  const byName = new Map(site.tools.map((fields) => [fields.toolName, fields]));
+
+  const prepare = async (fields: ToolFields, args: JsonObject, given: PrepareSite): Promise<PreparedRun> => {
+    const named = artifactsIn(args);
+    const answer = await toolpack.canonicalize(fields.toolName, args, {
+      signal: given.signal,
+      reply: (method, params) => answerCanonicalize(method, params, given, named),
+    });
+    const cannot = `Cannot prepare a run of "${fields.toolName}"`;
+    if (!answer.ok && 'difference' in answer) {
+      const { path, first, second } = answer.difference;
+      const message = `${cannot}: in two environments its toolpack made two different runs of it; at "${path}" ${show(first)} and ${show(second)}`;
+      throw fail('toolpack.unstable', message, { path, first: show(first), second: show(second) });
+    }
+    const checked = answer.ok
+      ? checkCall(answer.value, {
+          planKind: fields.planKind,
+          outputs: outputsOf(fields),
+          mutableState: fields.mutableState ?? [],
+          named,
+        })
+      : [
+          {
+            code: 'params.not_json',
+            message: `canonicalize answered what JSON cannot say: at "${answer.unsafe.path}" ${answer.unsafe.fact}`,
+          },
+        ];
+    if (!('plan' in checked)) throw refusal(cannot, checked);
+    const { plan, canonicalParams } = checked;
+    const inputs = await Promise.all(
+      plan.inputs.map(async ({ role, artifact, dest }) => ({
+        role,
+        digest: artifact as string,
+        size: await sizeOf(given, artifact),
+        dest,
+      })),
+    );
+    const params: JsonObject = {
+      toolpack: files.digest,
+      params: canonicalParams,
+      // The digest alone: what a registry calls it changes nothing.
+      image: plan.image?.slice(plan.image.lastIndexOf('@') + 1) ?? null,
+      argv: plan.argv,
+      env: plan.env,
+      inputs,
+      outputs: plan.outputs.map((output) => ({ ...output })),
+    };
+    const authored = (answer as { readonly value: { readonly plan: Json } }).value.plan;
+    return { params, plan, carry: { canonicalParams, plan: authored } };
+  };
+
+  const conduct = async (fields: ToolFields, attempt: ConductedAttempt): Promise<Json> => {
+    const { id, ticket, args, checkpointed, signal } = attempt;
+    const input = { runId: ticket.runId, attemptId: id, args, checkpointed, ...ticket.carry };
+    const result = await toolpack.run(fields.toolName, input, {
+      signal,
+      reply: (method, params) => answerRun(method, params, attempt),
+    });
+    if (!isObject(result))
+      throw fail(
+        'toolpack.abi',
+        `Cannot take the result of "${fields.toolName}": it is ${show(result)}, not an object`,
+      );
+    const problems = fields.result === undefined ? [] : await (await schemas.compile(fields.result))(result);
+    if (problems.length > 0) {
+      const list = problems.map(({ path, message }) => `${path || 'result'} ${message}`).join('; ');
+      throw fail('output.schema', `Cannot take the result of "${fields.toolName}": ${list}`);
+    }
+    return result;
+  };
+
+  return {
+    name: 'toolpack',
+    prepare: ({ tool, args, site: given }) =>
+      prepare(byName.get(tool.contract.id) as ToolFields, args as JsonObject, given),
+    open: () => ({
+      async invoke(invocation: Invocation) {
+        const fields = byName.get(invocation.tool);
+        if (!fields || !invocation.run)
+          throw fail('tool.unknown', `Cannot call "${invocation.tool}": the toolpack has no such tool`);
+        const outcome = await runs.execute(
+          {
+            ticket: invocation.run,
+            tool: fields.toolName,
+            contract: fields.contractVersion,
+            callId: invocation.callId,
+            args: invocation.args as JsonObject,
+            conduct: (attempt) => conduct(fields, attempt),
+            onOutput: (stream, text) => invocation.output?.(stream, text),
+          },
+          invocation.signal,
+        );
+        invocation.testify?.(outcome.facts);
+        return { ok: true, data: outcome.data };
+      },
+      health: async () => ({ status: 'ready', checkedTs: null }),
+      close: () => toolpack.close(),
+    }),
+  };
+}
+
+function refusal(cannot: string, problems: readonly CallProblem[]) {
+  const list = problems.map(({ message }) => message).join('; ');
+  const details = problems.map(({ code, message }) => ({ code, message }));
+  return fail('toolpack.abi', `${cannot}: ${list}`.slice(0, 4_000), { problems: details });
+}
+
+/** Every artifact id in the arguments, wherever it stands. */
+function artifactsIn(value: Json, found = new Set<string>()): ReadonlySet<string> {
+  if (typeof value === 'string') {
+    if (/^sha256:[0-9a-f]{64}$/.test(value)) found.add(value);
+  } else if (typeof value === 'object' && value !== null)
+    for (const below of Object.values(value)) artifactsIn(below as Json, found);
+  return found;
+}
+
+async function sizeOf({ objects }: PrepareSite, id: ObjectId): Promise<number> {
+  const size = await objects.size(id);
+  if (size === undefined)
+    throw fail('object.missing', `Cannot use the artifact ${id}: it is not in the store`);
+  return size;
+}
+
+const amount = (given: unknown, usual: number): number =>
+  typeof given === 'number' && given > 0 ? Math.min(given, READ_MOST) : usual;
+
+type Reply<T> = (params: readonly unknown[], given: T, named: ReadonlySet<string>) => Promise<unknown>;
+
+const CANONICALIZE: { readonly [method: string]: Reply<PrepareSite> } = {
+  async 'artifacts.stat'([id], given, named) {
+    const artifactId = insideOf(id, named);
+    return { artifactId, size: await sizeOf(given, artifactId) };
+  },
+  async 'artifacts.readText'([id, maxBytes], given, named) {
+    const artifactId = insideOf(id, named);
+    const end = Math.min(await sizeOf(given, artifactId), amount(maxBytes, READ_ARTIFACT));
+    return Buffer.from(await given.objects.getRange(artifactId, 0, end)).toString();
+  },
+  'images.pin': ([reference], given) => given.pinImage(String(reference)),
+};
+
+function insideOf(id: unknown, named: ReadonlySet<string>): ObjectId {
+  if (named.has(String(id))) return id as ObjectId;
+  throw fail('toolpack.abi', `Cannot look at the artifact ${show(id)}: the arguments do not name it`);
+}
+
+const answerCanonicalize = async (
+  method: string,
+  params: readonly unknown[],
+  given: PrepareSite,
+  named: ReadonlySet<string>,
+) => (await known(CANONICALIZE, method))(params, given, named);
+
+const RUN: {
+  readonly [method: string]: (params: readonly unknown[], attempt: ConductedAttempt) => Promise<unknown>;
+} = {
+  'run.execute': (_params, attempt) => attempt.execute(),
+  async 'run.link'([role], attempt) {
+    const { artifact, size } = await attempt.link(String(role));
+    return { artifactId: artifact, size };
+  },
+  async 'run.read'([role, maxBytes], attempt) {
+    return Buffer.from(await attempt.read(String(role), amount(maxBytes, READ_OUTPUT))).toString();
+  },
+  'run.log': ([text], attempt) => attempt.log(String(text)),
+  async 'run.checkpoint'([state], attempt) {
+    if (!isObject(state)) throw fail('toolpack.abi', 'Cannot keep the checkpoint: it is not an object');
+    await attempt.checkpoint(state);
+  },
+};
+
+const answerRun = async (method: string, params: readonly unknown[], attempt: ConductedAttempt) =>
+  (await known(RUN, method))(params, attempt);
+
+async function known<T>(table: { readonly [method: string]: T }, method: string): Promise<T> {
+  const found = Object.hasOwn(table, method) ? table[method] : undefined;
+  if (found === undefined)
+    throw fail('toolpack.abi', `Cannot answer "${method.slice(0, 80)}": there is no such question`);
+  return found;
+}
