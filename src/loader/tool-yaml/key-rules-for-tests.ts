@@ -127,7 +127,7 @@ export const KEY_RULES: Rules = {
     code: 'version.invalid',
     takes: [{ version: '0.0.1' }, { version: '1.2.3-rc.1+build.5' }, { version: '"10.20.30"' }],
     refuses: [
-      { text: { version: '¦1.0' }, says: 'expected text, found number 1' },
+      { text: { version: '¦1.0' }, says: 'expected text, found number 1', hint: 'such as 1.0.0' },
       { text: { version: '¦2024.1.0.0' }, says: 'SemVer' },
       { text: { version: "¦'1.2'" }, says: 'SemVer', hint: '1.2.0' },
       { text: { version: '¦v1.2.3' }, says: 'SemVer', hint: '1.2.3' },

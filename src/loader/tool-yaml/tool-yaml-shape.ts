@@ -86,7 +86,7 @@ export const TOOL_YAML: MapShape = {
         code: 'id.invalid',
       },
     ),
-    version: text('version', 'SemVer, such as `1.2.0`.', { code: 'version.invalid' }),
+    version: text('version', 'SemVer, such as `1.2.0`.', { code: 'version.invalid', example: '1.0.0' }),
     name: text('plain', 'A name for people.', { default: 'the id' }),
     description: text(
       'plain',

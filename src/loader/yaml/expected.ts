@@ -28,6 +28,7 @@ const EXPECTED: ByShape<[], string> = {
 
 export function typeHint(shape: Shape, value: unknown): string | undefined {
   if (value === null) return 'give it a value or remove the key';
+  if (shape.is === 'text' && shape.example) return `such as ${shape.example}`;
   if (typeof value === 'object') return undefined;
   if (shape.is === 'list') return `[${String(value).slice(0, 100)}]`;
   if (shape.is === 'flag') return FLAG_WORDS[String(value).toLowerCase()];

@@ -15,6 +15,8 @@ export interface TextShape extends AnyShape {
   readonly check: string;
   /** For editors: what the text looks like, where a pattern can say it. */
   readonly pattern?: string;
+  /** What to type, where one cannot guess it from what was found. */
+  readonly example?: string;
   /** It may also be empty. */
   readonly empty?: true;
 }
