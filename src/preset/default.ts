@@ -109,7 +109,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       await exec.close();
       await http.close();
     };
-    const packs = createPacksOnDemand({ runtime, root, onWarning });
+    const packs = createPacksOnDemand({ runtime, root, store, onWarning });
     await packs.follow(policy.file).catch(async (thrown) => {
       await closeAll();
       throw thrown;

@@ -2,10 +2,12 @@
 // Refuses: to cost a workspace without packs anything.
 import type { PolicyFile } from '../../contract/policy.ts';
 import type { Runtime } from '../../contract/runtime.ts';
+import type { Store } from '../../contract/store.ts';
 import type { Packs } from './open-packs.ts';
 
 export interface PackSite {
   readonly runtime: Runtime;
+  readonly store: Pick<Store, 'credentials'>;
   /** The workspace. */
   readonly root: string;
   readonly onWarning?: ((message: string) => void) | undefined;

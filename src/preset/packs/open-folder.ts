@@ -1,0 +1,83 @@
+// Owns: a pack that is a folder of `*.tool.yaml`: loaded whole, its config held to what its tools take, its secrets at hand.
+// Refuses: a folder with a mistake in it, and a config that no tool of it knows.
+import { join } from 'node:path';
+import { bindYamlTool, yamlUse } from '../../adapters/yaml-use.ts';
+import { digest } from '../../base/digest.ts';
+import type { Adapter } from '../../contract/adapter.ts';
+import { type Credentials, userOf } from '../../contract/credentials.ts';
+import { fail } from '../../contract/errors.ts';
+import type { JsonObject, SchemaCompiler } from '../../contract/json.ts';
+import type { Installation } from '../../contract/manifest.ts';
+import type { OpenPack, Runtime } from '../../contract/runtime.ts';
+import type { YamlTool } from '../../contract/yaml-tool.ts';
+import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
+import type { OpenEntry } from './open-packs.ts';
+import type { PackEntry } from './pack-entries.ts';
+
+export interface FolderSite {
+  /** haft.yaml lies here. */
+  readonly root: string;
+  readonly adapter: Adapter;
+  readonly schemas: SchemaCompiler;
+  /** Where checked packs are kept, two levels below the state folder. */
+  readonly cacheFolder: string;
+  readonly credentials: Credentials;
+  readonly sessions: Runtime['sessions'];
+  readonly onWarning: (message: string) => void;
+}
+
+export function folderOpener(site: FolderSite): OpenEntry {
+  return async (entry) => {
+    const { name, path = '.', config } = entry;
+    const loader = new ToolpackLoader({ cacheFolder: site.cacheFolder });
+    const { diagnostics } = await loader.loadDir(join(site.root, path), path);
+    for (const { file, line, message } of diagnostics) site.onWarning(`${path}/${file}:${line}: ${message}`);
+    const definitions = loader.list();
+    if (definitions.length === 0) site.onWarning(`The pack "${path}" has no *.tool.yaml`);
+    await checkConfig(entry, definitions, site.schemas);
+    const installation: Installation = {
+      name,
+      origin: path,
+      digest: digest('toolpack/v1', loader.snapshot()),
+      config,
+      enabled: true,
+      health: { status: 'unverified', checkedTs: null },
+    };
+    const tools = definitions.flatMap(bindYamlTool);
+    return [{ installation, adapter: site.adapter, tools, secrets: secretsOf(site) }];
+  };
+}
+
+/** A call gets the secrets of whoever its session was opened for. */
+function secretsOf({ credentials, sessions }: FolderSite): NonNullable<OpenPack['secrets']> {
+  return async (tool, sessionId) => {
+    const needs = yamlUse(tool).tool.credentials;
+    if (needs.length === 0) return undefined;
+    const session = await sessions.get(sessionId);
+    return credentials.resolve(needs, userOf(session?.attribution ?? null));
+  };
+}
+
+async function checkConfig(
+  { name, config }: PackEntry,
+  tools: readonly YamlTool[],
+  schemas: SchemaCompiler,
+): Promise<void> {
+  const configurable = tools.filter((tool) => tool.config !== undefined);
+  if (configurable.length === 0 && Object.keys(config).length > 0)
+    throw fail('pack.invalid', `Cannot take the pack "${name}": none of its tools takes a config`);
+  for (const tool of configurable) await checkOne(name, tool, config, schemas);
+}
+
+async function checkOne(
+  pack: string,
+  tool: YamlTool,
+  config: JsonObject,
+  schemas: SchemaCompiler,
+): Promise<void> {
+  const check = await schemas.compile(tool.config!);
+  const problems = await check(structuredClone(config));
+  if (problems.length === 0) return;
+  const list = problems.map(({ path, message }) => `config${path} ${message}`).join('; ');
+  throw fail('pack.invalid', `Cannot take the pack "${pack}": for ${tool.id} ${list}`);
+}
