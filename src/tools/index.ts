@@ -1,6 +1,10 @@
 // Owns: the list of builtin tools; a new tool is one line here.
 // Refuses: tools of packs; loaders bring those.
 import type { AnyTool } from '../contract/tool.ts';
+import { artifactGet } from './artifacts/artifact-get.ts';
+import { artifactImport } from './artifacts/artifact-import.ts';
+import { artifactList } from './artifacts/artifact-list.ts';
+import { artifactPreview } from './artifacts/artifact-preview.ts';
 import { filePatch } from './fs/file-patch.ts';
 import { fileRead } from './fs/file-read.ts';
 import { fileWrite } from './fs/file-write.ts';
@@ -15,6 +19,10 @@ import { procList } from './process/proc-list.ts';
 import { shellExec } from './process/shell-exec.ts';
 
 export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
+  artifactGet,
+  artifactImport,
+  artifactList,
+  artifactPreview,
   curl,
   filePatch,
   fileRead,

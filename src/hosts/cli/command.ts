@@ -42,11 +42,15 @@ export interface Io {
   /** Control characters arrive as escapes: a name in the workspace must not move the reader's cursor. */
   out(text: string): void;
   err(text: string): void;
+  /** Bytes as they are, for who reads them from a pipe or a file. */
+  bytes(bytes: Uint8Array): void;
   /** A person is looking: colour, tables and progress are welcome. */
   readonly tty: boolean;
   readonly columns: number;
   /** Standard input, whole, up to a limit in bytes. */
   readStdin(limit: number): Promise<Uint8Array>;
+  /** Standard input, a piece at a time; each piece is good until the next is asked for. */
+  stdin(): AsyncIterable<Uint8Array>;
   /** Asks a person for something that must not be seen. Absent where standard input is no terminal. */
   readonly askSecret?: ((question: string) => Promise<string>) | undefined;
   /** Aborts on the first Ctrl-C, and when nobody reads standard output any more. */

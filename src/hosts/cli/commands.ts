@@ -131,6 +131,35 @@ export const CLI_COMMANDS: Commands = {
       },
     },
   },
+  artifacts: {
+    summary: 'Keep, read and verify artifacts',
+    commands: {
+      import: {
+        summary: 'Keep a file, a folder or standard input',
+        load: async () => (await import('./commands/artifacts-import.ts')).command,
+      },
+      list: {
+        summary: 'List the newest',
+        load: async () => (await import('./commands/artifacts-list.ts')).command,
+      },
+      show: {
+        summary: 'Show one',
+        load: async () => (await import('./commands/artifacts-show.ts')).command,
+      },
+      cat: {
+        summary: 'Print or copy one',
+        load: async () => (await import('./commands/artifacts-cat.ts')).command,
+      },
+      verify: {
+        summary: 'Hash them again',
+        load: async () => (await import('./commands/artifacts-verify.ts')).command,
+      },
+      gc: {
+        summary: 'Remove what nothing needs any more',
+        load: async () => (await import('./commands/artifacts-gc.ts')).command,
+      },
+    },
+  },
   undo: {
     summary: 'Take back what a call changed',
     load: async () => (await import('./commands/undo.ts')).command,

@@ -15,9 +15,12 @@ export function processIo(): Io {
   return {
     out(text) {
       // Nobody reads any more, as in `haft audit tail | head`: whatever goes on until it is told to stop is told to.
-      if (!writeAll(1, printable(text))) abort();
+      if (!writeAll(1, Buffer.from(printable(text)))) abort();
     },
-    err: (text) => void writeAll(2, printable(text)),
+    bytes(bytes) {
+      if (!writeAll(1, bytes)) abort();
+    },
+    err: (text) => void writeAll(2, Buffer.from(printable(text))),
     get tty() {
       return isTerminal(1);
     },
@@ -25,6 +28,10 @@ export function processIo(): Io {
       return process.stdout.columns ?? 80;
     },
     readStdin: (limit) => readAll(limit),
+    async *stdin() {
+      const piece = Buffer.allocUnsafe(PIECE);
+      for (let count = readSome(piece); count > 0; count = readSome(piece)) yield piece.subarray(0, count);
+    },
     get askSecret() {
       if (!process.getBuiltinModule('node:tty').isatty(0)) return undefined;
       return async (question: string) => (await import('./ask-secret.ts')).askSecret(question);
@@ -45,8 +52,8 @@ export function processIo(): Io {
  * Answers false when the reader is gone. Synchronous, so that nothing is lost when the process ends; `process.stdout`
  * would also cost start-up time.
  */
-function writeAll(fd: number, text: string): boolean {
-  let bytes: Uint8Array = Buffer.from(text);
+function writeAll(fd: number, all: Uint8Array): boolean {
+  let bytes = all;
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(writeSync(fd, bytes));
@@ -67,6 +74,8 @@ function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
 }
 
+const PIECE = 256 * 1024;
+
 const isTerminal = (fd: number): boolean => {
   try {
     const stat = fstatSync(fd);
@@ -82,7 +91,7 @@ async function readAll(limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let total = 0;
   for (;;) {
-    const chunk = Buffer.allocUnsafe(256 * 1024);
+    const chunk = Buffer.allocUnsafe(PIECE);
     const count = readSome(chunk);
     if (count === 0) return Buffer.concat(chunks);
     total += count;

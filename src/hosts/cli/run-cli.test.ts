@@ -24,6 +24,8 @@ describe('runCli', () => {
       tty: false,
       columns: 80,
       readStdin: async () => new Uint8Array(),
+      bytes() {},
+      async *stdin() {},
       signal: new AbortController().signal,
     };
     const exit = await runCli(args, commands, io);

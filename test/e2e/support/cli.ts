@@ -18,6 +18,8 @@ export async function cli(root: string, ...argv: readonly string[]): Promise<Ran
     tty: false,
     columns: 80,
     readStdin: async () => new Uint8Array(),
+    bytes() {},
+    async *stdin() {},
     signal: new AbortController().signal,
   });
   return { status, stdout, stderr };

@@ -17,6 +17,8 @@ async function run(...args: string[]) {
     tty: false,
     columns: 80,
     readStdin: async () => new Uint8Array(),
+    bytes() {},
+    async *stdin() {},
     signal: new AbortController().signal,
   };
   const exit = await runCli(['tools', 'check', ...args], COMMANDS, io);

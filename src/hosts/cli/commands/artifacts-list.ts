@@ -1,0 +1,33 @@
+// Owns: `haft artifacts list`: the newest artifacts, as people read them.
+// Refuses: their content; `haft artifacts cat` has it.
+import { toWire } from '../../../contract/spelling.ts';
+import type { Command } from '../command.ts';
+import { shownSize } from '../duration.ts';
+import { table } from '../output.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+export const command: Command = {
+  summary: 'List the newest artifacts',
+  usage: '',
+  options: { last: { type: 'string', value: 'N', help: 'how many (default: 20)' } },
+  examples: ['haft artifacts list', 'haft artifacts list --last 1000 --json'],
+  positionals: [0, 0],
+  async run({ runtime, flags, io, json }) {
+    const limit = wholeNumber('last', flags.last, 20);
+    const found = await (await (await runtime()).artifacts()).list({ limit });
+    if (json) {
+      const artifacts = found.map(({ id, ...rest }) => ({ artifact: id, ...toWire(rest) }));
+      io.out(`${JSON.stringify({ artifacts })}\n`);
+    } else if (found.length === 0) io.out('No artifacts yet.\n');
+    else {
+      const rows = found.map(({ id, kind, files, size, createdTs }) => [
+        new Date(createdTs).toISOString(),
+        kind === 'tree' ? `tree of ${files}` : kind,
+        shownSize(size),
+        id,
+      ]);
+      io.out(table(rows, ['WHEN', 'KIND', 'SIZE', 'ARTIFACT']));
+    }
+    return 0;
+  },
+};

@@ -1,0 +1,79 @@
+// Owns: `artifact_list`: which artifacts there are, newest first.
+// Refuses: their content; and objects that are no artifacts.
+import type { Artifact } from '../../contract/artifacts.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import { record } from '../fs/arguments.ts';
+import { ARTIFACT_FIELDS, ARTIFACT_ID, type ArtifactFields, fieldsOf } from './arguments.ts';
+
+export interface ArtifactListArgs {
+  readonly limit: number;
+  readonly before?: ObjectId;
+  readonly kind?: Artifact['kind'];
+}
+
+export interface ArtifactListData {
+  readonly artifacts: readonly (ArtifactFields & { readonly files: number; readonly created: string })[];
+  readonly truncated: boolean;
+}
+
+export const artifactList = defineBuiltin<ArtifactListArgs, ArtifactListData>({
+  id: 'artifact_list',
+  title: 'List artifacts',
+  description:
+    'Lists the artifacts of the workspace, newest first: id, kind, size and when it was first imported or made. ' +
+    'For the next page pass the last id as before. For content use artifact_preview or artifact_get.',
+  tags: ['artifacts', 'read'],
+  limits: { timeoutMs: 600_000, maxInputBytes: 64 * 1024, maxOutputBytes: 4 * 1024 * 1024 },
+  input: record(
+    {
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 1000,
+        default: 50,
+        description: 'How many to answer with; when there are more, truncated is true.',
+      },
+      before: {
+        ...(ARTIFACT_ID as object),
+        description: 'Only artifacts that were there before this one.',
+      },
+      kind: { enum: ['file', 'tree'], description: 'Only files, or only trees.' },
+    },
+    [],
+  ),
+  output: record(
+    {
+      artifacts: {
+        type: 'array',
+        items: record(
+          {
+            ...ARTIFACT_FIELDS,
+            files: { type: 'integer', description: 'How many files a tree has.' },
+            created: { type: 'string', description: 'In UTC: 2026-01-31T12:00:00.000Z.' },
+          },
+          ['artifact', 'kind', 'size', 'files', 'created'],
+        ),
+      },
+      truncated: { type: 'boolean' },
+    },
+    ['artifacts', 'truncated'],
+  ),
+  examples: [{ title: 'The newest ten', args: { limit: 10 } }],
+  effects: () => [{ kind: 'artifact.read', artifact: '*' }],
+  async run({ limit, before, kind }, ctx) {
+    const found = await ctx.artifacts.list({
+      limit: limit + 1,
+      ...(before === undefined ? {} : { before }),
+      ...(kind === undefined ? {} : { kind }),
+    });
+    return {
+      artifacts: found.slice(0, limit).map((artifact) => ({
+        ...fieldsOf(artifact),
+        files: artifact.files,
+        created: new Date(artifact.createdTs).toISOString(),
+      })),
+      truncated: found.length > limit,
+    };
+  },
+});
