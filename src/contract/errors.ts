@@ -54,6 +54,10 @@ export const ERRORS = Object.freeze({
     retryable: true,
     http: 503,
   }),
+  'tool.changed': row(
+    'E_POLICY',
+    'The tool is not the one that haft.lock pins; a person must accept the difference first.',
+  ),
   'tool.failed': row('E_INTERNAL', 'The tool ran and reported a failure of its own.', { http: 502 }),
 
   // What the caller sent
@@ -247,6 +251,8 @@ export const ERRORS = Object.freeze({
   'pack.invalid': row('E_VALIDATION_FAIL', 'A pack has problems; each is listed with its place.', {
     native: 6,
   }),
+  'lockfile.invalid': row('E_VALIDATION_FAIL', 'haft.lock is not a file that Haft wrote.'),
+  'lockfile.drift': row('E_POLICY', 'The tools are not as haft.lock has them, and nothing may differ.'),
   'pack.unknown': row('E_VALIDATION_FAIL', 'No pack of this name is installed.', { http: 404, native: 4 }),
   'node.too_old': row('E_INTERNAL', 'This Node.js is older than the one Haft needs.', { exit: 69 }),
   'internal.unexpected': row('E_INTERNAL', 'Something went wrong inside Haft; this is a bug.'),

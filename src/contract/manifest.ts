@@ -18,6 +18,17 @@ export interface PackManifest {
 export interface BoundTool {
   readonly contract: ToolContract;
   readonly binding: Binding;
+  readonly pins?: ToolPins;
+}
+
+/** The bytes that a tool runs, where its loader knows them: what `haft.lock` holds beside its definition. */
+export interface ToolPins {
+  /** Files of the pack, by path, with their SHA-256; null where nothing is there. */
+  readonly files?: { readonly [path: string]: string | null };
+  /** A container image, by digest. */
+  readonly image?: string;
+  /** SHA-256 of a native library. */
+  readonly library?: string;
 }
 
 export interface Binding {

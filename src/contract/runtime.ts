@@ -56,6 +56,8 @@ export interface OpenPack {
   readonly tools: readonly BoundTool[];
   /** The secrets that a call of the tool gets, at the last moment. Throws where a required one is missing. */
   secrets?(tool: BoundTool, sessionId: string): Promise<ResolvedCredentials | undefined>;
+  /** By id: tools that cannot be called because they are not what a person accepted, and the message that says so. */
+  readonly quarantine?: { readonly [id: string]: string };
 }
 
 export interface RuntimeInstallations {
@@ -75,6 +77,8 @@ export interface ToolListing {
   readonly enabled: boolean;
   /** For a disabled tool: the haft.yaml line that would grant it. */
   readonly admit?: string;
+  /** For a tool that is not what a person accepted: why it is disabled. */
+  readonly quarantined?: string;
 }
 
 export interface RuntimePolicy {

@@ -23,6 +23,7 @@ import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
 import { loadPolicy } from './load-policy.ts';
 import { openProxy } from './open-proxy.ts';
+import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
 
@@ -34,6 +35,10 @@ export interface DefaultRuntimeOptions {
   readonly clock?: Clock;
   /** Told what was not as it should be and did not stop the start. */
   readonly onWarning?: (message: string) => void;
+  /** What `haft.lock` is to the tools of packs; `hold` by default. */
+  readonly lock?: LockMode;
+  /** Asks the servers of packs for their tools, also where they are known. */
+  readonly freshPacks?: boolean;
 }
 
 export interface DefaultRuntime extends Runtime {
@@ -109,7 +114,14 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       await exec.close();
       await http.close();
     };
-    const packs = createPacksOnDemand({ runtime, root, store, onWarning });
+    const packs = createPacksOnDemand({
+      runtime,
+      root,
+      store,
+      onWarning,
+      lock: options.lock,
+      fresh: options.freshPacks,
+    });
     await packs.follow(policy.file).catch(async (thrown) => {
       await closeAll();
       throw thrown;

@@ -44,12 +44,14 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     tools: () =>
       registry.all().map(({ tool, origin }) => {
         const { decision } = engine.decide(tool.id, []);
-        const enabled = decision.verdict !== 'deny';
+        const quarantined = installations.quarantined(tool.id);
+        const granted = decision.verdict !== 'deny';
         return {
           contract: tool,
           origin,
-          enabled,
-          ...(enabled || !decision.admit ? {} : { admit: decision.admit }),
+          enabled: granted && quarantined === undefined,
+          ...(granted || !decision.admit ? {} : { admit: decision.admit }),
+          ...(quarantined === undefined ? {} : { quarantined }),
         };
       }),
     policy: {

@@ -11,6 +11,8 @@ import type { AnyTool } from '../contract/tool.ts';
 import type { Registry } from './registry.ts';
 
 export interface Installations extends Omit<RuntimeInstallations, 'handlesFor'> {
+  /** Why a tool cannot be called until a person accepts it; undefined for all others. */
+  quarantined(id: string): string | undefined;
   close(): Promise<void>;
 }
 
@@ -56,6 +58,13 @@ export function createInstallations(registry: Registry, changed: () => void): In
       await hangUp(entry);
     },
     all: () => [...installed.values()].map(({ pack }) => pack),
+    quarantined(id) {
+      for (const { pack } of installed.values()) {
+        const why = quarantineOf(pack, id);
+        if (why !== undefined) return why;
+      }
+      return undefined;
+    },
     async health(name, signal): Promise<HealthReport> {
       const entry = installed.get(name);
       if (!entry) throw fail('tool.unknown', `Cannot look at "${name}": no such pack is installed`);
@@ -73,6 +82,8 @@ const originOf = (name: string) => `pack ${name}`;
 /** What the pipeline calls: the adapter says what a call would touch, and carries it there. */
 function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterConnection>): AnyTool {
   const { adapter, installation } = pack;
+  const why = quarantineOf(pack, tool.contract.id);
+  if (why !== undefined) return quarantinedTool(tool, why);
   return {
     ...tool.contract,
     effects: (args: unknown, site) => adapter.effects?.({ installation, tool, args, site }) ?? [],
@@ -88,6 +99,17 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
       }
     },
   };
+}
+
+const quarantineOf = ({ quarantine }: OpenPack, id: string): string | undefined =>
+  quarantine && Object.hasOwn(quarantine, id) ? quarantine[id] : undefined;
+
+/** It is there, so that a call is told why it cannot be made. */
+function quarantinedTool({ contract }: BoundTool, why: string): AnyTool {
+  const refuse = () => {
+    throw fail('tool.changed', why);
+  };
+  return { ...contract, effects: refuse, run: refuse };
 }
 
 function invocationOf(

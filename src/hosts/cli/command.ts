@@ -65,5 +65,6 @@ export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
     value: 'DIR',
     help: 'the workspace (default: the nearest folder upwards with haft.yaml or .haft)',
   },
+  frozen: { type: 'boolean', help: 'refuse to start with tools that are not as haft.lock has them' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },
 };

@@ -41,6 +41,10 @@ export const CLI_COMMANDS: Commands = {
         summary: 'Find tools by what they do',
         load: async () => (await import('./commands/tools-search.ts')).command,
       },
+      lock: {
+        summary: 'Pin the tools of packs in haft.lock',
+        load: async () => (await import('./commands/tools-lock.ts')).command,
+      },
     },
   },
   policy: {

@@ -4,8 +4,11 @@ import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.
 import type { Io } from './command.ts';
 
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
-export async function openRuntime(workspace: string, io: Io): Promise<DefaultRuntime> {
-  const runtime = await createDefaultRuntime({ workspace });
+export async function openRuntime(workspace: string, io: Io, frozen = false): Promise<DefaultRuntime> {
+  const runtime = await createDefaultRuntime({
+    workspace,
+    lock: frozen || isFrozen(process.env) ? 'frozen' : 'hold',
+  });
   for (const { tool, callId } of runtime.startup.inFlight) {
     io.err(
       `haft: ${tool} (${callId}) was in flight when its process died; "haft undo ${callId}" takes back what it did\n`,
@@ -16,3 +19,7 @@ export async function openRuntime(workspace: string, io: Io): Promise<DefaultRun
   });
   return runtime;
 }
+
+/** HAFT_FROZEN=1 holds for every command, as `--frozen` does for one. */
+export const isFrozen = ({ HAFT_FROZEN: given = '' }: NodeJS.ProcessEnv): boolean =>
+  !['', '0', 'false', 'no'].includes(given.toLowerCase());

@@ -70,7 +70,7 @@ async function runCommand(
       ...run,
       workspace,
       runtime() {
-        opened ??= openRuntime(workspace, run.io);
+        opened ??= openRuntime(workspace, run.io, run.flags.frozen === true);
         return opened;
       },
     });

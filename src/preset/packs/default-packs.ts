@@ -5,18 +5,20 @@ import { createHttpAdapter } from '../../adapters/http/http.ts';
 import { createMcpAdapter } from '../../adapters/mcp/mcp.ts';
 import { createProcessAdapter } from '../../adapters/process/process.ts';
 import { createStdioAdapter } from '../../adapters/stdio/stdio.ts';
+import { applyLock, checkFrozen } from '../../loader/lock/apply-lock.ts';
+import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { openCredentials } from '../open-credentials.ts';
 import { folderOpener } from './open-folder.ts';
-import { createPacks, type Packs } from './open-packs.ts';
+import { createPacks, type PackLock, type Packs } from './open-packs.ts';
 import { serverOpener } from './open-server.ts';
-import type { PackSite } from './packs-on-demand.ts';
+import type { PackSite } from './pack-site.ts';
 
-export function createDefaultPacks({ runtime, root, store, onWarning = () => {} }: PackSite): Packs {
+export function createDefaultPacks(site: PackSite): Packs {
+  const { runtime, root, store, onWarning = () => {}, fresh = false, lock = 'hold' } = site;
   const { handlesFor } = runtime.installations;
   const schemas = createSchemaCompiler();
-  const cacheFolder = `${root}/.haft/cache/packs`;
-  const server = { schemas, cacheFolder, onWarning };
+  const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh };
   const yaml = combineAdapters('yaml', [
     createProcessAdapter({ handlesFor }),
     createHttpAdapter({ handlesFor }),
@@ -25,10 +27,19 @@ export function createDefaultPacks({ runtime, root, store, onWarning = () => {} 
   return createPacks({
     runtime,
     onWarning,
+    ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
       mcp: serverOpener({ ...server, adapter: createMcpAdapter({ handlesFor }) }),
       stdio: serverOpener({ ...server, adapter: createStdioAdapter({ handlesFor }) }),
       path: folderOpener({ ...server, root, adapter: yaml, credentials, sessions: runtime.sessions }),
     },
   });
+}
+
+function lockOf(root: string, frozen: boolean): PackLock {
+  const accepted = readLockFile(root);
+  return {
+    check: (packs) => (frozen ? checkFrozen(packs, accepted) : undefined),
+    apply: (pack) => applyLock(pack, accepted),
+  };
 }

@@ -27,6 +27,8 @@ export interface ServerSite {
   /** Where known tools are kept, two levels below the state folder. */
   readonly cacheFolder: string;
   readonly onWarning: (message: string) => void;
+  /** Asks also where the tools are known, and fails where the server is not there. */
+  readonly fresh: boolean;
 }
 
 /** A server that does not say within this time what it has is not there. */
@@ -45,7 +47,7 @@ export function serverOpener(site: ServerSite): OpenEntry {
       health: { status: 'unverified', checkedTs: null },
     };
     const key = installation.digest.replace(':', '-');
-    const known = readOwnCache<readonly BoundTool[]>(site.cacheFolder, key, FORMAT);
+    const known = site.fresh ? undefined : readOwnCache<readonly BoundTool[]>(site.cacheFolder, key, FORMAT);
     const tools = known ?? (await discover(installation, site));
     if (!known && tools.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, tools);
     return [{ installation, adapter: site.adapter, tools }];
@@ -67,7 +69,7 @@ async function checkConfig(
 /** Once, for its list alone: calls have a connection of their own. */
 async function discover(
   installation: Installation,
-  { adapter, onWarning }: ServerSite,
+  { adapter, onWarning, fresh }: ServerSite,
 ): Promise<readonly BoundTool[]> {
   const connection = adapter.open(installation, []);
   try {
@@ -75,6 +77,7 @@ async function discover(
     for (const problem of problems) onWarning(problem);
     return tools;
   } catch (thrown) {
+    if (fresh) throw thrown;
     onWarning(`The tools of "${installation.name}" are not known: ${(thrown as Error).message}`);
     return [];
   } finally {

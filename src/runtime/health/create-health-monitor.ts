@@ -5,7 +5,8 @@ import type { EventBus } from '../../contract/event.ts';
 import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
 import { type HealthState, judge, UNVERIFIED } from './judge.ts';
-import { type Look, PROBES } from './probes.ts';
+import type { Look } from './look.ts';
+import { PROBES } from './probes.ts';
 import type { HealthTiming } from './timing.ts';
 
 export interface HealthParts {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type HealthState, judge, UNVERIFIED } from './judge.ts';
+import type { Look } from './look.ts';
 import { normaliseStatus } from './normalise-status.ts';
-import type { Look } from './probes.ts';
 
 type Status = Look['status'];
 

@@ -2,7 +2,7 @@
 // Refuses: time and ways; it is told what was seen, and answers the next state.
 import type { HealthPlan } from '../../contract/health.ts';
 import type { HealthStatus } from '../../contract/manifest.ts';
-import type { Look } from './probes.ts';
+import type { Look } from './look.ts';
 
 export interface HealthState {
   readonly status: HealthStatus;

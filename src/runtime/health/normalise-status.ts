@@ -1,6 +1,6 @@
 // Owns: what the words that adapters and services use for their health mean.
 // Refuses: to take a word that it does not know for good news.
-import type { Look } from './probes.ts';
+import type { Look } from './look.ts';
 
 /** Case and surrounding spaces do not matter; what is unknown is `unhealthy`. */
 export function normaliseStatus(word: unknown): Look['status'] {

@@ -2,13 +2,8 @@
 // Refuses: thresholds and intervals, which are judge.ts's and the monitor's.
 import { fail } from '../../contract/errors.ts';
 import type { HealthPlan, HealthStrategy, HealthWays } from '../../contract/health.ts';
+import type { Look } from './look.ts';
 import { normaliseStatus } from './normalise-status.ts';
-
-/** What one look saw. */
-export interface Look {
-  readonly status: 'ready' | 'degraded' | 'unhealthy';
-  readonly message?: string;
-}
 
 export type Probe = (plan: HealthPlan, ways: HealthWays, signal: AbortSignal) => Promise<Look>;
 

@@ -1,0 +1,68 @@
+// Owns: `haft.lock` in the workspace: read whole, replaced whole.
+// Refuses: a link in its place: it would be another's file.
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fail } from '../../contract/errors.ts';
+import type { LockFile } from '../../contract/lock.ts';
+import { parseLock, renderLock } from './lock-text.ts';
+
+const NAME = 'haft.lock';
+
+/** Undefined where there is none: then nothing is pinned. Throws `lockfile.invalid`. */
+export function readLockFile(workspace: string): LockFile | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(join(workspace, NAME), constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code === 'ELOOP') throw fail('lockfile.invalid', 'Cannot read haft.lock: it is a link');
+    throw fail('lockfile.invalid', `Cannot read haft.lock: the system reports ${code}`);
+  }
+  try {
+    return parseLock(readFileSync(descriptor, 'utf8'));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Answers whether it was another before. */
+export function writeLockFile(workspace: string, lock: LockFile): boolean {
+  const file = join(workspace, NAME);
+  const text = renderLock(lock);
+  if (readText(file) === text) return false;
+  const temporary = `${file}.${process.pid}.tmp`;
+  try {
+    rmSync(temporary, { force: true });
+    const descriptor = openSync(temporary, 'wx', 0o644);
+    try {
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(temporary, file);
+    return true;
+  } catch (thrown) {
+    rmSync(temporary, { force: true });
+    const { code } = thrown as NodeJS.ErrnoException;
+    throw fail('path.denied_by_os', `Cannot write haft.lock: the system reports ${code}`);
+  }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,21 @@
+// Owns: what the packs of a workspace are opened with.
+// Refuses: to open anything.
+import type { Runtime } from '../../contract/runtime.ts';
+import type { Store } from '../../contract/store.ts';
+
+export interface PackSite {
+  readonly runtime: Runtime;
+  readonly store: Pick<Store, 'credentials'>;
+  /** The workspace. */
+  readonly root: string;
+  readonly onWarning?: ((message: string) => void) | undefined;
+  readonly lock?: LockMode | undefined;
+  /** Asks servers for their tools, also where they are known. */
+  readonly fresh?: boolean | undefined;
+}
+
+/**
+ * What `haft.lock` is to the start. `hold`: tools that differ from it are quarantined. `frozen`: nothing may differ.
+ * `ignore`: for whoever compares.
+ */
+export type LockMode = 'hold' | 'frozen' | 'ignore';
