@@ -17,7 +17,7 @@ export interface Store {
   /** Those of users; what is the machine's is not in a workspace. */
   readonly credentials: CredentialRows;
   readonly artifacts: ArtifactRows;
-  readonly runs?: RunStore;
+  readonly runs: RunStore;
   /** Waits for what is queued, then lets go of everything. */
   close(): Promise<void>;
 }

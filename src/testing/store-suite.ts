@@ -8,6 +8,7 @@ import { CHAIN_CASES } from './store/chain-cases.ts';
 import { CREDENTIAL_CASES } from './store/credential-cases.ts';
 import type { StoreCase, StoreEnvironment } from './store/environment.ts';
 import { LOCK_CASES } from './store/lock-cases.ts';
+import { RUN_CASES } from './store/run-cases.ts';
 import { SESSION_CASES } from './store/session-cases.ts';
 
 export type { StoreEnvironment };
@@ -19,6 +20,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...APPROVAL_CASES,
   ...LOCK_CASES,
   ...CREDENTIAL_CASES,
+  ...RUN_CASES,
   ...ARTIFACT_CASES,
 ];
 

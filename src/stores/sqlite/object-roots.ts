@@ -21,6 +21,16 @@ const ROOTS: readonly Root[] = [
       WHERE seq BETWEEN ? AND ?`,
     idsIn: (changes, ts, undoSince) => (ts < undoSince ? [] : preImagesIn(JSON.parse(changes))),
   },
+  {
+    last: 'SELECT max(n) AS last FROM runs',
+    rows: `SELECT json_array(json(inputs), json(result_outputs)) AS value, 0 AS ts FROM runs WHERE n BETWEEN ? AND ?`,
+    idsIn: (lists) => (JSON.parse(lists) as ObjectId[][]).flat(),
+  },
+  {
+    last: 'SELECT max(n) AS last FROM run_outputs',
+    rows: 'SELECT artifact AS value, 0 AS ts FROM run_outputs WHERE n BETWEEN ? AND ?',
+    idsIn: (artifact) => [artifact as ObjectId],
+  },
 ];
 
 export async function* objectRoots(

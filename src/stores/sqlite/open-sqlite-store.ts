@@ -26,6 +26,7 @@ import { createCredentialRows } from './credential-rows.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createLocks } from './locks.ts';
 import { createObjectUses } from './object-uses.ts';
+import { createRunStore } from './run-store.ts';
 import { prepareSchema } from './schema.ts';
 import { createSessions } from './sessions.ts';
 import { createSmallObjects } from './small-objects.ts';
@@ -84,6 +85,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     sessions: createSessions(connection, group),
     locks,
     credentials: createCredentialRows(connection, group),
+    runs: createRunStore(connection, group, options.process),
     artifacts: createArtifactRows(connection, group, clock),
     smallObjects: createSmallObjects(connection, group, clock),
     objectUses: createObjectUses(connection, group, clock),

@@ -134,6 +134,66 @@ const MIGRATIONS: readonly string[] = [
     used_ts INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  -- What lists show of the newest attempt is kept with the run, so that a list reads one table.
+  CREATE TABLE runs (
+    n INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL UNIQUE,
+    tool TEXT NOT NULL,
+    contract TEXT NOT NULL,
+    state TEXT NOT NULL,
+    preimage TEXT NOT NULL,
+    args TEXT,
+    plan TEXT,
+    inputs TEXT NOT NULL,
+    result_json TEXT,
+    result_call TEXT,
+    result_outputs TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    backend TEXT,
+    message TEXT NOT NULL,
+    created_ts INTEGER NOT NULL,
+    updated_ts INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX runs_by_tool ON runs (tool, n);
+  CREATE INDEX runs_by_state ON runs (state, n);
+
+  CREATE TABLE attempts (
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    run_id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    purpose TEXT NOT NULL,
+    state TEXT NOT NULL,
+    backend TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    created_ts INTEGER NOT NULL,
+    started_ts INTEGER,
+    ended_ts INTEGER,
+    failure TEXT,
+    cause TEXT,
+    exit_code INTEGER,
+    message TEXT NOT NULL,
+    observed TEXT,
+    checkpoint TEXT,
+    cancel_ts INTEGER,
+    UNIQUE (run_id, number)
+  ) STRICT;
+  CREATE UNIQUE INDEX attempts_open ON attempts (run_id, purpose)
+    WHERE state IN ('intended', 'queued', 'running');
+
+  CREATE TABLE run_outputs (
+    n INTEGER PRIMARY KEY,
+    attempt_id TEXT NOT NULL,
+    role TEXT NOT NULL,
+    type TEXT NOT NULL,
+    label TEXT NOT NULL,
+    artifact TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    UNIQUE (attempt_id, role)
+  ) STRICT;
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */
