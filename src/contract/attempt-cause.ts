@@ -28,6 +28,10 @@ export const ATTEMPT_CAUSES = Object.freeze({
   'limit.memory': row('limit', 'It, or a child of it, was ended because its memory was used up.'),
   'limit.output_bytes': row('limit', 'It wrote more bytes to out/ than it may.'),
   'limit.log_bytes': row('limit', 'It wrote more to standard output and error than is kept.'),
+  'limit.resources': row(
+    'limit',
+    'It asks for more processors, memory or time than the engine gives anybody.',
+  ),
 
   // What happened to it
   'infrastructure.engine': row('infrastructure', 'The engine refused, failed or could not be reached.'),
@@ -37,6 +41,13 @@ export const ATTEMPT_CAUSES = Object.freeze({
     'infrastructure',
     'Something outside of it ended it: the engine, the machine or a person.',
   ),
+  'infrastructure.node': row('infrastructure', 'The machine that it ran on failed or was taken away.'),
+  'infrastructure.preempted': row('infrastructure', 'The engine gave its place to something more urgent.'),
+  'infrastructure.requeued': row(
+    'infrastructure',
+    'The engine wanted to run it again from the start; an attempt executes once.',
+  ),
+  'infrastructure.outputs': row('infrastructure', 'The outputs are not those that the engine had hashed.'),
   'infrastructure.containment': row(
     'infrastructure',
     'What was observed from inside is not what policy demands.',

@@ -1,0 +1,98 @@
+// Owns: the shell text that contains a program with bubblewrap: no network, no capability, only out/ and /tmp to write to.
+// Refuses: to run as root outside; there the program becomes a user of no account, which sees nothing but its own folders.
+import { WORK_FOLDER } from '../../contract/plan.ts';
+import type { ContainedProgram } from './contained-program.ts';
+import { shWord } from './sh-word.ts';
+
+export interface BubblewrapContainer {
+  readonly kind: 'bubblewrap';
+  /**
+   * Where the nodes have the unpacked file system of a pinned image, read-only. A plan without an image sees the
+   * programs and libraries of the node; one with an image that is not here does not run.
+   */
+  readonly images?: Readonly<Record<string, string>>;
+  /** System call filters by the name that `uname -m` has for a node's CPU. */
+  readonly seccomp?: Readonly<Record<string, Uint8Array>>;
+}
+
+export function bubblewrapScript(
+  { images = {}, seccomp = {} }: BubblewrapContainer,
+  { argv, env, image }: ContainedProgram,
+): string {
+  const root = image === undefined ? '' : (images[image] ?? '');
+  const filters = Object.entries(seccomp).map(
+    ([machine, filter]) => `  ${shWord(machine)}) echo ${Buffer.from(filter).toString('base64')} ;;`,
+  );
+  const filter = filters.length === 0 ? '' : FILTER.replace('FILTERS', filters.join('\n'));
+  const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]);
+  const words = ['--clearenv', ...variables, '--chdir', WORK_FOLDER, '--', ...argv].map(shWord);
+  return [`root=${shWord(root)}`, STAGE, filter, `set -- "$@" ${words.join(' ')}`].join('\n');
+}
+
+/** A user id of no account: "haft" in hex. */
+const OUTSIDE_ID = 0x68616674;
+
+/**
+ * Each entry of the root is bound by itself, since a mount point cannot be made in a root that is bound read-only. As
+ * root, folders are mounted where the other user can reach them, in a mount namespace that ends with the program.
+ * /proc is read-only as a whole. A background job of a shell ignores SIGINT and SIGQUIT; programs should not.
+ */
+const STAGE = `
+from_in=$folder/in from_out=$out drop=
+env --default-signal true 2>/dev/null && fresh='env --default-signal' || fresh=
+[ -z "$root" ] || [ -d "$root" ] || cannot 'the image is not on the node'
+if [ "$(id -u)" = 0 ]; then
+  chmod 711 "$scratch" && mkdir -m 711 "$scratch/m" && mkdir -m 700 "$scratch/m/in" "$scratch/m/out" "$scratch/m/root" &&
+    chown ${OUTSIDE_ID}:${OUTSIDE_ID} "$out" && chmod 700 "$out" && chmod -R a+rX "$folder/in" ||
+    cannot 'the folders of the attempt cannot be given to an ordinary user'
+  from_in=$scratch/m/in from_out=$scratch/m/out
+  drop='setpriv --reuid ${OUTSIDE_ID} --regid ${OUTSIDE_ID} --clear-groups --inh-caps=-all --bounding-set=-all --'
+fi
+export folder out scratch root drop fresh
+contain() {
+  [ ! -s "$scratch/filter" ] || exec 9<"$scratch/filter"
+  # The program goes first when memory runs out, not what watches it.
+  echo 900 >/proc/self/oom_score_adj
+  [ -n "$drop" ] || exec $fresh bwrap "$@"
+  exec unshare --mount --propagation private sh -c '
+    mount --bind "$folder/in" "$scratch/m/in" && mount --bind "$out" "$scratch/m/out" || exit 125
+    [ -z "$root" ] || mount --bind "$root" "$scratch/m/root" || exit 125
+    exec $drop $fresh bwrap "$@"' sh "$@"
+}
+set -- --unshare-all --unshare-user --disable-userns --cap-drop ALL --die-with-parent --new-session \\
+  --hostname haft --uid 1000 --gid 1000
+for from in "$root"/*; do
+  entry=\${from##*/}
+  case \${root:+image}:$entry in
+    :usr | :bin | :sbin | :lib | :lib32 | :lib64 | :libx32) ;;
+    :* | image:proc | image:dev | image:sys | image:tmp | image:work) continue ;;
+  esac
+  if [ -L "$from" ]; then set -- "$@" --symlink "$(readlink "$from")" "/$entry"
+  elif [ -z "$root" ] || [ -z "$drop" ]; then set -- "$@" --ro-bind "$from" "/$entry"
+  else set -- "$@" --ro-bind "$scratch/m/root/$entry" "/$entry"; fi
+done
+if [ -z "$root" ]; then
+  mkdir -m 755 "$scratch/etc"
+  echo 'haft:x:1000:1000:Haft:/tmp:/bin/sh' >"$scratch/etc/passwd"
+  echo 'haft:x:1000:' >"$scratch/etc/group"
+  echo '127.0.0.1 localhost haft' >"$scratch/etc/hosts"
+  printf 'passwd: files\\ngroup: files\\nhosts: files\\n' >"$scratch/etc/nsswitch.conf"
+  : >"$scratch/etc/ld.so.cache"
+  mkdir "$scratch/etc/alternatives"
+  chmod -R a+rX "$scratch/etc"
+  set -- "$@" --ro-bind "$scratch/etc" /etc
+  for entry in ld.so.cache alternatives; do
+    [ ! -e "/etc/$entry" ] || set -- "$@" --ro-bind "/etc/$entry" "/etc/$entry"
+  done
+fi
+set -- "$@" --proc /proc --remount-ro /proc --dev /dev --perms 1777 --size "$memory" --tmpfs /dev/shm --remount-ro /dev \\
+  --perms 1777 --size "$memory" --tmpfs /tmp --dir ${WORK_FOLDER} --ro-bind "$from_in" ${WORK_FOLDER}/in \\
+  --bind "$from_out" ${WORK_FOLDER}/out --remount-ro / --json-status-fd 6 --block-fd 7`;
+
+const FILTER = `
+case $(uname -m) in
+FILTERS
+esac | base64 -d >"$scratch/filter"
+[ -s "$scratch/filter" ] || cannot 'there is no system call filter for the CPU of the node'
+filtered=2
+set -- "$@" --seccomp 9`;

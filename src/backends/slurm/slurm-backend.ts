@@ -1,0 +1,124 @@
+// Owns: attempts as Slurm jobs: submitted once, found again by name, executed by whoever holds the claim, believed by their result.
+// Refuses: to run anything itself, and to call an attempt a success because Slurm does.
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Attempt, Backend } from '../../contract/backend.ts';
+import { fail } from '../../contract/errors.ts';
+import { MAX_ENTRIES } from '../check-outputs.ts';
+import { attemptFiles, readJson } from './attempt-files.ts';
+import type { CommandRunner } from './command-runner.ts';
+import type { JobContainer } from './containers.ts';
+import { jobName, jobPrefix } from './job-name.ts';
+import { jobOptions, type SlurmPolicy } from './job-options.ts';
+import { jobScript } from './job-script.ts';
+import { jobState } from './job-states.ts';
+import { createJobWatch } from './job-watch.ts';
+import { createSlurmClient } from './slurm-client.ts';
+import { createSubmitter } from './submitter.ts';
+import { type TrackedAttempt, trackAttempt } from './tracked-attempt.ts';
+
+export interface SlurmBackendOptions {
+  /** Where sbatch, squeue, sacct and scancel are run. */
+  readonly run: CommandRunner;
+  /** Tells this workspace from every other one on the cluster, for as long as it exists. */
+  readonly workspace: string;
+  /** A folder of this backend's own, absolute. The nodes see it, and all attempts, at the same path. */
+  readonly folder: string;
+  readonly policy?: SlurmPolicy;
+  readonly container?: JobContainer;
+  /** What a person should know although no attempt fails from it. */
+  readonly alert?: (message: string) => void;
+  /** How long an answer of sbatch or a file of a job may be on its way. A slow network file system needs more. */
+  readonly settleMs?: number;
+  readonly pollMs?: number;
+  readonly maxLogBytes?: number;
+}
+
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+const BELL_KEPT_MS = 24 * 3600 * 1000;
+
+export async function createSlurmBackend(options: SlurmBackendOptions): Promise<Backend> {
+  const { run, workspace, folder, policy = {}, settleMs = 2_000, pollMs, alert = () => {} } = options;
+  const { container = { kind: 'bubblewrap' }, maxLogBytes = MAX_LOG_BYTES } = options;
+  const client = createSlurmClient(run);
+  const bell = join(folder, 'bell');
+  await mkdir(bell, { recursive: true });
+  const watch = createJobWatch({ client, bell, alert, ...(pollMs === undefined ? {} : { pollMs }) });
+  const submitter = createSubmitter({ client, alert });
+  const tracked = new Map<string, TrackedAttempt>();
+
+  const track = (attempt: Attempt): TrackedAttempt => {
+    const known = tracked.get(attempt.id);
+    if (known) return known;
+    const name = jobName(workspace, attempt.id);
+    const submit = (one: Attempt) =>
+      submitter(
+        jobOptions(one, name, policy),
+        jobScript({ attempt: one, name, bell, container, maxLogBytes, maxEntries: MAX_ENTRIES }),
+      );
+    const fresh = trackAttempt(attempt, {
+      name,
+      bell,
+      client,
+      watch,
+      settleMs,
+      submit,
+      onEnd: () => tracked.delete(attempt.id),
+    });
+    tracked.set(attempt.id, fresh);
+    return fresh;
+  };
+
+  return {
+    name: 'slurm',
+    async start(attempt) {
+      const { image } = attempt.plan;
+      if (image !== undefined && container.images?.[image] === undefined)
+        throw fail(
+          'policy.denied',
+          `Cannot run image ${JSON.stringify(image)} on Slurm: policy names no folder for it`,
+        );
+      const one = track(attempt);
+      await one.begin();
+      return one.handle;
+    },
+    async find(attempt) {
+      const files = attemptFiles(attempt.folder);
+      if (!tracked.has(attempt.id) && (await readJson(files.intent)) === undefined) return undefined;
+      const one = track(attempt);
+      await one.begin();
+      return one.handle;
+    },
+    async reap(isOpen) {
+      const prefix = jobPrefix(workspace);
+      const rows = (await client.listPlaced()).filter(
+        ({ name, state }) => name.startsWith(prefix) && jobState(state).phase !== 'ended',
+      );
+      const reaped: string[] = [];
+      for (const [attemptId, [row]] of Map.groupBy(rows, (one) => one.attemptId)) {
+        if (await isOpen(attemptId)) continue;
+        const intent = await readJson<{ attempt: Attempt }>(
+          attemptFiles(dirname(row!.workFolder)).intent,
+        ).catch(() => undefined);
+        if (intent?.attempt.id === attemptId) await track(intent.attempt).handle.cancel();
+        else await client.cancel({ name: row!.name });
+        reaped.push(attemptId);
+      }
+      await sweepBell(bell);
+      return reaped;
+    },
+    async close() {
+      // Timers run only while somebody waits.
+      tracked.clear();
+    },
+  };
+}
+
+/** What was left by attempts whose end nobody was there to see, or whose folder is gone. */
+async function sweepBell(bell: string): Promise<void> {
+  for (const entry of await readdir(bell)) {
+    const path = join(bell, entry);
+    const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Number.NaN);
+    if (age > BELL_KEPT_MS) await rm(path, { force: true });
+  }
+}

@@ -1,0 +1,239 @@
+// Owns: one attempt from its intent to its end, as this process sees it. Other processes may see to the same one.
+// Refuses: to trust its memory: what counts lies in the attempt's folder, where each thing can be put only once.
+import { open, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Attempt, type AttemptEnd, type BackendHandle, failedEnd } from '../../contract/backend.ts';
+import { ageOf, attemptFiles, type Claim, readJson, readText, writeOnce } from './attempt-files.ts';
+import { followFiles } from './follow-files.ts';
+import type { JobResult } from './job-script.ts';
+import { jobState } from './job-states.ts';
+import type { JobWatch, Watched } from './job-watch.ts';
+import { cancelledEnd, nextStep } from './next-step.ts';
+import type { JobRow, SlurmClient, Submission } from './slurm-client.ts';
+import { verdictOf } from './verdict.ts';
+
+export interface TrackedAttempt {
+  /** Makes the intent durable and submits, unless an earlier process did. */
+  begin(): Promise<void>;
+  readonly handle: BackendHandle;
+}
+
+export interface Surroundings {
+  readonly name: string;
+  readonly bell: string;
+  readonly client: Pick<SlurmClient, 'cancel'>;
+  readonly watch: JobWatch;
+  readonly settleMs: number;
+  submit(attempt: Attempt): Promise<Submission>;
+  onEnd(): void;
+}
+
+export function trackAttempt(attempt: Attempt, surroundings: Surroundings): TrackedAttempt {
+  const { name, bell, client, watch, settleMs } = surroundings;
+  const files = attemptFiles(attempt.folder);
+  const ended = Promise.withResolvers<AttemptEnd>();
+  let end: AttemptEnd | undefined;
+  let claim: Claim | undefined;
+  let claimSeenAt = Number.POSITIVE_INFINITY;
+  let cancelled = false;
+  let quietSince: number | undefined;
+  let urgent = false;
+  let waiters = 0;
+  let unwatch: (() => void) | undefined;
+
+  /** The first end that is recorded is the end, whoever recorded it. */
+  const settle = async (candidate: AttemptEnd): Promise<void> => {
+    // Whoever reads the end also finds a log, also where no job ever wrote one.
+    await (await open(files.log, 'a')).close();
+    await writeOnce(files.end, candidate);
+    end = await readJson<AttemptEnd>(files.end);
+    ended.resolve(end!);
+    unwatch?.();
+    surroundings.onEnd();
+    await Promise.all(
+      ['claimed', 'ended'].map((event) => rm(join(bell, `${name}.${event}`), { force: true })),
+    );
+  };
+
+  /** False when a job holds the claim already. */
+  const seal = async (candidate: AttemptEnd): Promise<boolean> => {
+    if (!(await writeOnce(files.claim, { by: 'nobody', end: candidate } satisfies Claim))) return false;
+    await settle(candidate);
+    return true;
+  };
+
+  const submit = async (): Promise<void> => {
+    await touch(files.asked);
+    const answer = await surroundings.submit(attempt);
+    if (answer.kind === 'refused')
+      await seal(failedEnd(answer.cause, `Cannot submit the attempt: Slurm says "${answer.words}"`));
+  };
+
+  const isRecorded = async (): Promise<boolean> => {
+    const recorded = await readJson<AttemptEnd>(files.end);
+    if (recorded) await settle(recorded);
+    return recorded !== undefined;
+  };
+
+  /** True when the job's own words were enough for an end. */
+  const judgeResult = async (result: JobResult | undefined): Promise<boolean> => {
+    if (!result || result.ended === 'told') return false;
+    await settle(await verdictOf(attempt, files, result));
+    return true;
+  };
+
+  /** Once is enough, as long as Slurm took it. */
+  const cancelJobs = async (): Promise<void> => {
+    if (cancelled) return;
+    await client.cancel({ name });
+    cancelled = true;
+  };
+
+  const look = async (shown?: Shown): Promise<void> => {
+    const claimBefore = claim && shown && claimSeenAt < shown.askedAt ? claim : undefined;
+    if (!claim) {
+      claim = await readJson<Claim>(files.claim);
+      if (claim) claimSeenAt = performance.now();
+    }
+    const result = await readJson<JobResult>(files.result);
+    if ((await isRecorded()) || (await judgeResult(result))) return;
+    const cancelAsked = (await readText(files.cancel)) !== undefined;
+    if (cancelAsked && !claim && (await seal(cancelledEnd()))) return cancelJobs();
+    if (!shown) return;
+    if (cancelAsked && shown.live) await cancelJobs();
+    const step = nextStep({
+      rows: shown.rows,
+      // What was claimed after Slurm was asked says nothing about what it showed.
+      claim: shown.live ? claimBefore : claim,
+      result,
+      cancelAsked,
+      sinceAskedMs: await ageOf(files.asked),
+      quietMs: shown.quietMs,
+      settleMs,
+    });
+    if (step.do === 'submit') await submit();
+    if (step.do === 'seal') await seal(step.end);
+    if (step.do === 'end') {
+      await settle(step.end);
+      if (step.leftover) await cancelJobs();
+    }
+  };
+
+  const serial = inTurn();
+  /** A fault of the disk or of Slurm is no end: the next turn tries again. */
+  const later = (shown?: Shown): void => {
+    void serial(async () => {
+      if (!end) await look(shown).catch(() => {});
+    });
+  };
+
+  const watched: Watched = {
+    name,
+    get urgent() {
+      return urgent;
+    },
+    get missingHours() {
+      return quietSince === undefined ? undefined : HISTORY_HOURS;
+    },
+    rung: () => later(),
+    shown(rows, askedAt) {
+      const phases = rows.map(({ state }) => jobState(state).phase);
+      const live = phases.some((phase) => phase !== 'ended');
+      quietSince = live ? undefined : (quietSince ?? askedAt);
+      // A job that only waits has nothing new on the disk.
+      if (live && !claim && !urgent && phases.every((phase) => phase === 'queued')) return;
+      later({ rows, askedAt, live, quietMs: quietSince === undefined ? 0 : askedAt - quietSince });
+    },
+  };
+
+  const handle: BackendHandle = {
+    attemptId: attempt.id,
+    async wait(signal) {
+      signal.throwIfAborted();
+      if (end) return end;
+      const aborted = Promise.withResolvers<never>();
+      const abort = () => aborted.reject(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      if (waiters++ === 0) {
+        later();
+        unwatch = watch.add(watched);
+      }
+      try {
+        return await Promise.race([ended.promise, aborted.promise]);
+      } finally {
+        signal.removeEventListener('abort', abort);
+        if (--waiters === 0) unwatch?.();
+      }
+    },
+    async cancel() {
+      await serial(async () => {
+        if (end || (await isRecorded())) return;
+        await writeOnce(files.cancel, {});
+        urgent = true;
+        await look();
+        // Where Slurm does not answer it is told again with every look.
+        if (!end) await cancelJobs().catch(() => {});
+      });
+      if (end) return;
+      watch.hurry();
+      await handle.wait(new AbortController().signal);
+    },
+    follow(onChunk) {
+      const streams = Object.entries(files.streams) as ['stdout' | 'stderr', string][];
+      return followFiles(
+        streams.map(([stream, path]) => ({ path, onChunk: (chunk) => onChunk(stream, chunk) })),
+        () => end !== undefined,
+      );
+    },
+  };
+
+  return {
+    handle,
+    begin: once(() =>
+      serial(async () => {
+        if (await isRecorded()) return;
+        const first = await writeOnce(files.intent, { v: 1, name, attempt });
+        if (first) await submit();
+      }),
+    ),
+  };
+}
+
+/** What Slurm showed, and for how long it has shown that nothing of the attempt is left. */
+interface Shown {
+  readonly rows: readonly JobRow[];
+  readonly askedAt: number;
+  readonly live: boolean;
+  readonly quietMs: number;
+}
+
+/** How far back the accounting is asked. */
+const HISTORY_HOURS = 24 * 7;
+
+async function touch(path: string): Promise<void> {
+  const file = await open(path, 'a');
+  await file.close();
+  const now = new Date();
+  await utimes(path, now, now);
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= action().catch((thrown) => {
+      done = undefined;
+      throw thrown;
+    });
+    return done;
+  };
+}
+
+/** Runs actions one after the other. */
+function inTurn(): (action: () => Promise<void>) => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return (action) => {
+    const next = last.then(action);
+    last = next.catch(() => {});
+    return next;
+  };
+}

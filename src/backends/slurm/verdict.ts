@@ -1,0 +1,98 @@
+// Owns: how an attempt ended, from what its job left: the one place where a success is said.
+// Refuses: Slurm's states; without a result there is no verdict here.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AttemptCause } from '../../contract/attempt-cause.ts';
+import { type Attempt, type AttemptEnd, failedEnd } from '../../contract/backend.ts';
+import { checkOutputs } from '../check-outputs.ts';
+import { type AttemptFiles, readText } from './attempt-files.ts';
+import { differingOutput } from './hash-outputs.ts';
+import type { JobResult } from './job-script.ts';
+import { type ObservedSandbox, parseObserved } from './observed.ts';
+
+/** All ends but `told`: who sent the signal is for Slurm to say. */
+export async function verdictOf(
+  attempt: Attempt,
+  files: AttemptFiles,
+  result: JobResult,
+): Promise<AttemptEnd> {
+  const { job, node } = result;
+  const text = await readText(files.observed);
+  const seen: ObservedSandbox | Record<string, never> = text === undefined ? {} : parseObserved(text);
+  const observed = { ...seen, job, node };
+  const failed = (cause: AttemptCause, fact: string) =>
+    failedEnd(cause, fact, { exitCode: result.code < 0 ? null : result.code, observed });
+
+  const stopped = STOPPED[result.ended];
+  if (stopped) return failed(stopped.cause, stopped.message(attempt));
+  if (result.ended === 'setup') {
+    const trouble = (await readText(files.trouble))?.trim() ?? 'nobody can say why';
+    return failed('infrastructure.engine', `Cannot start the program: ${trouble}`);
+  }
+  if (result.oom)
+    return failed(
+      'limit.memory',
+      `Ended the attempt: it used up its ${attempt.plan.resources.memoryBytes} bytes of memory`,
+    );
+  if (!result.started)
+    return failed(
+      'tool.not_started',
+      `Cannot start the program: ${JSON.stringify(attempt.plan.argv[0])} is not there or cannot be executed`,
+    );
+  if (result.code !== 0) return failed(...failedProgram(result));
+
+  const out = `${attempt.folder}/out`;
+  const problem = await checkOutputs(out, attempt.plan);
+  if (problem) return failed(problem.cause, problem.message);
+  const declared = attempt.plan.outputs.map(({ src }) => src);
+  const differing = await stillDiffering(() => differingOutput(out, declared, result.outputs));
+  if (differing !== undefined)
+    return failed(
+      'infrastructure.outputs',
+      `Cannot take the outputs: "out/${differing}" is not what the job had hashed`,
+    );
+  return { status: 'succeeded', exitCode: 0, message: 'The program ended with exit code 0', observed };
+}
+
+const STOPPED: Partial<
+  Record<JobResult['ended'], { readonly cause: AttemptCause; message(attempt: Attempt): string }>
+> = {
+  'limit.time': {
+    cause: 'limit.time',
+    message: ({ plan }) => `Ended the attempt: it ran longer than ${plan.resources.wallMs} ms`,
+  },
+  'limit.output_bytes': {
+    cause: 'limit.output_bytes',
+    message: ({ plan }) =>
+      `Ended the attempt: it wrote more than ${plan.resources.outputBytes} bytes to out/`,
+  },
+  'limit.log_bytes': {
+    cause: 'limit.log_bytes',
+    message: () => 'Ended the attempt: it wrote more to standard output and error than is kept',
+  },
+  containment: {
+    cause: 'infrastructure.containment',
+    message: () => 'Cannot start the program: its sandbox is not what policy demands',
+  },
+};
+
+function failedProgram({ code, full }: JobResult): [AttemptCause, string] {
+  if (full)
+    return [
+      'infrastructure.disk_full',
+      `Cannot finish the attempt: the disk was full, and the program ended with exit code ${code}`,
+    ];
+  if (code > 128 && code <= 192)
+    return ['tool.signal', `Cannot finish the attempt: signal ${code - 128} ended the program`];
+  return ['tool.exit', `Cannot finish the attempt: the program ended with exit code ${code}`];
+}
+
+/** A network file system may show the result before all of the outputs. */
+async function stillDiffering(look: () => Promise<string | undefined>): Promise<string | undefined> {
+  for (const pause of [0, 200, 1000, 4000]) {
+    await sleep(pause);
+    const found = await look().catch(() => 'unreadable');
+    if (found === undefined) return undefined;
+    if (pause === 4000) return found;
+  }
+  return undefined;
+}
