@@ -151,30 +151,7 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
       ...store,
       locks: {
         async acquire(paths, signal) {
-          const releases: (() => Promise<void>)[] = [
-            {
-              fault: 'says of every attempt that it is new',
-              caseName: /opens one attempt of a run, whoever asks/,
-              spoil: (store) =>
-                withRuns(store, {
-                  begin: async (...given) => ({ ...(await store.runs.begin(...given)), mine: true }),
-                }),
-            },
-            {
-              fault: 'ends an attempt twice',
-              caseName: /where the table of transitions goes/,
-              spoil: (store) =>
-                withRuns(store, { finish: (...given) => store.runs.finish(...given).catch(() => {}) }),
-            },
-            {
-              fault: 'lets everybody adopt',
-              caseName: /takes over what a dead process left/,
-              spoil: (store) =>
-                withRuns(store, {
-                  adopt: async (id) => (await store.runs.adopt(id)) ?? (await store.runs.attempt(id)),
-                }),
-            },
-          ];
+          const releases: (() => Promise<void>)[] = [];
           for (const path of paths) releases.push(await store.locks.acquire([path], signal));
           return async () => {
             for (const release of releases) await release();
@@ -208,6 +185,27 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
         },
       },
     }),
+  },
+  {
+    fault: 'says of every attempt that it is new',
+    caseName: /opens one attempt of a run, whoever asks/,
+    spoil: (store) =>
+      withRuns(store, {
+        begin: async (...given) => ({ ...(await store.runs.begin(...given)), mine: true }),
+      }),
+  },
+  {
+    fault: 'ends an attempt twice',
+    caseName: /where the table of transitions goes/,
+    spoil: (store) => withRuns(store, { finish: (...given) => store.runs.finish(...given).catch(() => {}) }),
+  },
+  {
+    fault: 'lets everybody adopt',
+    caseName: /takes over what a dead process left/,
+    spoil: (store) =>
+      withRuns(store, {
+        adopt: async (id) => (await store.runs.adopt(id)) ?? (await store.runs.attempt(id)),
+      }),
   },
 ];
 
