@@ -1,7 +1,7 @@
 // Owns: the check that docs/reference/mcp.md, the MCP host and the official client say the same.
 // Refuses: a client of its own, but for lines that no proper client would send.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
@@ -24,6 +24,9 @@ function firstColumn(section: string): string[] {
   const rows = [...text.matchAll(/^\| (.+?) \|/gm)].map((match) => match[1]!);
   return rows.slice(1).flatMap((cell) => cell.replaceAll('`', '').split(', '));
 }
+
+/** What contents of resources carry. */
+const RESOURCE_META = ['haft/size', 'haft/end_byte'];
 
 const FULL: CallResponse = {
   ok: true,
@@ -62,7 +65,7 @@ describe('docs/reference/mcp.md', () => {
   it('names every haft/ key that is produced, and no other', () => {
     const { _meta: meta } = JSON.parse(callResult(FULL, undefined, '').join(''));
     const named = new Set([...PAGE.matchAll(/"(haft\/[a-z_]+)"/g)].map((match) => match[1]!));
-    assert.deepEqual([...named].sort(), Object.keys(meta).sort());
+    assert.deepEqual([...named].sort(), [...Object.keys(meta), ...RESOURCE_META].sort());
   });
 });
 
@@ -166,7 +169,50 @@ for (const [mode, options] of Object.entries(MODES)) {
         code: RPC.params,
         data: { reason: 'tool.unknown' },
       });
-      await assert.rejects(client.request({ method: 'resources/list', params: {} }), { code: RPC.method });
+      await assert.rejects(client.request({ method: 'prompts/list', params: {} }), { code: RPC.method });
+    });
+
+    it('lists artifacts as resources, and reads them whole, in ranges and inside of trees', async () => {
+      const importing = async (args: Record<string, string>) => {
+        const { structuredContent } = await client.callTool({ name: 'artifact_import', arguments: args });
+        return `haft://artifact/${(structuredContent as { artifact: string }).artifact}`;
+      };
+      const text = await importing({ content: '0123456789' });
+      const bytes = await importing({ content: 'AP8B', encoding: 'base64' });
+      mkdirSync(workspace.path('tree'), { recursive: true });
+      writeFileSync(workspace.path('tree/a b.txt'), 'inside');
+      const tree = await importing({ path: 'tree' });
+      const { resources } = await client.listResources();
+      assert.deepEqual(
+        resources.map(({ uri }) => uri),
+        [tree, bytes, text],
+      );
+      const read = async (uri: string) => (await client.readResource({ uri })).contents[0]!;
+      const whole = await read(text);
+      assert.deepEqual(
+        [whole.uri, whole.mimeType, 'text' in whole && whole.text],
+        [text, 'text/plain', '0123456789'],
+      );
+      assert.deepEqual(whole._meta, { 'haft/size': 10, 'haft/end_byte': 10 });
+      const part = await read(`${text}?start_byte=2&end_byte=4`);
+      assert.deepEqual(['text' in part && part.text, part._meta?.['haft/end_byte']], ['23', 4]);
+      const blob = await read(bytes);
+      assert.equal('blob' in blob && blob.blob, 'AP8B');
+      const listed = await read(tree);
+      assert.match(String('text' in listed && listed.text), /"path":"a b.txt"/);
+      const inside = await read(`${tree}/a%20b.txt?start_byte=2`);
+      assert.equal('text' in inside && inside.text, 'side');
+      const { resourceTemplates } = await client.listResourceTemplates();
+      assert.equal(resourceTemplates.length, 2);
+      for (const uri of [
+        `haft://artifact/sha256:${'0'.repeat(64)}`,
+        'haft://artifact/../x',
+        `${text}?start_byte=-1`,
+        `${text}#x`,
+        'file:///etc/passwd',
+      ])
+        await assert.rejects(client.readResource({ uri }), { code: RPC.params });
+      assert.equal(await outcomeOf(workspace.root, 'artifact_get'), 'failed');
     });
 
     it('gets progress that grows, and no answer once it cancels', async () => {
@@ -237,7 +283,7 @@ describe('haft mcp', () => {
   }
 
   it('answers an unknown method, a call without a name and arguments that are no object', async () => {
-    assert.equal((await ask(request('resources/list'))).error?.code, RPC.method);
+    assert.equal((await ask(request('prompts/list'))).error?.code, RPC.method);
     assert.equal((await ask(request('__proto__'))).error?.code, RPC.method);
     assert.equal((await ask(request('tools/call', {}))).error?.code, RPC.params);
     assert.equal((await ask(request('tools/call', { name: 'undo', arguments: [] }))).error?.code, RPC.params);

@@ -1,5 +1,5 @@
 // Owns: one MCP client's conversation: which request gets which answer, over any transport.
-// Refuses: bytes and pipes (serve-stdio.ts), and any method that is not about tools.
+// Refuses: bytes and pipes (serve-stdio.ts), and any method that is not about tools or artifacts.
 import type { Rejection } from '../../base/rejection.ts';
 import { parseStrict } from '../../base/strict-json.ts';
 import type { EventMessage } from '../../contract/envelope.ts';
@@ -18,6 +18,7 @@ import {
   RpcError,
   type RpcMessage,
 } from './protocol.ts';
+import type { ResourceSite } from './resources.ts';
 import type { SearchableMode } from './searchable.ts';
 
 export interface Connection {
@@ -31,6 +32,8 @@ export interface Connection {
   settled(): Promise<void>;
 }
 
+type Resources = typeof import('./resources.ts');
+
 interface Request {
   readonly id: RequestId;
   readonly params: RequestParams;
@@ -42,7 +45,7 @@ interface Request {
 
 /** What results of the envelope revisions carry beside their content, as the tail of a JSON object. */
 const MODERN = ',"resultType":"complete"';
-const CAPABILITIES = { tools: { listChanged: true } };
+const CAPABILITIES = { tools: { listChanged: true }, resources: {} };
 const INSTRUCTIONS =
   'Every call is checked against the policy in haft.yaml and recorded. A refusal names the rule that decided and the line that would admit the call; mutating calls can be taken back with the tool "undo" and the haft/call_id of their result.';
 
@@ -93,7 +96,7 @@ export function createConnection(
       JSON.stringify({
         supportedVersions: ENVELOPE_VERSIONS,
         // Announcing changes would take `subscriptions/listen`, which clients then open.
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, resources: {} },
         instructions,
         resultType: 'complete',
         ...listed,
@@ -105,7 +108,21 @@ export function createConnection(
       return `{"tools":${tools}${listTail(request)}}`;
     },
     'tools/call': (request) => callTool(request),
+    'resources/list': (request) =>
+      resources(request, ({ listResources }, site) => listResources(request.params, site)),
+    'resources/templates/list': (request) => resources(request, ({ listTemplates }) => listTemplates()),
+    'resources/read': (request) =>
+      resources(request, ({ readResource }, site) => readResource(request.params, site)),
   };
+
+  async function resources(
+    request: Request,
+    answer: (module: Resources, site: ResourceSite) => object | Promise<object>,
+  ): Promise<string> {
+    const site = { runtime: await runtime(), options: { signal: request.cancellation.signal } };
+    const result = JSON.stringify(await answer(await import('./resources.ts'), site));
+    return `${result.slice(0, -1)}${listTail(request)}}`;
+  }
 
   async function callTool({ params, extra, cancellation }: Request): Promise<Pieces> {
     const { name, arguments: args = {}, _meta: meta } = params;

@@ -36,6 +36,8 @@ export interface RequestParams {
   readonly arguments?: unknown;
   readonly protocolVersion?: unknown;
   readonly requestId?: unknown;
+  readonly uri?: unknown;
+  readonly cursor?: unknown;
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
