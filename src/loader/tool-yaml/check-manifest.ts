@@ -1,7 +1,6 @@
 // Owns: one manifest from its values to a definition, with everything that is wrong with it.
 // Refuses: text and places: problems name the way to a value, and finding that in the text is for whoever shows them.
 import { posix } from 'node:path';
-import { wholeSchema } from '../schema/whole-schema.ts';
 import { checkShape } from '../yaml/check-shape.ts';
 import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
 import type { MapShape } from '../yaml/shape.ts';
@@ -48,7 +47,7 @@ export function checkManifest(
       tell,
       way,
     };
-    const whole = wholeSchema(source, schemas);
+    const whole = schemas.whole(source, path);
     if (whole === undefined && tell.errors === before) {
       tell.error('ref.broken', way, 'A schema that this one refers to has problems of its own');
     }

@@ -10,6 +10,7 @@ import { parseYaml } from '../yaml/parse-yaml.ts';
 import { type Problem, reportProblem } from '../yaml/problem.ts';
 import { readPlainYaml } from '../yaml/read-plain-yaml.ts';
 import { createReport, type Report } from '../yaml/report.ts';
+import { createSlabs } from './body-slabs.ts';
 import { canonicalBody } from './canonical-body.ts';
 import { checkManifest, type ManifestSite } from './check-manifest.ts';
 import type { CheckedFile, CheckedTool } from './checked-file.ts';
@@ -26,18 +27,21 @@ export interface PackCheck {
 
 export async function checkPack(folder: string, manifests: readonly string[]): Promise<PackCheck> {
   const reader = createPackReader(folder);
-  let dependencies = new Map<string, FileStamp | null>();
-  const depend = (path: string, stamp: FileStamp | null): void => void dependencies.set(path, stamp);
+  let dependencies: Map<string, FileStamp | null> | undefined;
+  const depend = (path: string, stamp: FileStamp | null): void => {
+    dependencies ??= new Map();
+    dependencies.set(path, stamp);
+  };
   const patterns = new Map<string, string | undefined>();
   const whyNotPattern = (pattern: string): string | undefined => {
     if (!patterns.has(pattern)) patterns.set(pattern, whyNotLinear(pattern));
     return patterns.get(pattern);
   };
   const schemas = createSchemaFiles({ reader, whyNotPattern, depend });
-  const site: ManifestSite = { schemas, scripts: createScriptFiles({ reader, depend }) };
+  const site: PackSite = { schemas, scripts: createScriptFiles({ reader, depend }), slabs: createSlabs() };
   const files: CheckedFile[] = [];
   for (const path of manifests) {
-    dependencies = new Map();
+    dependencies = undefined;
     const found = reader.readListed(path) ?? { code: 'file.missing', fact: 'is gone' };
     const report = createReport(path);
     if ('code' in found) {
@@ -48,21 +52,25 @@ export async function checkPack(folder: string, manifests: readonly string[]): P
     const { stamp, bytes } = found;
     const text = isUtf8(bytes) ? bytes.toString('utf8').replace(/^\ufeff/, '') : decodeText(bytes, report);
     const tool = text === undefined ? undefined : await checkText(text, path, report, site);
-    const depends = dependencies;
+    const depends = dependencies as Map<string, FileStamp | null> | undefined;
     const made = () => ({
       stamp,
-      depends: Array.from(depends, ([one, state]) => ({ path: one, stamp: state })),
+      depends: Array.from(depends ?? [], ([one, state]) => ({ path: one, stamp: state })),
     });
     files.push({ path, made, diagnostics: report.diagnostics(), ...(tool ? { tool } : {}) });
   }
   return { files, diagnostics: await schemaDiagnostics(schemas.files()) };
 }
 
+interface PackSite extends ManifestSite {
+  readonly slabs: ReturnType<typeof createSlabs>;
+}
+
 async function checkText(
   text: string,
   path: string,
   report: Report,
-  site: ManifestSite,
+  site: PackSite,
 ): Promise<CheckedTool | undefined> {
   let value = readPlainYaml(text);
   let located: Located | undefined;
@@ -80,9 +88,9 @@ async function checkText(
   if (!tool || report.failed) return undefined;
   try {
     // What is kept of thousands of tools is one run of bytes each; values are made of them when they are asked for.
-    const bytes = Buffer.from(canonicalBody(tool));
+    const body = canonicalBody(tool);
     const ids: CheckedTool['ids'] = [tool.id, ...tool.actions.map(({ id }) => id)];
-    return { ids, digest: digest('toolpack/v1', bytes), bytes, start: 0, end: bytes.length };
+    return { ids, digest: digest('toolpack/v1', body), ...site.slabs.put(body) };
   } catch (error) {
     const message = 'Together with what it refers to it has no canonical form';
     report.error('value.json', START, `${message}: ${(error as Error).message}`);

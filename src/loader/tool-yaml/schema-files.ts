@@ -1,11 +1,12 @@
 // Owns: the schema files of a pack, each read and checked once however many tools refer to it.
 // Refuses: anything outside of the pack's folder, and the network.
 import { isUtf8 } from 'node:buffer';
+import { posix } from 'node:path';
 import { parseStrict } from '../../base/strict-json.ts';
 import type { Dialect } from '../schema/dialect.ts';
 import type { Refusal } from '../schema/resolve-reference.ts';
-import { indexDocument, type SchemaDocument } from '../schema/schema-document.ts';
-import { openDocument, type WholeSite } from '../schema/whole-schema.ts';
+import { type DocumentSource, indexDocument, type SchemaDocument } from '../schema/schema-document.ts';
+import { openDocument, type WholeSite, wholeSchema } from '../schema/whole-schema.ts';
 import { findNonJson } from '../yaml/find-non-json.ts';
 import { type Located, START, toPlain } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
@@ -31,7 +32,12 @@ export interface SchemaFile {
   readonly problems: Problem[];
 }
 
-export interface SchemaFiles extends WholeSite {
+export interface SchemaFiles {
+  /**
+   * The schema that is written at `source` in the manifest of this path, made whole. Undefined where something is wrong
+   * with it, or with what it refers to.
+   */
+  whole(source: DocumentSource, path: string): unknown;
   /** Every file that was read so far. */
   files(): Iterable<SchemaFile>;
   /** Whether a file needs the reader with places before anybody who refers to it can be checked. */
@@ -47,10 +53,16 @@ export interface SchemaFilesSite {
   depend(path: string, stamp: FileStamp | null): void;
 }
 
-export function createSchemaFiles({ reader, whyNotPattern, depend }: SchemaFilesSite): SchemaFiles {
+export function createSchemaFiles({ reader, whyNotPattern, ...host }: SchemaFilesSite): SchemaFiles {
   const files = new Map<string, SchemaFile | Refusal>();
   const documents = new Map<string, SchemaDocument | Refusal>();
   const waiting = new Map<string, SchemaFile>();
+  const remembered = new Map<string, Remembered>();
+  let depends: Remembered['depends'] = [];
+  const depend = (path: string, stamp: FileStamp | null): void => {
+    depends.push({ path, stamp });
+    host.depend(path, stamp);
+  };
 
   const fileAt = (path: string): SchemaFile | Refusal => {
     const known = files.get(path);
@@ -92,8 +104,32 @@ export function createSchemaFiles({ reader, whyNotPattern, depend }: SchemaFiles
     return document;
   };
 
-  const site: SchemaFiles = {
+  const site: WholeSite = {
     whyNotPattern,
+    open(uri, reference, { uri: base, dialect }) {
+      const path = packPath(uri);
+      if (path === undefined) return REMOTE;
+      if (climbsOut(reference, packPath(base) ?? '')) return OUTSIDE;
+      const document = documentAt(path, dialect);
+      const file = files.get(path);
+      depend(path, file && !('code' in file) ? file.stamp : null);
+      return document;
+    },
+  };
+
+  return {
+    whole(source, path) {
+      const key = onlyReference(source.root, path);
+      const known = key === undefined ? undefined : remembered.get(key);
+      if (known) {
+        for (const one of known.depends) host.depend(one.path, one.stamp);
+        return known.whole;
+      }
+      depends = [];
+      const whole = wholeSchema(source, site);
+      if (key !== undefined && whole !== undefined) remembered.set(key, { whole, depends });
+      return whole;
+    },
     files: () => [...files.values()].filter((file): file is SchemaFile => !('code' in file)),
     get waiting() {
       return waiting.size > 0;
@@ -106,17 +142,19 @@ export function createSchemaFiles({ reader, whyNotPattern, depend }: SchemaFiles
       waiting.clear();
       documents.clear();
     },
-    open(uri, reference, { uri: base, dialect }) {
-      const path = packPath(uri);
-      if (path === undefined) return REMOTE;
-      if (climbsOut(reference, packPath(base) ?? '')) return OUTSIDE;
-      const document = documentAt(path, dialect);
-      const file = files.get(path);
-      depend(path, file && !('code' in file) ? file.stamp : null);
-      return document;
-    },
   };
-  return site;
+}
+
+interface Remembered {
+  readonly whole: unknown;
+  readonly depends: { readonly path: string; readonly stamp: FileStamp | null }[];
+}
+
+/** Many tools share a schema, and then say nothing but where it is. */
+function onlyReference(root: unknown, path: string): string | undefined {
+  const { $ref, ...rest } = root as { readonly $ref?: unknown };
+  if (typeof $ref !== 'string' || $ref.startsWith('#') || Object.keys(rest).length > 0) return undefined;
+  return `${posix.dirname(path)} ${$ref}`;
 }
 
 function parse(path: string, bytes: Buffer, stamp: FileStamp): SchemaFile {
