@@ -18,6 +18,7 @@ export interface Store {
   readonly credentials: CredentialRows;
   readonly artifacts: ArtifactRows;
   readonly runs: RunStore;
+  readonly installations: InstallationStore;
   /** Waits for what is queued, then lets go of everything. */
   close(): Promise<void>;
 }
@@ -185,4 +186,32 @@ export interface LockStore {
    * the holder dies. Answers the release.
    */
   acquire(paths: readonly LockRequest[], signal: AbortSignal): Promise<() => Promise<void>>;
+}
+
+// -------------------------------------------------------------------------------------- installations
+
+/** A pack that was added beside `haft.yaml`, or what was said about one that is named there. */
+export interface InstallationRecord {
+  readonly name: string;
+  /**
+   * As `packs:` of `haft.yaml` would have it, without name and enabled: `{"mcp": {"url": …}}`. Null where `haft.yaml`
+   * names the pack, and only whether it is enabled is kept here.
+   */
+  readonly entry: JsonObject | null;
+  readonly enabled: boolean;
+  readonly addedTs: number;
+  readonly changedTs: number;
+}
+
+export interface InstallationStore {
+  /** Durable when it answers. Takes the place of what was kept under that name. */
+  put(record: InstallationRecord): Promise<void>;
+  get(name: string): Promise<InstallationRecord | undefined>;
+  /**
+   * By name. What came along in a copy of the state adds no pack: an entry names programs to run. That one is
+   * disabled holds in a copy as well.
+   */
+  list(): Promise<readonly InstallationRecord[]>;
+  /** Answers whether there was one. */
+  remove(name: string): Promise<boolean>;
 }

@@ -174,6 +174,17 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
     }),
   },
   {
+    fault: 'enables what was disabled',
+    caseName: /keeps packs that were added/,
+    spoil: (store) => ({
+      ...store,
+      installations: {
+        ...store.installations,
+        list: async () => (await store.installations.list()).map((one) => ({ ...one, enabled: true })),
+      },
+    }),
+  },
+  {
     fault: 'takes credentials of one user for those of another',
     caseName: /keeps each owner and provider apart/,
     spoil: (store) => ({

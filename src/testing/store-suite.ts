@@ -7,6 +7,7 @@ import { AUDIT_CASES } from './store/audit-cases.ts';
 import { CHAIN_CASES } from './store/chain-cases.ts';
 import { CREDENTIAL_CASES } from './store/credential-cases.ts';
 import type { StoreCase, StoreEnvironment } from './store/environment.ts';
+import { INSTALLATION_CASES } from './store/installation-cases.ts';
 import { LOCK_CASES } from './store/lock-cases.ts';
 import { RUN_CASES } from './store/run-cases.ts';
 import { SESSION_CASES } from './store/session-cases.ts';
@@ -22,6 +23,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...CREDENTIAL_CASES,
   ...RUN_CASES,
   ...ARTIFACT_CASES,
+  ...INSTALLATION_CASES,
 ];
 
 export function storeSuite(name: string, open: () => Promise<StoreEnvironment>): void {

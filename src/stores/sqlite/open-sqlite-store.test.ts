@@ -169,7 +169,7 @@ async function inWorkspace(test: (root: string) => Promise<void>): Promise<void>
 }
 
 describe('a state folder that was copied', () => {
-  it('grants nothing that was granted in the original', async () => {
+  it('grants nothing that was granted in the original, and adds no pack', async () => {
     const original = realpathSync(mkdtempSync(join(tmpdir(), 'haft-home-')));
     const copy = `${original}-copy`;
     const key = { tool: 't', contract: 'v1', policyHash: 'p', paramsHash: 'a' };
@@ -192,6 +192,9 @@ describe('a state folder that was copied', () => {
       };
       await store.approvals.request(asked);
       await store.approvals.decide('appr_1', 'granted', 'me', 2);
+      const added = { entry: { mcp: { command: ['x'] } }, addedTs: 1, changedTs: 1 };
+      await store.installations.put({ ...added, name: 'on', enabled: true });
+      await store.installations.put({ ...added, name: 'off', enabled: false });
       await store.close();
       cpSync(original, copy, { recursive: true, preserveTimestamps: true });
       const copied = await openSqliteStore({
@@ -201,6 +204,10 @@ describe('a state folder that was copied', () => {
       });
       assert.equal(await copied.approvals.consume(key, 3), undefined);
       assert.deepEqual(await copied.approvals.list({}, 3), []);
+      assert.deepEqual(
+        (await copied.installations.list()).map(({ name, entry, enabled }) => [name, entry, enabled]),
+        [['off', null, false]],
+      );
       await copied.close();
       const again = await openSqliteStore({
         folder: join(original, '.haft'),

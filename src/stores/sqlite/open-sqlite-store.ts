@@ -24,6 +24,7 @@ import { createCheckpointer } from './checkpointer.ts';
 import { type Connection, connect, type Patience, untilFree } from './connection.ts';
 import { createCredentialRows } from './credential-rows.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createInstallations } from './installations.ts';
 import { createLocks } from './locks.ts';
 import { createObjectUses } from './object-uses.ts';
 import { createRunStore } from './run-store.ts';
@@ -78,13 +79,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     walSync.close();
     opened.close();
   };
+  const home = homeOf(join(folder, 'haft.db'));
   let closed: Promise<void> | undefined;
   return {
     audit: createAudit({ connection, group, writer, process: options.process }),
-    approvals: createApprovals(connection, group, clock, homeOf(join(folder, 'haft.db'))),
+    approvals: createApprovals(connection, group, clock, home),
     sessions: createSessions(connection, group),
     locks,
     credentials: createCredentialRows(connection, group),
+    installations: createInstallations(connection, group, home),
     runs: createRunStore(connection, group, options.process),
     artifacts: createArtifactRows(connection, group, clock),
     smallObjects: createSmallObjects(connection, group, clock),

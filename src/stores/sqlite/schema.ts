@@ -194,6 +194,17 @@ const MIGRATIONS: readonly string[] = [
     UNIQUE (attempt_id, role)
   ) STRICT;
   `,
+  `
+  CREATE TABLE installations (
+    name TEXT PRIMARY KEY,
+    -- Which database file it was added in: one that came along in a clone or an archive adds nothing.
+    home TEXT NOT NULL,
+    entry TEXT,
+    enabled INTEGER NOT NULL,
+    added_ts INTEGER NOT NULL,
+    changed_ts INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */

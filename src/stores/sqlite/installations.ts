@@ -1,0 +1,55 @@
+// Owns: installations in the SQLite store: packs that were added beside haft.yaml, and which are disabled.
+// Refuses: to add a pack that came along in a copy of the database.
+import { canonicalText } from '../../base/canonical-json.ts';
+import type { InstallationRecord, InstallationStore } from '../../contract/store.ts';
+import type { Connection } from './connection.ts';
+import type { GroupCommit } from './group-commit.ts';
+
+const COLUMNS = 'name, home, entry, enabled, added_ts, changed_ts';
+const PUT = `INSERT OR REPLACE INTO installations (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`;
+const LIST = `SELECT ${COLUMNS} FROM installations ORDER BY name`;
+const GET = `SELECT ${COLUMNS} FROM installations WHERE name = ?`;
+
+export function createInstallations(
+  connection: Connection,
+  group: GroupCommit,
+  /** Tells this database file from every copy of it. */
+  home: string,
+): InstallationStore {
+  const toRecords = (row: unknown): InstallationRecord[] => {
+    const { name, entry, enabled, added_ts, changed_ts, home: made } = row as InstallationColumns;
+    const own = made === home;
+    if (!own && enabled === 1) return [];
+    const known = own && entry !== null ? JSON.parse(entry) : null;
+    return [{ name, entry: known, enabled: enabled === 1, addedTs: added_ts, changedTs: changed_ts }];
+  };
+  return {
+    put({ name, entry, enabled, addedTs, changedTs }) {
+      const text = entry === null ? null : canonicalText(entry);
+      return group.enqueue(() => {
+        connection.sql(PUT).run(name, home, text, enabled ? 1 : 0, addedTs, changedTs);
+      }, true);
+    },
+    async get(name) {
+      const row = await connection.read(() => connection.sql(GET).get(name));
+      return row && toRecords(row)[0];
+    },
+    async list() {
+      return (await connection.read(() => connection.sql(LIST).all())).flatMap(toRecords);
+    },
+    remove: (name) =>
+      group.enqueue(
+        () => connection.sql('DELETE FROM installations WHERE name = ?').run(name).changes > 0,
+        true,
+      ),
+  };
+}
+
+interface InstallationColumns {
+  readonly name: string;
+  readonly home: string;
+  readonly entry: string | null;
+  readonly enabled: number;
+  readonly added_ts: number;
+  readonly changed_ts: number;
+}

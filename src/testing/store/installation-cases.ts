@@ -1,0 +1,52 @@
+// Owns: what a store must do with installations: keep them, for every process, as they were given.
+// Refuses: what an entry means; whoever opens packs knows.
+import assert from 'node:assert/strict';
+import type { InstallationRecord } from '../../contract/store.ts';
+import type { StoreCase } from './environment.ts';
+
+const HUB: InstallationRecord = {
+  name: 'hub',
+  entry: { mcp: { command: ['node', 'hüb "server".mjs'], env: { set: { A: '1' } } } },
+  enabled: true,
+  addedTs: 1000,
+  changedTs: 2000,
+};
+const OFF: InstallationRecord = { name: 'ci', entry: null, enabled: false, addedTs: 1000, changedTs: 1000 };
+
+export const INSTALLATION_CASES: readonly StoreCase[] = [
+  {
+    name: 'installations.put keeps packs that were added, and which are disabled, for every process',
+    async run({ store, reopen }) {
+      await store.installations.put(HUB);
+      await store.installations.put(OFF);
+      const other = await reopen();
+      assert.deepEqual(await other.installations.list(), [OFF, HUB]);
+      assert.deepEqual(await other.installations.get('hub'), HUB);
+      assert.equal(await other.installations.get('hu'), undefined);
+    },
+  },
+  {
+    name: 'installations.put takes the place of what was there, and refuses what has no canonical form',
+    async run({ store }) {
+      await store.installations.put(HUB);
+      const later = { ...HUB, enabled: false, changedTs: 3000 };
+      await store.installations.put(later);
+      assert.deepEqual(await store.installations.list(), [later]);
+      await assert.rejects(
+        Promise.resolve().then(() => store.installations.put({ ...HUB, entry: { bad: Number.NaN } })),
+        { reason: 'input.not_canonical' },
+      );
+      assert.deepEqual(await store.installations.list(), [later]);
+    },
+  },
+  {
+    name: 'installations.remove forgets one, and says whether it was there',
+    async run({ store }) {
+      await store.installations.put(HUB);
+      assert.equal(await store.installations.remove('ci'), false);
+      assert.equal(await store.installations.remove('hub'), true);
+      assert.equal(await store.installations.remove('hub'), false);
+      assert.deepEqual(await store.installations.list(), []);
+    },
+  },
+];
