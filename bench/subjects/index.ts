@@ -1,6 +1,7 @@
 // Owns: the list of subjects, in the order in which they are measured and reported.
 // Refuses: anything else; a subject is a file of its own.
 import type { Subject } from '../measure.ts';
+import { artifactIngest } from './artifact-ingest.ts';
 import { coldStart } from './cold-start.ts';
 import { curl } from './curl.ts';
 import { grep } from './grep.ts';
@@ -26,6 +27,7 @@ export const SUBJECTS: readonly Subject[] = [
   grep,
   shellExec,
   curl,
+  artifactIngest,
   mcpSearch,
   mcpRead,
   mcpList,
