@@ -26,8 +26,9 @@ export interface LineProgramEvents extends Pick<LineEvents, 'oversize' | 'overru
 }
 
 const GRACE_MS = 2_000;
-/** A line so many times over its bound has no end. */
+/** A line so many times over its bound, and so long, has no end. */
 const ENDLESS = 4;
+const ENDLESS_BYTES = 32 * 1024 * 1024;
 
 export async function startLineProgram(
   exec: ProgramHandle,
@@ -58,11 +59,11 @@ export function speakLines(
     overrun(length, head) {
       events.overrun?.(length, head);
       // It may go on for ever, and reading it away has a price, too.
-      if (length > ENDLESS * maxLineBytes && !gone) {
-        events.oversize(length, head, '');
-        void standing.stop(0);
-        stdout.destroy();
-      }
+      if (length <= Math.max(ENDLESS * maxLineBytes, ENDLESS_BYTES) || gone) return;
+      events.oversize(length, head, '');
+      lose();
+      stdout.destroy();
+      void standing.stop(0);
     },
     line(bytes) {
       const message = parse(bytes);

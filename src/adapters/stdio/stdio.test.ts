@@ -131,6 +131,16 @@ describe('stdio', () => {
     });
   });
 
+  it('ends a program that writes without end, does not grow with it, and goes on with another', async () => {
+    await withStdio({ max_output_bytes: 1000 }, async ({ connection }) => {
+      await connection.invoke(invocationOf('echo', {}));
+      const before = process.memoryUsage.rss();
+      await assert.rejects(connection.invoke(invocationOf('flood', {})), { reason: 'output.too_large' });
+      assert.ok(process.memoryUsage.rss() - before < 64 * 2 ** 20);
+      assert.deepEqual(await connection.invoke(invocationOf('echo', {})), { ok: true, data: {} });
+    });
+  });
+
   it('gives the program what its config grants, and nothing else', async () => {
     process.env.HAFT_TEST_PASSED = 'passed';
     process.env.HAFT_TEST_SECRET = 'secret';
