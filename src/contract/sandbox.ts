@@ -58,6 +58,11 @@ export interface SandboxSpec {
   /** From when the program starts; waiting for a free place does not count. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /**
+   * What must have happened before the program begins; its sandbox is set up meanwhile. Where it fails nothing runs, and
+   * that is what `run` and `start` reject with.
+   */
+  readonly awaits?: Promise<unknown>;
   /** How long the program has between SIGTERM and SIGKILL when it is timed out or aborted. By default 200 ms. */
   readonly graceMs?: number;
   /**

@@ -61,7 +61,8 @@ export async function runShell(
   }
 
   // A program's changes are not known before it runs, but that it runs is recorded before it does.
-  await scope.intend([]);
+  const intended = scope.intend([]);
+  intended.catch(() => {}); // whoever waits for it learns of it
   const connections: EgressConnection[] = [];
   const folder = line.allowNetwork ? mkdtempSync(join(tmpdir(), 'haft-proxy-')) : undefined;
   const proxy =
@@ -83,6 +84,7 @@ export async function runShell(
       ...(line.stdin === undefined ? {} : { stdin: line.stdin }),
       timeoutMs: line.timeoutMs,
       signal: scope.signal,
+      awaits: intended,
       ...fencedPaths(scope.root, scope.policy.fences),
       network: proxy ? { proxy: proxy.address } : 'none',
       limits: { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },

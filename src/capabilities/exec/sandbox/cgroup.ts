@@ -62,10 +62,12 @@ export function createCgroupTree(proc: ProcFiles = realProcFiles): CgroupTree | 
   return undefined;
 }
 
-/** Only empty cgroups can be removed. */
+/** Only empty cgroups can be removed. What is in these belongs to nobody any more; where it takes a while to die, the next removes them. */
 function removeBase(base: string): void {
   for (const name of quietly(() => readdirSync(base)) ?? []) {
-    if (/^\d+$/.test(name)) quietly(() => rmdirSync(join(base, name)));
+    if (!/^\d+$/.test(name)) continue;
+    for (const pid of pidsOf(join(base, name))) quietly(() => process.kill(pid, 'SIGKILL'));
+    quietly(() => rmdirSync(join(base, name)));
   }
   quietly(() => rmdirSync(base));
 }
@@ -207,13 +209,16 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
     },
     counters,
     latest: () => latest ?? counters(),
-    pids: () =>
-      (quietly(() => readFileSync(at('pids', 'cgroup.procs'), 'utf8')) ?? '')
-        .split('\n')
-        .filter(Boolean)
-        .map(Number),
+    pids: () => pidsOf(join(bases.pids, name)),
   };
 }
+
+/** A process that cannot be seen from here is written as 0, which to `kill` is everybody in this one's group. */
+const pidsOf = (folder: string): number[] =>
+  (quietly(() => readFileSync(join(folder, 'cgroup.procs'), 'utf8')) ?? '')
+    .split('\n')
+    .map(Number)
+    .filter((pid) => pid > 0);
 
 /** A number of a file, or of its line `key number`; 0 where there is none. */
 function read(path: string, key?: string): number {

@@ -56,6 +56,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
   };
 
   const launch = async (spec: SandboxSpec, kind: LaunchKind, again = true): Promise<Launched> => {
+    spec.awaits?.catch(() => {}); // it is told at the gate
     const now = await current();
     if (!now.ok) return { result: Promise.resolve(notRun(unavailable(now))) };
     const { engine } = now;
@@ -81,8 +82,12 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
       letGo();
       return answer(unavailable(explainFailure('its limits could not be set')));
     }
-    void execution.released.then(letGo);
-    // A slot that died before the program could begin did nothing; another one can.
+    void execution.released.then(() => {
+      letGo();
+      if (engine.pool.quiet) slot.layOut();
+    });
+    // A slot that died before the program could begin did nothing; another one can. Nor did a sandbox that was laid out
+    // and is no longer as it should be.
     if (again && !(await execution.streams) && (await unserved(execution))) return launch(spec, kind, false);
     const result = execution.ended.then((ended) =>
       conclude(ended, machineOf(engine), program.mounts.disturbed()),
@@ -160,9 +165,9 @@ interface Launched {
   readonly result: Promise<SandboxResult>;
 }
 
-async function unserved({ ended }: Execution): Promise<boolean> {
+async function unserved({ ended, laidOut }: Execution): Promise<boolean> {
   const { end, began, aborted } = await ended;
-  return end.code === undefined && !began && !aborted;
+  return (laidOut || end.code === undefined) && !began && !aborted;
 }
 
 const unavailable = ({ reason, hint }: Unavailable): SandboxRefusal => ({

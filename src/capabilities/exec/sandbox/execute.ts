@@ -15,15 +15,20 @@ import { watchLimits } from './limit-watch.ts';
 import type { ResolvedLimits } from './limits.ts';
 import { descendants } from './process-tree.ts';
 import { quietly } from './quietly.ts';
-import type { Slot, SlotEnd, SlotStreams } from './slot.ts';
+import type { Slot } from './slot.ts';
+import type { SlotEnd, SlotStreams } from './slot-job.ts';
 
 export interface Job {
   readonly slot: Slot;
   readonly profile: readonly string[];
-  readonly words: readonly string[];
+  readonly setting: readonly string[];
+  readonly argv: readonly string[];
   /** Whether `profile` takes `single-process` from descriptor 6. */
   readonly single: boolean;
-  readonly spec: Pick<SandboxSpec, 'timeoutMs' | 'signal' | 'graceMs' | 'captureBytes' | 'onOutput'>;
+  readonly spec: Pick<
+    SandboxSpec,
+    'timeoutMs' | 'signal' | 'awaits' | 'graceMs' | 'captureBytes' | 'onOutput'
+  >;
   readonly limits: ResolvedLimits;
   /** What it can write to, outside. */
   readonly workspace: string;
@@ -37,10 +42,12 @@ export interface Job {
 export interface Execution {
   /** Settles when the program begins; undefined when it never does. */
   readonly streams: Promise<SlotStreams | undefined>;
-  /** Rejects only when `onOutput` did, and stdout was not handed over. */
+  /** Rejects only when `awaits` did, or `onOutput` where stdout was not handed over. */
   readonly ended: Promise<Ended>;
   /** Settles when the slot may be used again. */
   readonly released: Promise<unknown>;
+  /** Its sandbox was there before it was asked for. */
+  readonly laidOut: boolean;
   stop(graceMs: number): void;
 }
 
@@ -118,14 +125,30 @@ export function execute(job: Job): Execution {
     ending.end(graceMs);
   };
 
+  const admit = (): boolean => {
+    inspection = job.inspect(initPid);
+    if (inspection.fault !== undefined || ending.wanted()) return false;
+    clearTimeout(timer);
+    if (spec.timeoutMs !== undefined) timer = setTimeout(onTimeout, spec.timeoutMs);
+    watch.begin(initPid);
+    began = true;
+    started.resolve(open);
+    return true;
+  };
+  const refuse = (error: unknown): boolean => {
+    callerFault ??= { error };
+    return false;
+  };
+
   const started = Promise.withResolvers<SlotStreams | undefined>();
   const over = Promise.withResolvers<SlotEnd>();
   const stdoutClosed = Promise.withResolvers<void>();
   const stderrClosed = Promise.withResolvers<void>();
 
-  slot.execute({
+  const laidOut = slot.execute({
     profile: job.profile,
-    words: job.words,
+    setting: job.setting,
+    argv: job.argv,
     single: job.single,
     stdin: job.stdin,
     onStart(streams) {
@@ -142,16 +165,7 @@ export function execute(job: Job): Execution {
       initPid = pid;
       ending.tree(pid);
     },
-    admit() {
-      inspection = job.inspect(initPid);
-      if (inspection.fault !== undefined || ending.wanted()) return false;
-      clearTimeout(timer);
-      if (spec.timeoutMs !== undefined) timer = setTimeout(onTimeout, spec.timeoutMs);
-      watch.begin(initPid);
-      began = true;
-      started.resolve(open);
-      return true;
-    },
+    admit: () => (spec.awaits ? spec.awaits.then(admit, refuse) : admit()),
     onExit: () => closeStdin(),
     onEnd: over.resolve,
   });
@@ -170,7 +184,7 @@ export function execute(job: Job): Execution {
       started.resolve(undefined);
     }
     if (open) await Promise.all([job.handOver || stdoutClosed.promise, stderrClosed.promise]);
-    if (callerFault && !job.handOver) throw callerFault.error;
+    if (callerFault && !(began && job.handOver)) throw callerFault.error;
     return {
       end,
       began,
@@ -189,7 +203,7 @@ export function execute(job: Job): Execution {
   const released = Promise.allSettled([ended]).then(async () => {
     if (open) await stdoutClosed.promise;
   });
-  return { streams: started.promise, ended, released, stop: ending.end };
+  return { streams: started.promise, ended, released, laidOut, stop: ending.end };
 }
 
 /** Ends a tree: politely where there is time, and surely. Waits for its first process where that is not known yet. */

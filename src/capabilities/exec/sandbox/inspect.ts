@@ -22,7 +22,11 @@ export interface ExpectedMount {
   readonly writable: boolean;
 }
 
-export function inspect(pid: number, expected: readonly ExpectedMount[]): Inspection {
+export function inspect(
+  pid: number,
+  expected: readonly ExpectedMount[],
+  cwd: Pick<ExpectedMount, 'at' | 'id'>,
+): Inspection {
   const seen = quietly(() => lookAround(pid));
   if (!seen) return { seen: undefined, fault: 'it cannot be looked at' };
   const { mounts, ...rest } = seen;
@@ -31,7 +35,10 @@ export function inspect(pid: number, expected: readonly ExpectedMount[]): Inspec
     ...rest,
     writableMounts: [...mounts].filter(([at, rw]) => rw && !granted.has(at)).map(([at]) => at),
   };
-  return { seen: observed, fault: faultOf(observed) ?? mountFault(pid, mounts, expected) };
+  const fault = faultOf(observed) ?? mountFault(pid, mounts, expected);
+  if (fault !== undefined) return { seen: observed, fault };
+  const moved = cwd.id !== undefined && entryId(`/proc/${pid}/cwd`) !== cwd.id;
+  return { seen: observed, fault: moved ? `"${cwd.at}" is not what it was` : undefined };
 }
 
 /** Tells entries of a file system apart. */

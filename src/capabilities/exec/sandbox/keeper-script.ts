@@ -10,6 +10,10 @@
  * SIGQUIT, and so would every program below it: `env --default-signal` takes that back. Before a slot is killed its
  * parent is looked at: the number of one that died earlier may be somebody else's by now. SIGPIPE is caught, because
  * its reader may die while it answers, and then there is something to remove.
+ *
+ * With a slot its bubblewrap dies, and with that what is in the sandbox; but a bubblewrap that dies between making a
+ * sandbox and letting it begin leaves it waiting for ever (tried). Such a one is still in the slot's cgroup; where there
+ * are none, its words tell whose it is.
  */
 export const KEEPER = `
 umask 077
@@ -36,6 +40,16 @@ expose() {
   if [ "$how" = mapped ]; then perl -e "$idmap" "$id" "$5" "$6" "$from" "$to" 2>/dev/null
   else mount --rbind "$from" "$to"; fi && echo "expose ok" || echo "expose failed"
 }
+left() {
+  if [ $# -gt 0 ]; then cat "$1"/[0-9]*/cgroup.procs | grep -vx 0
+  else grep -laF -- "$scratch/share/" /proc/[0-9]*/cmdline | sed 's|[^0-9]||g'; fi 2>/dev/null
+}
+sweep() {
+  tries=0
+  while found=$(left "$@"); [ -n "$found" ] && [ $tries -lt 60 ]; do
+    kill -9 $found 2>/dev/null; tries=$((tries + 1)); sleep 0.02
+  done
+}
 if [ "$mounts" = private ]; then mount -t tmpfs -o mode=711,size=1m haft m || exit 72; fi
 echo ready
 pids=
@@ -44,6 +58,7 @@ for pid in $pids; do
   read -r _ _ _ parent _ 2>/dev/null <"/proc/$pid/stat" && [ "$parent" = $$ ] && kill -9 "$pid"
 done
 wait
+sweep "$@"
 [ "$mounts" = private ] && umount -l m
 rm -f [0-9]*/cmd [0-9]*/status [0-9]*/in [0-9]*/out [0-9]*/err [0-9]*/gate
 rm -rf share proxy

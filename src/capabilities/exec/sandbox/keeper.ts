@@ -1,7 +1,7 @@
 // Owns: the one small process that this one starts: everything else is forked by it, however big this one has grown.
 // Refuses: to outlive this process. When its input ends it ends all slots and removes what they used.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { IDMAP, KEEPER } from './keeper-script.ts';
 import { onLines } from './lines.ts';
@@ -50,13 +50,15 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
   if (closer && leaking.length > 0) {
     argv.unshift(closer, '-c', `exec ${leaking.map((fd) => `${fd}>&-`).join(' ')}; exec "$@"`, 'haft-keeper');
   }
+  const nothing = closer ? undefined : openSync('/dev/null', 'r');
   // A session of its own: an interrupt typed at the terminal is for this process to handle.
   const child = spawn(argv[0]!, argv.slice(1), {
     env: { PATH: SYSTEM_PATH },
-    stdio: ['pipe', 'pipe', 'pipe', ...(closer ? [] : covered(leaking))],
+    stdio: ['pipe', 'pipe', 'pipe', ...(nothing === undefined ? [] : covered(leaking, nothing))],
     cwd: '/',
     detached: true,
   }) as ChildProcessWithoutNullStreams;
+  if (nothing !== undefined) closeSync(nothing);
   const waiting: ((ok: boolean) => void)[] = [];
   let complaints = '';
   let gone = false;
@@ -132,5 +134,6 @@ function inheritable(): number[] {
 
 const CLOEXEC = 0o2000000;
 
-/** Where no shell can close them, /dev/null takes their place. */
-const covered = (fds: readonly number[]): 'ignore'[] => Array(Math.max(2, ...fds) - 2).fill('ignore');
+/** Where no shell can close them, /dev/null takes their place. Only descriptors up to 2 would be covered by `ignore` (tried). */
+const covered = (fds: readonly number[], nothing: number): number[] =>
+  Array(Math.max(2, ...fds) - 2).fill(nothing);

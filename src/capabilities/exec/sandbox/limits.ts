@@ -22,8 +22,13 @@ export const resolveLimits = (limits: SandboxLimits | undefined): ResolvedLimits
   ...Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined)),
 });
 
-/** Says that everything is set up, and waits until it has been looked at from outside. Then both pipes are closed for good. */
-const GATE = 'echo M >&7; read -r haft <&8; exec 7>&- 8<&-; [ "$haft" = go ] || exit 125';
+/**
+ * Says that everything is set up, and waits until it has been looked at from outside. Then both pipes are closed for good.
+ * What follows `go` on its line is the program, where that was not known yet, as words of a shell.
+ */
+const GATE =
+  'echo M >&7; read -r _haft_go _haft_argv <&8; exec 7>&- 8<&-; [ "$_haft_go" = go ] || exit 125; ' +
+  '[ -z "$_haft_argv" ] || eval "set -- $_haft_argv"';
 
 /**
  * The script of the first process inside. It is not the program itself, because as process 1 a program would

@@ -5,13 +5,14 @@ import type { CheckedBind, CheckedSpec } from './check-spec.ts';
 import type { Engine } from './engine.ts';
 import { entryId, type Inspection, inspect } from './inspect.ts';
 import { insideScript, type ResolvedLimits, resolveLimits } from './limits.ts';
-import { INSIDE_SINGLE, profileWords, programWords } from './profile.ts';
+import { INSIDE_SINGLE, profileWords, settingWords } from './profile.ts';
 import { FORWARDER_TASKS, forwarderPrelude, proxyEnv } from './proxy-bridge.ts';
 import { mountWorkspace, type WorkspaceMounts } from './workspace-mounts.ts';
 
 export interface Prepared {
   readonly profile: readonly string[];
-  readonly words: readonly string[];
+  readonly setting: readonly string[];
+  readonly argv: readonly string[];
   readonly single: boolean;
   readonly limits: ResolvedLimits;
   readonly mounts: WorkspaceMounts;
@@ -58,13 +59,11 @@ export async function prepare(
     proxySocket: proxy && (await engine.bridges.socketFor(proxy)),
     spawns: spec.spawns ?? true,
   });
-  const words = programWords({
+  const setting = settingWords({
     shell: engine.programs.shell,
     script: insideScript(limits, engine.limitsBy !== 'rlimit', proxy && forwarderPrelude(node)),
     cwd: checked.cwd,
     env: proxy ? proxyEnv(spec.env) : spec.env,
-    // `env` looks the program up on the PATH.
-    argv: spec.spawns === false ? [INSIDE_SINGLE, '/usr/bin/env', '--', ...spec.argv] : spec.argv,
   });
   const bound = shown.map(({ path, real, writable }) => ({
     at: path,
@@ -72,15 +71,19 @@ export async function prepare(
     writable: writable ?? false,
   }));
   const expected = [...bound, ...mounts.expected];
+  // Where little is visible, the folders on the way to it are not those of the workspace.
+  const cwd = { at: checked.cwd, id: spec.visible ? undefined : entryId(checked.cwd) };
   const single = spec.spawns === false;
   return {
     profile,
-    words,
+    setting,
+    // `env` looks the program up on the PATH.
+    argv: single ? [INSIDE_SINGLE, '/usr/bin/env', '--', ...spec.argv] : spec.argv,
     single,
     limits,
     mounts,
     workspace,
-    inspect: (initPid) => inspect(initPid, expected),
+    inspect: (initPid) => inspect(initPid, expected, cwd),
   };
 }
 

@@ -58,19 +58,18 @@ export function profileWords(request: ProfileRequest): string[] {
   ];
 }
 
-export interface ProgramRequest {
+export interface SettingRequest {
   readonly shell: string;
   /** From `insideScript`. */
   readonly script: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly argv: readonly string[];
 }
 
-/** The words of one program, after those of its profile. */
-export function programWords({ shell, script, cwd, env, argv }: ProgramRequest): string[] {
+/** The words between those of the profile and those of the program itself. */
+export function settingWords({ shell, script, cwd, env }: SettingRequest): string[] {
   const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]);
-  return [...variables, '--chdir', cwd, '--', shell, '-c', script, 'haft', ...argv];
+  return [...variables, '--chdir', cwd, '--', shell, '-c', script, 'haft'];
 }
 
 const ISOLATION = [

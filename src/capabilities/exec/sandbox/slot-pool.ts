@@ -6,6 +6,8 @@ export interface SlotPool {
   /** Undefined when no slot can be made, or when aborted. `counted` ones are bounded by the concurrency, others never wait. */
   acquire(counted: boolean, signal?: AbortSignal): Promise<Slot | undefined>;
   release(slot: Slot, counted: boolean): void;
+  /** Whether no counted one is under way or waits. */
+  readonly quiet: boolean;
 }
 
 export function createSlotPool(concurrency: number, open: () => Promise<Slot | undefined>): SlotPool {
@@ -50,6 +52,9 @@ export function createSlotPool(concurrency: number, open: () => Promise<Slot | u
     release(slot, counted) {
       if (!slot.dead) idle.push(slot);
       free(counted);
+    },
+    get quiet() {
+      return busy === 0 && waiting.size === 0;
     },
   };
 }

@@ -7,46 +7,35 @@ import { join } from 'node:path';
 import type { SlotCgroup } from './cgroup.ts';
 import type { Keeper } from './keeper.ts';
 import { onLines } from './lines.ts';
-import { quietly } from './quietly.ts';
+import { quietly, succeeds } from './quietly.ts';
 import { shWord, shWords } from './sh-word.ts';
+import {
+  alike,
+  fitsTheGate,
+  type Layout,
+  type Likeness,
+  openPipes,
+  type SlotJob,
+  sameWords,
+} from './slot-job.ts';
 
 export interface Slot {
   readonly id: number;
   readonly cgroup: SlotCgroup | undefined;
   /** True once the shell is gone; no further program may be given to it. */
   readonly dead: boolean;
-  /** One at a time: the next after `onEnd`, with both streams at their end. */
-  execute(job: SlotJob): void;
+  /**
+   * One at a time: the next after `onEnd`, with both streams at their end. True when its sandbox was laid out before,
+   * and may not be what it was then.
+   */
+  execute(job: SlotJob): boolean;
+  /**
+   * Lays out a sandbox for a program that is yet to come: one like the last, if that was like the one before it. It waits
+   * there for a while, with nothing in it but the shell that waits.
+   */
+  layOut(): void;
   /** Ends the shell, and with it the program under way. */
   kill(): void;
-}
-
-export interface SlotJob {
-  /** The words after `bwrap`: those that rarely change, then those of this program. */
-  readonly profile: readonly string[];
-  readonly words: readonly string[];
-  readonly stdin: boolean;
-  readonly single: boolean;
-  onStart(streams: SlotStreams): void;
-  /** The process id, outside, of the first process inside. With it the whole tree dies. */
-  onInit(pid: number): void;
-  /** Everything is set up and the program is about to begin; it does so if this is true. */
-  admit(): boolean;
-  /** The tree has ended; what it wrote may still be on its way. */
-  onExit(): void;
-  onEnd(end: SlotEnd): void;
-}
-
-export interface SlotStreams {
-  readonly stdin: Socket | undefined;
-  readonly stdout: Socket;
-  readonly stderr: Socket;
-}
-
-/** `ran` is false when bubblewrap failed before the program: nothing of it has happened. Undefined code: the slot died. */
-export interface SlotEnd {
-  readonly ran: boolean;
-  readonly code: number | undefined;
 }
 
 export interface SlotOptions {
@@ -78,11 +67,14 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
   status.on('error', () => {});
   const handles = [commands, status];
 
-  let job: SlotJob | undefined;
-  let pending: OpenPipes | undefined;
-  let gate: number | undefined;
+  let current: Layout | undefined;
+  /** Comes after a sandbox that was laid out for another. */
+  let next: SlotJob | undefined;
+  let last: Likeness | undefined;
+  /** Whether the last program was like the one before it. */
+  let repeated = false;
+  let expiry: NodeJS.Timeout | undefined;
   let pid = 0;
-  let ran = false;
   let dead = false;
   let profile: readonly string[] | undefined;
   let opened: (slot: Slot | undefined) => void;
@@ -91,21 +83,57 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
   });
   const giveUp = setTimeout(() => status.destroy(), OPENING_MS);
 
+  const begin = (like: Likeness, job: SlotJob | undefined) => {
+    const gate = open('gate', constants.O_RDWR);
+    current = { like, job, pipes: openPipes(open, like.stdin), gate, init: 0, set: false, ran: false };
+    let text = '';
+    if (!sameWords(profile, like.profile)) {
+      text = `p() { exec ${shWords([options.bwrap, ...like.profile])} "$@"; }\n`;
+      profile = like.profile;
+    }
+    // A program may open its stdin again by name, which would block on a named pipe that has no writer any more;
+    // so `cat` makes it a nameless one. Being the last of its pipeline, bubblewrap is still a child of this shell.
+    const shared = (name: string) => shWord(join(scratch, 'share', name));
+    const single = like.single ? ` 6<${shared('single')}` : '';
+    const words = shWords([...like.setting, ...(job?.argv ?? [])]);
+    const program = `p ${words} 7>&3 8<gate 9<${shared('seccomp')}${single}`;
+    const fed = like.stdin ? `{ cat 3>&- | ${program}; } <in` : `(${program}) </dev/null`;
+    commands.write(`${text}${fed} >out 2>err; echo "D $?" >&3\n`);
+  };
   /** Not earlier: a pipe that nobody has opened for writing yet looks like one at its end. */
-  const hand = () => {
-    const pipes = pending;
-    pending = undefined;
-    if (pipes) job?.onStart(pipes.streams());
+  const hand = (layout: Layout) => {
+    const { pipes, job } = layout;
+    if (!pipes || !job) return;
+    layout.pipes = undefined;
+    job.onStart(pipes.streams());
+  };
+  const admit = (layout: Layout, words: string) => {
+    hand(layout);
+    const answer = (may: boolean) => {
+      if (layout === current) writeSync(layout.gate, may ? `go${words}\n` : 'no\n');
+    };
+    const verdict = layout.job?.admit() ?? false;
+    if (typeof verdict === 'boolean') answer(verdict);
+    else void verdict.then(answer);
+  };
+  const dismiss = () => {
+    clearTimeout(expiry);
+    if (!current || current.unwanted) return;
+    current.unwanted = true;
+    if (current.set) writeSync(current.gate, 'no\n');
   };
   const finish = (code: number | undefined) => {
-    const ended = job;
-    job = undefined;
-    pending?.drop();
-    pending = undefined;
-    if (gate !== undefined) closeSync(gate);
-    gate = undefined;
+    const ended = current;
+    current = undefined;
+    clearTimeout(expiry);
+    ended?.pipes?.drop();
+    if (ended) closeSync(ended.gate);
+    const waiting = next;
+    next = undefined;
+    if (waiting && !dead && succeeds(() => begin(waiting, waiting))) return;
     for (const handle of handles) handle.unref();
-    ended?.onEnd({ ran, code });
+    ended?.job?.onEnd({ ran: ended.ran, code });
+    waiting?.onEnd({ ran: false, code: undefined });
   };
   const onLine: Readonly<Record<string, (rest: string) => void>> = {
     R: (rest) => {
@@ -117,18 +145,24 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
     },
     X: () => status.destroy(),
     M: () => {
-      hand();
-      if (gate !== undefined) writeSync(gate, job?.admit() ? 'go\n' : 'no\n');
+      if (!current) return;
+      current.set = true;
+      if (current.unwanted) writeSync(current.gate, 'no\n');
+      else if (current.job) admit(current, current.late ? ` ${shWords(current.job.argv)}` : '');
     },
     '{': (rest) => {
+      if (!current) return;
       const child = /"child-pid": (\d+)/.exec(rest)?.[1];
-      if (child) job?.onInit(Number(child));
+      if (child) {
+        current.init = Number(child);
+        current.job?.onInit(current.init);
+      }
       if (!rest.includes('"exit-code"')) return;
-      ran = true;
-      job?.onExit();
+      current.ran = true;
+      current.job?.onExit();
     },
     D: (rest) => {
-      hand(); // without an M it holds what bubblewrap complained about
+      if (current) hand(current); // without an M it holds what bubblewrap complained about
       finish(Number(rest));
     },
   };
@@ -148,25 +182,37 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
     get dead() {
       return dead || keeper.gone;
     },
-    execute(next) {
-      job = next;
-      ran = false;
+    execute(job) {
       for (const handle of handles) handle.ref();
-      pending = openPipes(open, next.stdin);
-      gate = open('gate', constants.O_RDWR);
-      let text = '';
-      if (!sameWords(profile, next.profile)) {
-        text = `p() { exec ${shWords([options.bwrap, ...next.profile])} "$@"; }\n`;
-        profile = next.profile;
+      const { profile, setting, single, stdin } = job;
+      repeated = last !== undefined && alike(last, job);
+      last = { profile, setting, single, stdin };
+      if (!current) {
+        begin(job, job);
+        return false;
       }
-      // A program may open its stdin again by name, which would block on a named pipe that has no writer any more;
-      // so `cat` makes it a nameless one. Being the last of its pipeline, bubblewrap is still a child of this shell.
-      const shared = (name: string) => shWord(join(scratch, 'share', name));
-      const single = next.single ? ` 6<${shared('single')}` : '';
-      const program = `p ${shWords(next.words)} 7>&3 8<gate 9<${shared('seccomp')}${single}`;
-      const fed = next.stdin ? `{ cat 3>&- | ${program}; } <in` : `(${program}) </dev/null`;
-      text += `${fed} >out 2>err; echo "D $?" >&3\n`;
-      commands.write(text);
+      if (!alike(current.like, job) || !fitsTheGate(job.argv) || current.unwanted) {
+        next = job;
+        dismiss();
+        return false;
+      }
+      clearTimeout(expiry);
+      const layout = current;
+      layout.job = job;
+      layout.late = true;
+      // As ever: what the caller sets up after this is there before it hears anything.
+      queueMicrotask(() => {
+        if (layout !== current) return;
+        if (layout.init !== 0) job.onInit(layout.init);
+        if (layout.set) admit(layout, ` ${shWords(job.argv)}`);
+      });
+      return true;
+    },
+    layOut() {
+      if (dead || keeper.gone || current || !repeated || !last || last.stdin) return;
+      const like = last;
+      if (!succeeds(() => begin(like, undefined))) return;
+      expiry = setTimeout(dismiss, LAID_OUT_MS).unref();
     },
     kill: () => void quietly(() => process.kill(pid, 'SIGKILL')),
   };
@@ -178,27 +224,5 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
 /** A shell starts within milliseconds; a machine that needs this long has other troubles. */
 const OPENING_MS = 10_000;
 
-interface OpenPipes {
-  streams(): SlotStreams;
-  drop(): void;
-}
-
-function openPipes(open: (name: string, mode: number) => number, withStdin: boolean): OpenPipes {
-  const stdin = withStdin ? open('in', constants.O_RDWR) : undefined;
-  const stdout = open('out', constants.O_RDONLY);
-  const stderr = open('err', constants.O_RDONLY);
-  const reader = (fd: number) => new Socket({ fd, readable: true, writable: false });
-  return {
-    streams: () => ({
-      stdin: stdin === undefined ? undefined : new Socket({ fd: stdin, readable: false, writable: true }),
-      stdout: reader(stdout),
-      stderr: reader(stderr),
-    }),
-    drop: () => {
-      for (const fd of [stdin, stdout, stderr]) if (fd !== undefined) closeSync(fd);
-    },
-  };
-}
-
-const sameWords = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
-  a === b || (a?.length === b.length && b.every((word, i) => word === a[i]));
+/** Somebody who runs one command often runs the next within this time. */
+const LAID_OUT_MS = 15_000;

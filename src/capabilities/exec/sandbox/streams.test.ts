@@ -2,6 +2,8 @@
 // Refuses: to test limits and endings; `limits.test.ts` and `lifecycle.test.ts` do.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { isFailure } from '../../../contract/errors.ts';
 import { identities, textOf, withSandbox } from './sandbox-fixture.ts';
@@ -108,6 +110,26 @@ describe('streams', () => {
     });
   });
 
+  it('does not let a program begin before what it awaits has happened, nor at all where that fails', async () => {
+    await withSandbox({}, async ({ sandbox, sh, workspace }) => {
+      const made = join(workspace, 'made');
+      const seen = Promise.withResolvers<boolean>();
+      const running = sh('echo x >made', { awaits: seen.promise });
+      while (!isWaiting('echo x >made')) await new Promise((resolve) => setImmediate(resolve));
+      seen.resolve(existsSync(made));
+      assert.equal((await running).code, 0);
+      assert.equal(await seen.promise, false);
+      assert.ok(existsSync(made));
+
+      const spec = { argv: ['touch', 'never'], env: sandbox.baseEnv } as const;
+      const fails = () => ({ ...spec, awaits: Promise.reject(new Error('the disk is full')) });
+      await assert.rejects(sandbox.run(fails()), /the disk is full/);
+      await assert.rejects(sandbox.start(fails()), /the disk is full/);
+      assert.ok(!existsSync(join(workspace, 'never')));
+      assert.equal((await sh('echo next')).out, 'next\n');
+    });
+  });
+
   it('start rejects with a failure of the table', async () => {
     await withSandbox({}, async ({ sandbox }) => {
       const rejected = sandbox.start({ argv: ['true'], env: sandbox.baseEnv, cwd: '..' });
@@ -128,3 +150,14 @@ describe('streams', () => {
     });
   });
 });
+
+/** Whether the first process of a sandbox is there whose program this is. */
+const isWaiting = (line: string): boolean =>
+  readdirSync('/proc').some((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      return /sh$/.test(words[0]!) && words.includes('haft') && words.includes(line);
+    } catch {
+      return false;
+    }
+  });
