@@ -18,6 +18,16 @@ export interface Artifact {
   readonly createdTs: number;
   /** When it was last imported, made or held. */
   readonly usedTs: number;
+  /** Of what a run made: the newest link. Type and label are the link's, not those of the bytes. */
+  readonly madeBy?: ArtifactLink;
+}
+
+/** An artifact as an output of a run. */
+export interface ArtifactLink {
+  readonly runId: string;
+  readonly role: string;
+  readonly type: string;
+  readonly label: string;
 }
 
 // --------------------------------------------------------------------------------------------- in the store
@@ -25,7 +35,7 @@ export interface Artifact {
 /** The part of the store that knows which objects are artifacts, and what else refers to objects. */
 export interface ArtifactRows {
   /** Registers what the object store holds by now, or says that it was used again. Durable when it resolves. */
-  register(artifact: Omit<Artifact, 'createdTs' | 'usedTs'>): Promise<Artifact>;
+  register(artifact: Pick<Artifact, 'id' | 'kind' | 'size' | 'files'>): Promise<Artifact>;
   get(id: ObjectId): Promise<Artifact | undefined>;
   /** Newest first. */
   list(query: ArtifactQuery): Promise<readonly Artifact[]>;

@@ -7,7 +7,11 @@ import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { objectRoots } from './object-roots.ts';
 
-const COLUMNS = `'sha256:' || lower(hex(sha256)) AS id, kind, size, files, created_ts AS createdTs, used_ts AS usedTs`;
+const MADE_BY = `(SELECT json_object('runId', attempts.run_id, 'role', role, 'type', type, 'label', label)
+  FROM run_outputs JOIN attempts ON attempts.id = attempt_id
+  WHERE artifact = 'sha256:' || lower(hex(artifacts.sha256)) ORDER BY run_outputs.n DESC LIMIT 1)`;
+const COLUMNS = `'sha256:' || lower(hex(sha256)) AS id, kind, size, files, created_ts AS createdTs, used_ts AS usedTs,
+  ${MADE_BY} AS madeBy`;
 const REGISTER = `INSERT INTO artifacts (sha256, kind, size, files, created_ts, used_ts) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (sha256) DO UPDATE SET used_ts = max(used_ts, excluded.used_ts)`;
 /** Bytes that were kept as a file may turn out to stand for a tree; never the other way round. */
@@ -23,7 +27,10 @@ export function createArtifactRows(
   group: GroupCommit,
   clock: { now(): number },
 ): ArtifactRows {
-  const get = (id: ObjectId) => connection.sql(GET).get(key(id)) as Artifact | undefined;
+  const get = (id: ObjectId): Artifact | undefined => {
+    const row = connection.sql(GET).get(key(id));
+    return row && toArtifact(row);
+  };
   const placeOf = (id: ObjectId): number => {
     const row = connection.sql(PLACE).get(key(id));
     if (row) return row.n as number;
@@ -35,15 +42,13 @@ export function createArtifactRows(
         const now = clock.now();
         connection.sql(REGISTER).run(key(id), kind, size, files, now, now);
         if (kind === 'tree') connection.sql(AS_TREE).run(size, files, key(id));
-        return { ...get(id)! };
+        return get(id)!;
       }, true),
-    get: (id) => connection.read(() => copy(get(id))),
+    get: (id) => connection.read(() => get(id)),
     list: ({ limit, before, kind = null }) =>
       connection.read(() => {
         const place = before === undefined ? Number.MAX_SAFE_INTEGER : placeOf(before);
-        return (connection.sql(LIST).all(place, kind, limit) as unknown as Artifact[]).map((row) => ({
-          ...row,
-        }));
+        return connection.sql(LIST).all(place, kind, limit).map(toArtifact);
       }),
     use: (ids) =>
       group.enqueue(() => {
@@ -58,6 +63,11 @@ export function createArtifactRows(
   };
 }
 
-const copy = (row: Artifact | undefined): Artifact | undefined => row && { ...row };
+function toArtifact({ madeBy, ...row }: Readonly<Record<string, unknown>>): Artifact {
+  return {
+    ...row,
+    ...(madeBy === null ? {} : { madeBy: JSON.parse(madeBy as string) }),
+  } as unknown as Artifact;
+}
 
 const key = (id: ObjectId): Uint8Array => Buffer.from(id.slice('sha256:'.length), 'hex');

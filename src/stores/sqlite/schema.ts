@@ -205,6 +205,10 @@ const MIGRATIONS: readonly string[] = [
     changed_ts INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Which run made an artifact; and what a sweep looks for.
+  CREATE INDEX run_outputs_by_artifact ON run_outputs (artifact);
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */

@@ -91,7 +91,38 @@ export const ARTIFACT_CASES: readonly StoreCase[] = [
       assert.deepEqual(await rootsOf(env, 2000), ['2'].map(idOf));
     },
   },
+  {
+    name: 'artifacts.roots names inputs and outputs of runs, and a row says which run made it',
+    async run(env) {
+      const { runs, artifacts } = env.store;
+      if (!runs) return;
+      const plan = { ...PLAN, inputs: [{ role: 'in', artifact: idOf('1'), dest: 'x' }] };
+      const attempt = { id: 'att_1', purpose: 'run', backend: 'local', callId: 'call_1' } as const;
+      const run = { runId: 'run_1', tool: 't', contract: 'v1', preimage: {}, args: {}, plan };
+      await runs.begin(run, attempt, 1000);
+      const output = { role: 'sums', type: 'text/plain', label: 'Sums', artifact: FILE.id, size: FILE.size };
+      const end = { failure: null, cause: null, exitCode: 0, message: '', observed: null };
+      await runs.finish('att_1', { ...end, state: 'succeeded', outputs: [output], data: {} }, 2000);
+      await runs.keep(
+        { runId: 'run_2', callId: 'call_2', preimage: {}, data: {}, outputs: [idOf('3')] },
+        3000,
+      );
+      assert.deepEqual(await rootsOf(env, 0), ['1', '3', 'a'].map(idOf));
+      const { madeBy } = await artifacts.register(FILE);
+      assert.deepEqual(madeBy, { runId: 'run_1', role: 'sums', type: 'text/plain', label: 'Sums' });
+      assert.equal((await artifacts.register(TREE)).madeBy, undefined);
+      const [tree, file] = await artifacts.list({ limit: 10 });
+      assert.deepEqual([tree?.madeBy, file?.madeBy], [undefined, madeBy]);
+    },
+  },
 ];
+
+const PLAN = {
+  argv: ['true'],
+  env: {},
+  outputs: [],
+  resources: { cpus: 1, memoryBytes: 1, wallMs: 1, outputBytes: 1 },
+};
 
 async function rootsOf({ store }: StoreEnvironment, undoSince: number): Promise<readonly ObjectId[]> {
   const found = new Set<ObjectId>();

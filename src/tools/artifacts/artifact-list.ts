@@ -13,8 +13,17 @@ export interface ArtifactListArgs {
 }
 
 export interface ArtifactListData {
-  readonly artifacts: readonly (ArtifactFields & { readonly files: number; readonly created: string })[];
+  readonly artifacts: readonly ListedArtifact[];
   readonly truncated: boolean;
+}
+
+interface ListedArtifact extends ArtifactFields {
+  readonly files: number;
+  readonly created: string;
+  readonly run_id?: string;
+  readonly role?: string;
+  readonly type?: string;
+  readonly label?: string;
 }
 
 export const artifactList = defineBuiltin<ArtifactListArgs, ArtifactListData>({
@@ -51,6 +60,10 @@ export const artifactList = defineBuiltin<ArtifactListArgs, ArtifactListData>({
             ...ARTIFACT_FIELDS,
             files: { type: 'integer', description: 'How many files a tree has.' },
             created: { type: 'string', description: 'In UTC: 2026-01-31T12:00:00.000Z.' },
+            run_id: { type: 'string', description: 'The run that made it, where one did.' },
+            role: { type: 'string', description: 'As which output of that run.' },
+            type: { type: 'string' },
+            label: { type: 'string' },
           },
           ['artifact', 'kind', 'size', 'files', 'created'],
         ),
@@ -72,8 +85,15 @@ export const artifactList = defineBuiltin<ArtifactListArgs, ArtifactListData>({
         ...fieldsOf(artifact),
         files: artifact.files,
         created: new Date(artifact.createdTs).toISOString(),
+        ...linkOf(artifact),
       })),
       truncated: found.length > limit,
     };
   },
 });
+
+function linkOf({ madeBy }: Artifact) {
+  if (!madeBy) return {};
+  const { runId, role, type, label } = madeBy;
+  return { run_id: runId, role, type, label };
+}

@@ -1,6 +1,6 @@
 // Owns: `haft artifacts list`: the newest artifacts, as people read them.
 // Refuses: their content; `haft artifacts cat` has it.
-import { toWire } from '../../../contract/spelling.ts';
+import { artifactToWire } from '../artifact-id.ts';
 import type { Command } from '../command.ts';
 import { shownSize } from '../duration.ts';
 import { table } from '../output.ts';
@@ -16,17 +16,18 @@ export const command: Command = {
     const limit = wholeNumber('last', flags.last, 20);
     const found = await (await (await runtime()).artifacts()).list({ limit });
     if (json) {
-      const artifacts = found.map(({ id, ...rest }) => ({ artifact: id, ...toWire(rest) }));
+      const artifacts = found.map(artifactToWire);
       io.out(`${JSON.stringify({ artifacts })}\n`);
     } else if (found.length === 0) io.out('No artifacts yet.\n');
     else {
-      const rows = found.map(({ id, kind, files, size, createdTs }) => [
+      const rows = found.map(({ id, kind, files, size, createdTs, madeBy }) => [
         new Date(createdTs).toISOString(),
         kind === 'tree' ? `tree of ${files}` : kind,
         shownSize(size),
+        madeBy ? `${madeBy.label} (${madeBy.type})` : '',
         id,
       ]);
-      io.out(table(rows, ['WHEN', 'KIND', 'SIZE', 'ARTIFACT']));
+      io.out(table(rows, ['WHEN', 'KIND', 'SIZE', 'LABEL', 'ARTIFACT']));
     }
     return 0;
   },

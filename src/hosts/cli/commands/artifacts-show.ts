@@ -1,8 +1,8 @@
 // Owns: `haft artifacts show`: what is known of one artifact, and what is in a tree.
 // Refuses: to verify; that is `haft artifacts verify`.
+import type { Artifact } from '../../../contract/artifacts.ts';
 import { fail } from '../../../contract/errors.ts';
-import { toWire } from '../../../contract/spelling.ts';
-import { artifactId } from '../artifact-id.ts';
+import { artifactId, artifactToWire } from '../artifact-id.ts';
 import type { Command } from '../command.ts';
 import { shownSize } from '../duration.ts';
 import { table } from '../output.ts';
@@ -19,8 +19,7 @@ export const command: Command = {
     if (!artifact) throw fail('object.missing', `Cannot show ${id}: there is no such artifact`);
     const entries = artifact.kind === 'tree' ? await artifacts.entries(id) : undefined;
     if (json) {
-      const { id: _, ...rest } = artifact;
-      io.out(`${JSON.stringify({ artifact: id, ...toWire(rest), ...(entries ? { entries } : {}) })}\n`);
+      io.out(`${JSON.stringify({ ...artifactToWire(artifact), ...(entries ? { entries } : {}) })}\n`);
       return 0;
     }
     io.out(
@@ -30,6 +29,7 @@ export const command: Command = {
         ['size', `${shownSize(artifact.size)} (${artifact.size} bytes)`],
         ['first kept', new Date(artifact.createdTs).toISOString()],
         ['last used', new Date(artifact.usedTs).toISOString()],
+        ...madeByRows(artifact),
       ]),
     );
     if (entries) {
@@ -43,3 +43,11 @@ export const command: Command = {
     return 0;
   },
 };
+
+function madeByRows({ madeBy }: Artifact): string[][] {
+  if (!madeBy) return [];
+  return [
+    ['made by', `${madeBy.runId} as "${madeBy.role}"`],
+    ['label', `${madeBy.label} (${madeBy.type})`],
+  ];
+}
