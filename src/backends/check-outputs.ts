@@ -12,7 +12,7 @@ export interface OutputProblem {
 /** More entries than this count as too much output, however small they are. */
 export const MAX_ENTRIES = 100_000;
 
-/** The first problem, or undefined. A declared output may be a folder: then everything below it belongs to it. */
+/** The first problem, or undefined. A declared output is a regular file; folders are there only on the way to one. */
 export async function checkOutputs(
   out: string,
   { outputs, resources }: Pick<ExecutionPlan, 'outputs' | 'resources'>,
@@ -31,11 +31,7 @@ export async function checkOutputs(
     if (over) return over;
     const { path, kind } = entry;
     if (declared.has(path)) found.add(path);
-    const belongs =
-      declared.has(path) ||
-      (kind === 'folder' && onTheWay.has(path)) ||
-      ancestors(path).some((folder) => declared.has(folder));
-    problem ??= describe(entry, belongs);
+    problem ??= describe(entry, kind === 'folder' ? onTheWay.has(path) : declared.has(path));
   }
   if (problem === undefined) {
     const missing = outputs.find(({ src }) => !found.has(src));
@@ -58,12 +54,12 @@ export function overLimit(bytes: number, entries: number, limit: number): Output
 
 const WRONG_KINDS: Readonly<Partial<Record<OutEntry['kind'], string>>> = {
   link: 'is a symbolic link',
-  special: 'is neither a regular file nor a folder',
+  special: 'is no regular file',
   unreadable: 'cannot be looked at',
 };
 
 function describe({ path, kind }: OutEntry, belongs: boolean): string | undefined {
-  const wrong = WRONG_KINDS[kind] ?? (belongs ? undefined : 'was not declared');
+  const wrong = WRONG_KINDS[kind] ?? (belongs ? undefined : `was not declared as a ${kind}`);
   return wrong && `${JSON.stringify(`out/${path}`)} ${wrong}`;
 }
 

@@ -1,0 +1,51 @@
+// Owns: what of an attempt's folder belongs to its container: who may read in/ and write out/, and that it has not begun.
+// Refuses: to touch the bytes of an input.
+import { chmod, chown, lstat, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AttemptEnd } from '../../contract/backend.ts';
+import { readJson, writeOnce } from '../write-once.ts';
+
+export const attemptFiles = (folder: string) => ({
+  out: join(folder, 'out'),
+  log: join(folder, 'meta/log'),
+  end: join(folder, 'meta/end.json'),
+  cancel: join(folder, 'meta/cancel.json'),
+});
+
+/** The first end that is recorded is the end, whoever records it. Answers that one. */
+export async function recordEnd(folder: string, end: AttemptEnd): Promise<AttemptEnd> {
+  const files = attemptFiles(folder);
+  await writeFile(files.log, '', { flag: 'a', mode: 0o600 });
+  await writeOnce(files.end, end);
+  return (await readJson<AttemptEnd>(files.end)) ?? end;
+}
+
+/** `uid:gid` inside of the container. */
+export async function chooseUser(folder: string, given?: string): Promise<string> {
+  if (given !== undefined) return given;
+  const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
+  if (uid !== 0) return `${uid}:${gid}`;
+  const owner = await stat(folder);
+  return owner.uid === 0 ? NOBODY : `${owner.uid}:${owner.gid}`;
+}
+
+const NOBODY = '65534:65534';
+
+/** Only before the container is created: the sticky bit says that the attempt has not begun. */
+export async function armFolder(folder: string, user: string): Promise<void> {
+  const [uid = 0, gid = 0] = user.split(':').map(Number);
+  const out = join(folder, 'out');
+  if ((await stat(out)).uid !== uid) await chown(out, uid, gid);
+  await chmod(out, 0o1700);
+  if (uid !== process.getuid?.()) await makeReadable(join(folder, 'in'));
+}
+
+/** To whoever the program runs as. A file with a second name is left as it is: the other one may be the store's. */
+async function makeReadable(path: string): Promise<void> {
+  const stats = await lstat(path);
+  const missing = (stats.isDirectory() ? 0o555 : 0o444) & ~stats.mode;
+  const ours = stats.isDirectory() || (stats.isFile() && stats.nlink === 1);
+  if (ours && missing !== 0) await chmod(path, (stats.mode & 0o7777) | missing);
+  if (!stats.isDirectory()) return;
+  for (const name of await readdir(path)) await makeReadable(join(path, name));
+}

@@ -1,0 +1,66 @@
+// Owns: what an attempt says: the entry's first line taken off, the rest handed on as it comes, and kept in meta/log at the end.
+// Refuses: to keep more than it may; who reads too much is told.
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { newId } from '../../base/new-id.ts';
+import { logsPath } from './container.ts';
+import type { EngineApi } from './engine-api.ts';
+import { type LogStream, logFrames } from './log-frames.ts';
+import { type Observation, parseObservation } from './observation.ts';
+
+type OnPart = (stream: LogStream, part: Buffer) => void;
+
+/** Settles when the container ends, or there is none: false then. */
+export async function followLog(
+  api: EngineApi,
+  name: string,
+  onPart: OnPart,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { take } = splitter(onPart);
+  return (await api.stream(logsPath(name, true), logFrames(take), signal)) === 200;
+}
+
+/** Writes the whole log of a container that has ended to a file, durably. Undefined when the container is gone. */
+export async function keepLog(
+  api: EngineApi,
+  name: string,
+  path: string,
+  maxBytes: number,
+): Promise<{ readonly observation: Observation | undefined; readonly over: boolean } | undefined> {
+  const temporary = `${path}.${newId('tmp')}`;
+  const fd = openSync(temporary, 'wx', 0o600);
+  let room = maxBytes;
+  let over = false;
+  try {
+    const { take, first } = splitter((_, part) => {
+      over ||= part.length > room;
+      room -= writeSync(fd, part.subarray(0, room));
+    });
+    const status = await api.stream(logsPath(name, false), logFrames(take), new AbortController().signal);
+    if (status !== 200) return undefined;
+    fsyncSync(fd);
+    renameSync(temporary, path);
+    return { observation: parseObservation(first()), over };
+  } finally {
+    closeSync(fd);
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** The entry's line is no longer than this. */
+const MAX_FIRST_LINE = 64 * 1024;
+
+function splitter(onPart: OnPart): { readonly take: OnPart; first(): string } {
+  let line = Buffer.alloc(0);
+  let passed = false;
+  return {
+    first: () => line.toString(),
+    take(stream, part) {
+      if (passed || stream === 'stderr') return onPart(stream, part);
+      const end = part.indexOf('\n');
+      line = Buffer.concat([line, end === -1 ? part : part.subarray(0, end)]);
+      passed = end !== -1 || line.length > MAX_FIRST_LINE;
+      if (end !== -1 && end + 1 < part.length) onPart(stream, part.subarray(end + 1));
+    },
+  };
+}

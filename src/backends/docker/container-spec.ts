@@ -1,0 +1,81 @@
+// Owns: what the engine is asked to create for an attempt: every flag of containment, and nothing that may be forgotten.
+// Refuses: to let a plan widen any of it. A plan only brings image, argv, env and resources.
+import { join } from 'node:path';
+import type { Attempt } from '../../contract/backend.ts';
+import { RUN_ENV, WORK_FOLDER } from '../../contract/plan.ts';
+import type { ResolvedOptions } from './docker-options.ts';
+import { ENTRY_PROGRAM, ENTRY_SCRIPT } from './entry-script.ts';
+import { demandedFacts } from './observation.ts';
+
+export const LABELS = { scope: 'haft.scope', attempt: 'haft.attempt', run: 'haft.run' } as const;
+
+export interface Site {
+  readonly user: string;
+  readonly busybox: string;
+  readonly engine: 'docker' | 'podman';
+}
+
+/** The name is what makes an attempt unique on an engine. */
+export const containerName = (attemptId: string) => `haft-${attemptId}`;
+
+/** `--network none --read-only --cap-drop ALL --security-opt no-new-privileges --user --pids-limit --memory …` */
+export function containerSpec(
+  { id, runId, plan, folder }: Attempt,
+  { scope, processes, logBytes }: Pick<ResolvedOptions, 'scope' | 'processes' | 'logBytes'>,
+  { user, busybox, engine }: Site,
+): object {
+  const { cpus, memoryBytes } = plan.resources;
+  return {
+    Image: plan.image,
+    Entrypoint: [ENTRY_PROGRAM, 'sh', '-c', ENTRY_SCRIPT, 'haft', demandedFacts(user)],
+    Cmd: plan.argv,
+    Env: Object.entries({ ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
+    User: user,
+    WorkingDir: WORK_FOLDER,
+    // By itself it would be the container's id, which no two attempts share.
+    Hostname: HOST_NAME,
+    Labels: { [LABELS.scope]: scope, [LABELS.attempt]: id, [LABELS.run]: runId },
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: 'none',
+      // Shared memory would be one more place to write to.
+      IpcMode: 'none',
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      PidsLimit: processes,
+      Memory: memoryBytes,
+      MemorySwap: memoryBytes,
+      NanoCpus: Math.round(cpus * 1e9),
+      RestartPolicy: { Name: 'no' },
+      // Docker's json-file changes bytes that are no UTF-8. Far beyond what is kept, so that nothing is cut before it is noticed.
+      ...(engine === 'docker'
+        ? {
+            LogConfig: {
+              Type: 'local',
+              Config: { 'max-size': `${logBytes * 4}`, 'max-file': '1', compress: 'false' },
+            },
+          }
+        : {}),
+      Mounts: [
+        bind(join(folder, 'in'), `${WORK_FOLDER}/in`, true),
+        bind(join(folder, 'out'), `${WORK_FOLDER}/out`, false),
+        bind(busybox, ENTRY_PROGRAM, true),
+      ],
+      // Counts as memory of the program.
+      Tmpfs: { '/tmp': `rw,nosuid,nodev,size=${memoryBytes},mode=1777` },
+    },
+  };
+}
+
+const HOST_NAME = 'haft';
+
+const bind = (Source: string, Target: string, ReadOnly: boolean) => ({
+  Type: 'bind',
+  Source,
+  Target,
+  ReadOnly,
+  BindOptions: { Propagation: 'rprivate' },
+});

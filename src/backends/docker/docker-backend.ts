@@ -1,0 +1,129 @@
+// Owns: the docker backend: attempts as containers of an engine reached over its socket, Docker's or Podman's.
+// Refuses: the docker command, images that policy does not name, and a container that nobody can look at from inside.
+import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
+import { fail } from '../../contract/errors.ts';
+import { readJson } from '../write-once.ts';
+import { attemptFiles, chooseUser, recordEnd } from './attempt-folder.ts';
+import { attemptHandle } from './attempt-handle.ts';
+import { type Conduct, conduct } from './conduct.ts';
+import { inspectContainer, listContainers, removeContainer } from './container.ts';
+import { containerName, LABELS, type Site } from './container-spec.ts';
+import { type DockerOptions, resolveOptions } from './docker-options.ts';
+import { createEngineApi, type EngineApi, isEngineTrouble } from './engine-api.ts';
+import { findBusybox } from './find-busybox.ts';
+import { pinImage, requireImage } from './images.ts';
+import { createReaders } from './readers.ts';
+import { endOfTrouble, patiently, withoutEngine } from './trouble.ts';
+
+export type { DockerOptions };
+
+export function createDockerBackend(given: DockerOptions): Backend {
+  const options = resolveOptions(given);
+  const api = createEngineApi(options.socket);
+  const readers = createReaders();
+  const closing = new AbortController();
+  const removals = new Set<Promise<void>>();
+  const desk = {
+    api,
+    options,
+    readers,
+    closing: closing.signal,
+    onRemoving(removal: Promise<void>) {
+      removals.add(removal);
+      void removal.finally(() => removals.delete(removal));
+    },
+  };
+  const patience = <T>(action: () => Promise<T>) =>
+    patiently(action, { ms: options.patienceMs, closing: closing.signal });
+  const siteOf = siteFinder(api, options);
+
+  /** One for each attempt of this process, however many ask. */
+  const conducts = new Map<string, Promise<Conduct>>();
+  const join = (attempt: Attempt): Promise<Conduct> => {
+    const known = conducts.get(attempt.id);
+    if (known) return known;
+    const joined = patience(() => siteOf(attempt)).then((site) => conduct(desk, attempt, site));
+    conducts.set(attempt.id, joined);
+    const forget = () => conducts.delete(attempt.id);
+    joined.then(({ ended }) => ended).then(forget, forget);
+    return joined;
+  };
+  const underWay = async (attempt: Attempt): Promise<BackendHandle> => {
+    const { begun, ended, cancel } = await join(attempt);
+    await begun;
+    return attemptHandle(desk, attempt, ended, cancel);
+  };
+  const over = (attempt: Attempt, end: AttemptEnd): BackendHandle =>
+    attemptHandle(desk, attempt, Promise.resolve(end), async () => {});
+  const endedBefore = async (attempt: Attempt): Promise<BackendHandle | undefined> => {
+    if (!/^[A-Za-z0-9][\w.-]*$/.test(attempt.id))
+      throw fail('usage', `Cannot use the attempt "${attempt.id}": its id names no container`);
+    const end = await readJson<AttemptEnd>(attemptFiles(attempt.folder).end);
+    return end && over(attempt, end);
+  };
+
+  return {
+    name: 'docker',
+    async start(attempt) {
+      const ended = await endedBefore(attempt);
+      if (ended) return ended;
+      try {
+        await patience(() => requireImage(api, attempt.plan.image, options.images));
+        return await underWay(attempt);
+      } catch (thrown) {
+        if (!isEngineTrouble(thrown) || closing.signal.aborted) throw thrown;
+        // Nothing was begun, and nothing will be.
+        const end = endOfTrouble(Object.assign(thrown, { sent: false }), false);
+        return over(attempt, await recordEnd(attempt.folder, end));
+      }
+    },
+    async find(attempt) {
+      const ended = await endedBefore(attempt);
+      if (ended) return ended;
+      const state =
+        conducts.has(attempt.id) ||
+        (await patience(() => inspectContainer(api, containerName(attempt.id))).catch(withoutEngine));
+      // Its end may have been recorded, and it may have been removed, since then.
+      return state ? underWay(attempt) : endedBefore(attempt);
+    },
+    async reap(isOpen) {
+      const gone: string[] = [];
+      const label = `${LABELS.scope}=${options.scope}`;
+      for (const { id, labels } of await patience(() => listContainers(api, label)).catch(withoutEngine)) {
+        const attemptId = labels[LABELS.attempt] ?? '';
+        if (await isOpen(attemptId)) continue;
+        if (await patience(() => removeContainer(api, id)).catch(withoutEngine)) gone.push(attemptId);
+      }
+      return gone;
+    },
+    pinImage: (reference) => patience(() => pinImage(api, reference)).catch(withoutEngine),
+    async close() {
+      await Promise.all(removals);
+      closing.abort(new Error('the backend is closed'));
+      await api.close();
+    },
+  };
+}
+
+/** What holds for a container on this machine and engine. */
+function siteFinder(
+  api: EngineApi,
+  { busybox: given, user }: Pick<DockerOptions, 'busybox' | 'user'>,
+): (attempt: Attempt) => Promise<Site> {
+  let known: Pick<Site, 'busybox' | 'engine'> | undefined;
+  return async ({ folder }) => {
+    const busybox = known?.busybox ?? findBusybox(given);
+    if (busybox === undefined) throw fail('sandbox.unavailable', NO_BUSYBOX);
+    known ??= { busybox, engine: await engineKind(api) };
+    return { ...known, user: await chooseUser(folder, user) };
+  };
+}
+
+const NO_BUSYBOX =
+  'Cannot look at containers from inside: this machine has no statically linked busybox (apt-get install busybox-static)';
+
+async function engineKind(api: EngineApi): Promise<Site['engine']> {
+  const { body } = await api.call('GET', '/version');
+  const { Components } = (body ?? {}) as { readonly Components?: readonly { readonly Name?: string }[] };
+  return Components?.some(({ Name }) => /podman/i.test(Name ?? '')) ? 'podman' : 'docker';
+}

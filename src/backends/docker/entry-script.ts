@@ -1,0 +1,81 @@
+// Owns: the first process of every container: it looks around, tells what it sees, begins the program once, and watches its end.
+// Refuses: to begin where something is not as it must be, or where the attempt has begun before.
+import { WORK_FOLDER } from '../../contract/plan.ts';
+
+/** Where the static busybox is inside. */
+export const ENTRY_PROGRAM = '/.haft/busybox';
+
+/** What the entry says by its exit code. The program's own codes never come out as one of these, but for `ownCode`. */
+export const ENTRY_CODES = {
+  /** The program itself ended with one of these codes. */
+  ownCode: 248,
+  /** Somebody inside killed the program. 137 is left for who kills the container from outside. */
+  killedInside: 249,
+  containment: 250,
+  beganBefore: 251,
+  cannotClaim: 252,
+  notStarted: 253,
+  memory: 254,
+} as const;
+
+/** The first word of the first line on standard output. The program has not begun when it is written. */
+export const OBSERVED_WORD = 'haft-observed';
+
+/** Mount points that a program may write: what it leaves, what it needs meanwhile, and queues that no file system holds. */
+export const WRITABLE = [`${WORK_FOLDER}/out`, '/tmp', '/dev/mqueue'] as const;
+
+/**
+ * `$1` is the line of facts that must be seen, the rest is the program. Only what the shell itself can do, and one chmod:
+ * the image may have no programs at all. That the attempt begins is marked by taking the sticky bit off out/: it survives
+ * a second start of the same container, and no tool looks at it.
+ */
+export const ENTRY_SCRIPT = `
+want=$1; shift
+caps= nnp= seccomp= uid= gid=
+while read -r key value rest; do
+  case $key in
+    CapInh:|CapPrm:|CapEff:|CapBnd:|CapAmb:) caps=$caps\${caps:+,}$value ;;
+    NoNewPrivs:) nnp=$value ;;
+    Seccomp:) seccomp=$value ;;
+    Uid:) uid=$value ;;
+    Gid:) gid=$value ;;
+  esac
+done < /proc/self/status
+interfaces=
+while read -r name rest; do
+  case $name in *:*) interfaces=$interfaces\${interfaces:+,}\${name%%:*} ;; esac
+done < /proc/net/dev
+root=rw inputs=rw writable= extra=
+while read -r id parent device from at options rest; do
+  case $options in ro|ro,*) mode=ro ;; *) mode=rw ;; esac
+  case $at in /) root=$mode ;; ${WORK_FOLDER}/in) inputs=$mode ;; esac
+  [ $mode = rw ] && [ -w "$at" ] && { [ -d "$at" ] || [ -f "$at" ]; } || continue
+  writable=$writable\${writable:+,}$at
+  case $at in ${WRITABLE.join('|')}) ;; *) extra=$extra\${extra:+,}$at ;; esac
+done < /proc/self/mountinfo
+facts="caps=$caps nnp=$nnp seccomp=$seccomp uid=$uid gid=$gid interfaces=$interfaces root=$root inputs=$inputs extra=$extra"
+echo "${OBSERVED_WORD} $facts writable=$writable"
+[ "$facts" = "$want" ] || exit ${ENTRY_CODES.containment}
+[ -k ${WORK_FOLDER}/out ] || exit ${ENTRY_CODES.beganBefore}
+${ENTRY_PROGRAM} chmod -t ${WORK_FOLDER}/out || exit ${ENTRY_CODES.cannotClaim}
+program=
+case $1 in
+  */*) program=$1 ;;
+  *) IFS=:; for folder in $PATH; do
+       [ -f "$folder/$1" ] && [ -x "$folder/$1" ] && { program=$folder/$1; break; }
+     done; unset IFS ;;
+esac
+[ -f "$program" ] && [ -x "$program" ] || exit ${ENTRY_CODES.notStarted}
+shift
+unset want caps nnp seccomp uid gid key value rest interfaces name root inputs writable extra id parent device from at options mode facts folder SHLVL OLDPWD
+( exec "$program" "$@" )
+code=$?
+for counts in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
+  [ -r $counts ] && while read -r key value; do
+    [ "$key" = oom_kill ] && [ "$value" != 0 ] && exit ${ENTRY_CODES.memory}
+  done < $counts
+done
+[ $code = 137 ] && exit ${ENTRY_CODES.killedInside}
+[ $code -ge ${ENTRY_CODES.ownCode} ] && [ $code -le ${ENTRY_CODES.memory} ] && exit ${ENTRY_CODES.ownCode}
+exit $code
+`;

@@ -1,0 +1,59 @@
+// Owns: which image a plan may run: pinned by what cannot change, and named by policy.
+// Refuses: tags, which can move, and to fetch anything.
+import type { PinnedImage } from '../../contract/backend.ts';
+import { fail } from '../../contract/errors.ts';
+import type { EngineApi } from './engine-api.ts';
+
+/** `name@sha256:…` or `sha256:…` */
+const PINNED = /^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/;
+
+/** Throws unless the image is pinned and policy admits it. Of an image without a name the engine is asked for its tags. */
+export async function requireImage(
+  api: EngineApi,
+  image: string | undefined,
+  admitted: readonly string[],
+): Promise<void> {
+  if (image === undefined || !PINNED.test(image))
+    throw fail(
+      'policy.denied',
+      `Cannot run the image ${JSON.stringify(image ?? null)}: it is not pinned by a digest`,
+    );
+  const names = image.startsWith('sha256:') ? [image, ...(await tagsOf(api, image))] : [image];
+  if (!names.some((name) => admitted.some((entry) => admits(entry, name))))
+    throw fail('policy.denied', `Cannot run the image "${image}": policy does not name it`, { image });
+}
+
+/** By the digest of its own repository where it has one, else of any, else by its id. */
+export async function pinImage(api: EngineApi, reference: string): Promise<PinnedImage> {
+  const found = await inspectImage(api, reference);
+  if (!found)
+    throw fail('run.infrastructure', `Cannot pin the image "${reference}": the engine does not have it`);
+  const digests = [...(found.RepoDigests ?? [])].sort();
+  const own = digests.find((digest) => digest.startsWith(`${repositoryOf(reference)}@`)) ?? digests[0];
+  return own === undefined ? { image: found.Id, by: 'image_id' } : { image: own, by: 'repository_digest' };
+}
+
+function admits(entry: string, name: string): boolean {
+  if (entry.endsWith('/*')) return name.startsWith(entry.slice(0, -1));
+  return name === entry || (!name.startsWith('sha256:') && repositoryOf(name) === entry);
+}
+
+/** Without digest and tag. The colon of a port is followed by a slash. */
+const repositoryOf = (reference: string) => reference.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
+
+async function tagsOf(api: EngineApi, image: string): Promise<readonly string[]> {
+  return (await inspectImage(api, image))?.RepoTags ?? [];
+}
+
+interface ImageBody {
+  readonly Id: string;
+  readonly RepoTags?: readonly string[] | null;
+  readonly RepoDigests?: readonly string[] | null;
+}
+
+async function inspectImage(api: EngineApi, reference: string): Promise<ImageBody | undefined> {
+  const { status, body } = await api.call('GET', `/images/${encodeURIComponent(reference)}/json`);
+  if (status !== 200) return undefined;
+  const { Id, ...rest } = body as ImageBody;
+  return { Id: Id.startsWith('sha256:') ? Id : `sha256:${Id}`, ...rest };
+}

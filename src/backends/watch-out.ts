@@ -1,0 +1,85 @@
+// Owns: noticing while an attempt runs that it writes more to out/ than it may, or that its disk is full.
+// Refuses: to end anything itself; it tells once, and its caller ends the attempt.
+import { statfs } from 'node:fs/promises';
+import { type OutputProblem, overLimit } from './check-outputs.ts';
+import { outEntries } from './out-entries.ts';
+import { unnamedBytes } from './unnamed-bytes.ts';
+
+export interface OutWatch {
+  /** Whether the disk was full at some look; the last look is now. */
+  stop(): Promise<{ readonly diskFull: boolean }>;
+}
+
+export interface WatchSettings {
+  readonly out: string;
+  readonly outputBytes: number;
+  onOver(problem: OutputProblem): void;
+  /** The first process of the container, as this machine counts; asked only when the disk loses more than the attempt shows. */
+  initPid?(): Promise<number | undefined>;
+}
+
+const LOOK_EVERY_MS = 100;
+/** Looking at very many files may take no more than a fourth of the time. */
+const REST = 3;
+const MAX_REST_MS = 400;
+/** Less than this is full: file systems keep some blocks for themselves. */
+const FULL_BYTES = 64 * 1024;
+
+export function watchOut({ out, outputBytes, onOver, initPid }: WatchSettings): OutWatch {
+  let timer: NodeJS.Timeout | undefined;
+  let diskFull = false;
+  let told = false;
+  let stopped = false;
+  let most = 0;
+  const lookAtDisk = async () => {
+    const disk = await statfs(out).catch(() => undefined);
+    if (!disk) return 0;
+    const free = disk.bavail * disk.bsize;
+    diskFull ||= free < FULL_BYTES;
+    most = Math.max(most, free);
+    return most - free;
+  };
+  const look = async () => {
+    const started = performance.now();
+    const lost = await lookAtDisk();
+    let problem = await measured(out, outputBytes);
+    // Others write to the disk as well: what is gone only makes it worth to look at what has no name.
+    if (!problem && lost > outputBytes) {
+      const pid = await initPid?.();
+      if (pid) problem = overLimit(unnamedBytes(out, pid), 0, outputBytes);
+    }
+    if (problem && !told && !stopped) {
+      told = true;
+      onOver(problem);
+    }
+    const took = performance.now() - started;
+    if (!stopped) timer = setTimeout(again, Math.max(LOOK_EVERY_MS, Math.min(MAX_REST_MS, took * REST)));
+  };
+  let looking: Promise<void> = Promise.resolve();
+  const again = () => {
+    looking = look();
+  };
+  timer = setTimeout(again, LOOK_EVERY_MS);
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await looking;
+      await lookAtDisk();
+      return { diskFull };
+    },
+  };
+}
+
+async function measured(out: string, limit: number): Promise<OutputProblem | undefined> {
+  let bytes = 0;
+  let entries = 0;
+  for await (const entry of outEntries(out)) {
+    // File systems set space aside for files that grow; only much more than that was asked for.
+    bytes += Math.max(entry.bytes, entry.taken / 2);
+    entries++;
+    const problem = overLimit(bytes, entries, limit);
+    if (problem) return problem;
+  }
+  return undefined;
+}

@@ -1,0 +1,47 @@
+// Owns: files that are written once: durable before they are visible, and never replaced by whoever comes second.
+// Refuses: to change what is there.
+import { link, open, readFile, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { newId } from '../base/new-id.ts';
+
+/** Puts a value in place as JSON unless something is there; false then. */
+export async function writeOnce(path: string, value: unknown): Promise<boolean> {
+  const temporary = `${path}.${newId('tmp')}`;
+  try {
+    const file = await open(temporary, 'wx', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(value));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    // A link, since a rename would replace what is there.
+    await link(temporary, path);
+    return true;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw thrown;
+  } finally {
+    await rm(temporary, { force: true });
+    await syncFolder(dirname(path));
+  }
+}
+
+/** Undefined where there is nothing. */
+export async function readJson<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
