@@ -4,8 +4,10 @@ import type { Capabilities } from './capability.ts';
 import type { Effect } from './effect.ts';
 import type { JsonObject, JsonSchema, MaybePromise } from './json.ts';
 import type { BoundTool, HealthReport, Installation } from './manifest.ts';
-import type { PreparedRun, PrepareSite, RunTicket } from './runs.ts';
+import type { PreparedRun, PrepareSite, RunInputs, RunTicket } from './runs.ts';
 import type { EffectSite } from './tool.ts';
+
+export type { RunInputs };
 
 export interface Adapter {
   readonly name: string;
@@ -19,13 +21,6 @@ export interface Adapter {
   runIdentity?(query: Omit<EffectQuery, 'site'>): MaybePromise<RunInputs>;
   /** For packs whose tools are prepared before they are called; see `Tool.prepare`. */
   prepare?(query: PrepareQuery): Promise<PreparedRun>;
-}
-
-export interface RunInputs {
-  /** Digest of its definition and code. */
-  readonly code: string;
-  /** What stands for the arguments, where the tool says so: equal keys are equal runs. */
-  readonly key?: string;
 }
 
 export interface EffectQuery {

@@ -1,9 +1,10 @@
 // Owns: how a prepared run is executed, once for all who ask, and what hosts can ask of runs afterwards.
 // Refuses: to name a backend or a disk; the preset gives both.
+import type { Artifact, ArtifactStore } from './artifacts.ts';
 import type { AttemptCause } from './attempt-cause.ts';
 import type { Backend } from './backend.ts';
 import type { Json, JsonObject, MaybePromise } from './json.ts';
-import type { ObjectId, ObjectStore } from './object-store.ts';
+import type { ObjectId } from './object-store.ts';
 import type { ExecutionPlan } from './plan.ts';
 import type { AttemptRecord, LinkedOutput, RunRecord } from './run.ts';
 import type { RunQuery, RunRow } from './run-store.ts';
@@ -19,8 +20,16 @@ export interface PreparedRun {
   readonly carry: JsonObject;
 }
 
+/** What the outcome of a deterministic tool depends on beside its arguments and policy. */
+export interface RunInputs {
+  /** Digest of its definition and code. */
+  readonly code: string;
+  /** What stands for the arguments, where the tool says so: equal keys are equal runs. */
+  readonly key?: string;
+}
+
 export interface PrepareSite {
-  readonly objects: Pick<ObjectStore, 'size' | 'getRange'>;
+  readonly artifacts: Pick<ArtifactStore, 'hold' | 'read'>;
   readonly signal: AbortSignal;
   /** Policy's and the engines' word for an image. Rejects where nobody has one of that name. */
   pinImage(reference: string): Promise<string>;
@@ -50,14 +59,27 @@ export interface RunRequest {
   readonly contract: string;
   readonly callId: string;
   readonly args: JsonObject;
-  /** What the tool does around the execution: the toolpack's `run`. Its answer is the data of the call. */
+  /** What the tool does around the execution: the toolpack's `run`. */
   readonly conduct: Conduct;
   /** The name of the backend; by default the one that policy chooses. */
   readonly backend?: string;
   onOutput?(stream: 'stdout' | 'stderr', text: string): void;
 }
 
-/** May be asked again for the same attempt by a later process; `execute` joins what is there. */
+/** What a prepared run answers to its caller. */
+export interface RunData {
+  readonly result: Json;
+  /** In the order of their declaration, the log last. */
+  readonly outputs: readonly {
+    readonly role: string;
+    readonly type: string;
+    readonly label: string;
+    readonly artifact_id: ObjectId;
+    readonly size: number;
+  }[];
+}
+
+/** May be asked again for the same attempt by a later process; `execute` joins what is there. Answers the result. */
 export type Conduct = (attempt: ConductedAttempt) => Promise<Json>;
 
 /** An attempt from the side of the tool that conducts it. */
@@ -76,10 +98,8 @@ export interface ConductedAttempt {
 }
 
 export interface RunOutcome {
-  readonly data: Json;
+  readonly data: RunData;
   readonly attemptId: string;
-  /** With the `log`. */
-  readonly outputs: readonly LinkedOutput[];
   /** What an audit row should know: attempt, backend, what was observed. */
   readonly facts: JsonObject;
 }
@@ -88,26 +108,28 @@ export interface RunOutcome {
 export interface RunParts {
   readonly backends: readonly Backend[];
   readonly folders: AttemptFolders;
+  readonly artifacts: ArtifactStore;
   /** Which of the backends runs this, by name. By default the first. */
   choose?(run: { readonly tool: string; readonly plan: ExecutionPlan }): MaybePromise<string>;
-  close?(): Promise<void>;
+  /** By default the word of the first backend that has images. */
+  pinImage?(reference: string): Promise<string>;
 }
 
 /** The folders that attempts work in: `in/`, `out/`, `meta/`. */
 export interface AttemptFolders {
   /**
-   * Makes the folder, with every input at its place, verified and read-only. Safe to repeat for an attempt that has begun.
-   * Answers its absolute path.
+   * Makes the folder, with every input at its place, verified and read-only; leaves one that is there as it is. Answers its
+   * absolute path.
    */
   prepare(attemptId: string, plan: ExecutionPlan): Promise<string>;
   /** Where the folder of an attempt is, whether or not it is there. */
   at(attemptId: string): string;
-  /** Takes one declared output into the object store: a regular file, nothing else. Throws `run.outputs`. */
-  collect(attemptId: string, src: string): Promise<{ readonly artifact: ObjectId; readonly size: number }>;
+  /** Makes what lies at `out/<src>` an artifact: a regular file, or a folder of such. Throws `run.outputs`. */
+  collect(attemptId: string, src: string): Promise<Artifact>;
   /** Adds to what the log will hold beside the program's own words. */
   note(attemptId: string, text: string): Promise<void>;
-  /** What the program printed and what was noted, so far, from this byte on. */
-  readLog(attemptId: string, from: number, maxBytes: number): Promise<Uint8Array>;
+  /** What the program printed and what was noted, as one artifact. */
+  collectLog(attemptId: string): Promise<Artifact>;
   remove(attemptId: string): Promise<void>;
 }
 

@@ -26,7 +26,7 @@ export interface Runtime {
   tool(id: string): ToolContract | undefined;
   readonly policy: RuntimePolicy;
   readonly installations: RuntimeInstallations;
-  readonly runs?: RuntimeRuns;
+  readonly runs: RuntimeRuns;
   readonly sessions: RuntimeSessions;
   readonly approvals: RuntimeApprovals;
   readonly audit: AuditStore;

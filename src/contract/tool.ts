@@ -3,7 +3,7 @@
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
-import type { PreparedRun, PrepareSite } from './runs.ts';
+import type { PreparedRun, PrepareSite, RunInputs } from './runs.ts';
 
 /**
  * The part of a tool that is data: what callers are shown and what the lock file pins.
@@ -72,6 +72,8 @@ export interface Tool<Args = never, Data = unknown> extends ToolContract {
    * names the run, and `run` finds it as `ctx.run`.
    */
   prepare?(args: Args, site: PrepareSite): Promise<PreparedRun>;
+  /** Of another deterministic tool: what its outcome depends on beside its arguments and policy. */
+  runInputs?(args: Args): MaybePromise<RunInputs>;
 }
 
 /** A tool whose argument type is known only to itself; what registries hold. */
@@ -89,7 +91,7 @@ const BUILTIN_DEFAULTS = {
 
 type DefaultedField = keyof typeof BUILTIN_DEFAULTS;
 /** A builtin's run is its arguments. */
-type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare'> &
+type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare' | 'runInputs'> &
   Partial<Pick<Tool<Args, Data>, DefaultedField>>;
 
 /** Writes a builtin down, with the usual answers filled in. The result is frozen. */

@@ -11,6 +11,7 @@ import { covers, describeEffect, type Effect } from '../contract/effect.ts';
 import type { Warning } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
+import type { RunTicket } from '../contract/runs.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { Deadline } from './deadline.ts';
 import { type CallHistories, historyFor } from './history.ts';
@@ -34,6 +35,7 @@ export interface ContextCall {
   output: ToolContext['output'];
   testify: ToolContext['testify'];
   warn(warning: Warning): void;
+  readonly run?: RunTicket | undefined;
 }
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
@@ -75,6 +77,9 @@ export function createContextMaker(parts: Parts, histories: CallHistories): Cont
     }
     get warn() {
       return this.#call.warn;
+    }
+    get run() {
+      return this.#call.run;
     }
     get history() {
       return historyFor(histories, this.scope);

@@ -10,6 +10,7 @@ import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
 import { createPlace, extraRootsOf } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
 import { createRegistry } from './registry.ts';
+import { createLazyRuns } from './runs/lazy-runs.ts';
 import { createSessions } from './session.ts';
 import { standingHandles } from './standing-handles.ts';
 
@@ -22,24 +23,30 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const installations = createInstallations(registry, () =>
     parts.events.emit({ type: 'EventMessage', event: 'ToolsChanged', data: {} }),
   );
+  const runs = createLazyRuns(parts, (request, options) => call(request, options));
   const site: PipelineSite = {
     parts,
     registry,
     sessions,
     effectSite: { history, place },
     makeContext: createContextMaker(parts, history),
+    replay: parts.replay ?? runs.replay,
+    prepareSite: runs.prepareSite,
   };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
   const underWay = new Set<Promise<unknown>>();
 
+  const call: Runtime['call'] = (request, options) => {
+    const running = runCall(site, request, options);
+    underWay.add(running);
+    const done = () => underWay.delete(running);
+    running.then(done, done);
+    return running;
+  };
+
   return {
-    call(request, options) {
-      const running = runCall(site, request, options);
-      underWay.add(running);
-      const done = () => underWay.delete(running);
-      running.then(done, done);
-      return running;
-    },
+    call,
+    runs: runs.runtime,
     tool: (id) => registry.get(id)?.tool,
     tools: () =>
       registry.all().map(({ tool, origin }) => {
@@ -75,7 +82,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     startup: { inFlight },
     subscribe: (listener) => parts.events.subscribe(listener),
     async close() {
+      runs.release();
       await Promise.allSettled([...underWay]);
+      await runs.close();
       await installations.close();
       await parts.store.close();
     },

@@ -4,7 +4,7 @@ import { canonicalJson } from '../base/canonical-json.ts';
 import { digest } from '../base/digest.ts';
 import { runId } from '../base/run-id.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { ToolContract } from '../contract/tool.ts';
+import type { AnyTool, ToolContract } from '../contract/tool.ts';
 
 export interface ArgsIdentity {
   readonly hash: string;
@@ -22,9 +22,16 @@ export interface RunIdentity {
   readonly preimage: JsonObject;
 }
 
-/** `args` with defaults filled in, so that leaving a default out is the same run. */
-export function identifyRun(tool: ToolContract, args: unknown, policyHash: string): RunIdentity {
-  const paramsHash = identifyArgs(args).hash;
+/** `params` are the arguments with defaults filled in, so that leaving a default out is the same run, or all that stands for them. */
+export function identifyRun(tool: ToolContract, params: unknown, policyHash: string): RunIdentity {
+  const paramsHash = identifyArgs(params).hash;
   const preimage = { tool: tool.id, contractVersion: tool.contract, policyHash, paramsHash };
-  return { runId: runId(preimage), preimage: { ...preimage, params: args as JsonObject } };
+  return { runId: runId(preimage), preimage: { ...preimage, params: params as JsonObject } };
+}
+
+/** What the run of a tool that is not prepared depends on: its arguments, or what it says stands for them, and its code. */
+export async function runParams(tool: AnyTool, args: JsonObject): Promise<JsonObject> {
+  const inputs = await tool.runInputs?.(args as never);
+  if (!inputs) return args;
+  return { code: inputs.code, ...(inputs.key === undefined ? { args } : { key: inputs.key }) };
 }

@@ -6,6 +6,7 @@ import type { ResolvedCredentials } from '../contract/credentials.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { Json } from '../contract/json.ts';
 import type { BoundTool, HealthReport } from '../contract/manifest.ts';
+import type { PrepareSite } from '../contract/runs.ts';
 import type { OpenPack, RuntimeInstallations } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import type { Registry } from './registry.ts';
@@ -87,6 +88,15 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
   return {
     ...tool.contract,
     effects: (args: unknown, site) => adapter.effects?.({ installation, tool, args, site }) ?? [],
+    ...(adapter.prepare
+      ? {
+          prepare: (args: unknown, site: PrepareSite) =>
+            (adapter.prepare as NonNullable<typeof adapter.prepare>)({ installation, tool, args, site }),
+        }
+      : {}),
+    // What an adapter does not tell apart, its pack's digest does.
+    runInputs: (args: unknown) =>
+      adapter.runIdentity?.({ installation, tool, args }) ?? { code: installation.digest },
     async run(args: unknown, ctx) {
       const resolved = await pack.secrets?.(tool, ctx.sessionId);
       try {
@@ -135,6 +145,8 @@ function invocationOf(
     handles,
     progress: (progress) => ctx.progress(redacted(progress)),
     testify: (facts) => ctx.testify(redacted(facts)),
+    output: (stream, text) => ctx.output(stream, redacted(text)),
+    ...(ctx.run ? { run: ctx.run } : {}),
     ...(resolved ? { credentials: resolved.secrets } : {}),
   };
 }

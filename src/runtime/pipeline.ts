@@ -6,12 +6,14 @@ import type { CallRequest, CallResponse, EventMessage } from '../contract/envelo
 import { type ErrorEntry, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Decision, PolicyEngine } from '../contract/policy.ts';
+import type { ReplaySource } from '../contract/replay.ts';
+import type { PrepareSite, RunTicket } from '../contract/runs.ts';
 import type { CallOptions, Explanation, RuntimeParts } from '../contract/runtime.ts';
 import type { AnyTool, EffectSite } from '../contract/tool.ts';
 import { requireApproval } from './approval.ts';
 import type { ContextMaker } from './context.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { identifyArgs, identifyRun } from './identity.ts';
+import { identifyArgs, identifyRun, runParams } from './identity.ts';
 import { locksFor } from './locks.ts';
 import { sizeOf } from './measure.ts';
 import { renderGrant } from './policy/grant.ts';
@@ -29,6 +31,9 @@ export interface PipelineSite {
   /** What `effects` may look at. */
   readonly effectSite: EffectSite;
   readonly makeContext: ContextMaker;
+  readonly replay: ReplaySource;
+  /** What preparing a run may look at; loads what runs need. */
+  prepareSite(signal: AbortSignal): Promise<PrepareSite>;
 }
 
 const UNDO_MAX_BYTES = 64 * 1024 * 1024;
@@ -68,13 +73,15 @@ export async function runCall(
     const args = await checkInput(registered, record, request.args ?? {}, limits.input);
     record.attribution = attributionOf(session, args);
     record.effects = await tool.effects(args as never, site.effectSite);
-    if (tool.deterministic) record.run = identifyRun(tool, args, engine.hashFor(tool.id));
+    if (tool.deterministic && !tool.prepare)
+      record.run = identifyRun(tool, await runParams(tool, args), engine.hashFor(tool.id));
 
     const decision = await decide(record, engine);
+    const ticket = tool.prepare && (await prepareRun(site, record, tool, args, engine, options));
     giveBack = session.budget.reserve();
     const approved = decision.verdict === 'ask' && (await approve(site, record, engine, decision));
 
-    const hit = record.run && parts.replay ? await parts.replay.find(record.run.runId) : undefined;
+    const hit = record.run && !options.verify ? await site.replay.find(record.run.runId) : undefined;
     if (hit) {
       data = hit.data;
       record.answerBytes = sizeOf(data);
@@ -87,7 +94,7 @@ export async function runCall(
           deadline.arm();
           release = await parts.store.locks.acquire(locks, deadline.signal);
         }
-        const how: Execution = { engine, approved, deadline, emit };
+        const how: Execution = { engine, approved, deadline, emit, ticket };
         data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
         await checkOutput(site, registered, record, data, limits.output);
         await syncAndValidate(parts, {
@@ -100,9 +107,9 @@ export async function runCall(
       } finally {
         deadline.clear();
       }
-      if (record.run && parts.replay) {
-        await parts.replay.keep({ ...record.run, callId: record.callId, data, outputs: [] });
-      }
+      // A prepared run was kept with its attempt.
+      if (record.run && !ticket)
+        await site.replay.keep({ ...record.run, callId: record.callId, data, outputs: [] });
     }
   } catch (thrown) {
     error = shownError(parts, thrown);
@@ -248,10 +255,28 @@ function denial(decision: Decision) {
   });
 }
 
+/** The run that a prepared call is: named before anybody looks for its result. */
+async function prepareRun(
+  site: PipelineSite,
+  record: CallRecord,
+  tool: AnyTool,
+  args: JsonObject,
+  engine: PolicyEngine,
+  { signal, verify }: CallOptions,
+): Promise<RunTicket | undefined> {
+  const asked = typeof signal === 'function' ? signal() : signal;
+  const given = await site.prepareSite(asked ?? new AbortController().signal);
+  const prepared = await tool.prepare?.(args as never, given);
+  if (!prepared) return undefined;
+  record.run = identifyRun(tool, prepared.params, engine.hashFor(tool.id));
+  return { ...prepared, ...record.run, purpose: verify ? 'verify' : 'run' };
+}
+
 interface Execution {
   readonly engine: PolicyEngine;
   readonly approved: boolean;
   readonly deadline: Deadline;
+  readonly ticket?: RunTicket | undefined;
   /** What this context may touch, where that is not what the call declared. */
   readonly effects?: readonly Effect[];
   emit(event: EventMessage): void;
@@ -284,6 +309,7 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
     },
     place: site.effectSite.place,
     warn: (warning) => void record.warnings.push(warning),
+    run: how.ticket,
   });
 }
 

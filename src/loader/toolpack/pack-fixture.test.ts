@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
 import { createExecCapability } from '../../capabilities/exec/capability.ts';
 import { type CallScope, NO_FENCES } from '../../contract/capability.ts';
+import { fail } from '../../contract/errors.ts';
 import type { ExecHandle } from '../../contract/exec.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
@@ -90,9 +91,23 @@ export async function withPacks<T>(use: (fixture: PackFixture) => Promise<T>): P
         args,
         site: {
           signal: new AbortController().signal,
-          objects: {
-            size: async (id) => (id === TEXT_ID ? TEXT.length : undefined),
-            getRange: async (_id, start, end) => TEXT.subarray(start, end),
+          artifacts: {
+            async hold(ids) {
+              const absent = ids.find((id) => id !== TEXT_ID);
+              if (absent) throw fail('object.missing', `Cannot find ${absent}: there is no such artifact`);
+              return ids.map((id) => ({
+                id,
+                kind: 'file',
+                size: TEXT.length,
+                files: 1,
+                createdTs: 0,
+                usedTs: 0,
+              }));
+            },
+            read: async (_id, { start, end } = {}) => ({
+              bytes: TEXT.subarray(start, end),
+              size: TEXT.length,
+            }),
           },
           pinImage: async (reference) => {
             pinned.push(reference);

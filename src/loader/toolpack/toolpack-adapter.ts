@@ -54,14 +54,13 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
         ];
     if (!('plan' in checked)) throw refusal(cannot, checked);
     const { plan, canonicalParams } = checked;
-    const inputs = await Promise.all(
-      plan.inputs.map(async ({ role, artifact, dest }) => ({
-        role,
-        digest: artifact as string,
-        size: await sizeOf(given, artifact),
-        dest,
-      })),
-    );
+    const held = await given.artifacts.hold(plan.inputs.map(({ artifact }) => artifact));
+    const inputs = plan.inputs.map(({ role, artifact, dest }, n) => ({
+      role,
+      digest: artifact as string,
+      size: held[n]?.size ?? 0,
+      dest,
+    }));
     const params: JsonObject = {
       toolpack: files.digest,
       params: canonicalParams,
@@ -98,6 +97,11 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
 
   return {
     name: 'toolpack',
+    // It reads what its arguments name, and what it makes is kept.
+    effects: ({ args }) => [
+      ...[...artifactsIn(args as Json)].map((artifact) => ({ kind: 'artifact.read', artifact }) as const),
+      { kind: 'artifact.import' },
+    ],
     prepare: ({ tool, args, site: given }) =>
       prepare(byName.get(tool.contract.id) as ToolFields, args as JsonObject, given),
     open: () => ({
@@ -141,11 +145,9 @@ function artifactsIn(value: Json, found = new Set<string>()): ReadonlySet<string
   return found;
 }
 
-async function sizeOf({ objects }: PrepareSite, id: ObjectId): Promise<number> {
-  const size = await objects.size(id);
-  if (size === undefined)
-    throw fail('object.missing', `Cannot use the artifact ${id}: it is not in the store`);
-  return size;
+async function sizeOf({ artifacts }: PrepareSite, id: ObjectId): Promise<number> {
+  const [artifact] = await artifacts.hold([id]);
+  return artifact?.size ?? 0;
 }
 
 const amount = (given: unknown, usual: number): number =>
@@ -160,8 +162,11 @@ const CANONICALIZE: { readonly [method: string]: Reply<PrepareSite> } = {
   },
   async 'artifacts.readText'([id, maxBytes], given, named) {
     const artifactId = insideOf(id, named);
-    const end = Math.min(await sizeOf(given, artifactId), amount(maxBytes, READ_ARTIFACT));
-    return Buffer.from(await given.objects.getRange(artifactId, 0, end)).toString();
+    const { bytes } = await given.artifacts.read(artifactId, {
+      start: 0,
+      end: amount(maxBytes, READ_ARTIFACT),
+    });
+    return Buffer.from(bytes).toString();
   },
   'images.pin': ([reference], given) => given.pinImage(String(reference)),
 };

@@ -1,0 +1,167 @@
+// Owns: that equal runs asked for at the same moment are executed once: joined in this process, waited for in another.
+// Refuses: to cancel what somebody still waits for.
+import { fail, isFailure } from '../../contract/errors.ts';
+import { type AttemptRecord, isOpen } from '../../contract/run.ts';
+import type { RunOutcome, RunRequest } from '../../contract/runs.ts';
+import { endOf, failureOf, isTriedAgain } from './attempt-failure.ts';
+import { newAttemptId } from './attempt-id.ts';
+import { conductAttempt } from './conduct-attempt.ts';
+import { pauseOf, type RunSite } from './run-site.ts';
+
+export interface Flights {
+  execute(request: RunRequest, signal: AbortSignal): Promise<RunOutcome>;
+  /** True while this process conducts or waits for it. */
+  has(runId: string): boolean;
+  /** Ends what is under way and waits for it. */
+  close(): Promise<void>;
+}
+
+interface Flight {
+  readonly outcome: Promise<RunOutcome>;
+  readonly control: AbortController;
+  readonly listeners: Set<NonNullable<RunRequest['onOutput']>>;
+  waiting: number;
+}
+
+/** How often what the machine did is tried again, and how long is waited before. */
+const TRIES = 3;
+const BACK_OFF_MS = 500;
+
+export function createFlights(site: RunSite): Flights {
+  const flights = new Map<string, Flight>();
+  const pause = pauseOf(site);
+
+  const launch = (key: string, request: RunRequest): Flight => {
+    const control = new AbortController();
+    const listeners: Flight['listeners'] = new Set();
+    const shared: RunRequest = {
+      ...request,
+      onOutput(...said) {
+        for (const hear of listeners) hear(...said);
+      },
+    };
+    const outcome = fly(site, pause, shared, control.signal).finally(() => flights.delete(key));
+    outcome.catch(() => {});
+    const flight: Flight = { outcome, control, listeners, waiting: 0 };
+    flights.set(key, flight);
+    return flight;
+  };
+
+  return {
+    async execute(request, signal) {
+      signal.throwIfAborted();
+      const key = `${request.ticket.purpose} ${request.ticket.runId}`;
+      const flight = flights.get(key) ?? launch(key, request);
+      const { onOutput } = request;
+      flight.waiting += 1;
+      if (onOutput) flight.listeners.add(onOutput);
+      try {
+        return await orAborted(flight.outcome, signal);
+      } finally {
+        flight.waiting -= 1;
+        if (onOutput) flight.listeners.delete(onOutput);
+        if (flight.waiting === 0) flight.control.abort(signal.reason);
+      }
+    },
+    has: (runId) => flights.has(`run ${runId}`),
+    async close() {
+      const open = [...flights.values()];
+      for (const { control } of open)
+        control.abort(fail('run.cancelled', 'Cancelled the run: the host is closing'));
+      await Promise.allSettled(open.map(({ outcome }) => outcome));
+    },
+  };
+}
+
+/** One attempt after the other, until one says something that another would not change. */
+async function fly(
+  site: RunSite,
+  pause: (ms: number) => Promise<void>,
+  request: RunRequest,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  const { ticket, tool, contract, args, callId } = request;
+  const { runId, preimage, plan, purpose } = ticket;
+  const { choose, backends } = await site.parts();
+  const chosen = request.backend ?? (await choose?.({ tool, plan })) ?? backends[0]?.name;
+  if (chosen === undefined)
+    throw fail('run.infrastructure', `Cannot run "${tool}": this host has no backend`);
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    const id = newAttemptId(site.newId, runId);
+    const begun = await site.store.begin(
+      { runId, tool, contract, preimage, args, plan },
+      { id, purpose, backend: chosen, callId },
+      site.clock.now(),
+    );
+    try {
+      if (begun.mine) return await conductAttempt(site, begun.attempt, request, signal);
+      const joined = await awaitOther(site, begun.attempt, signal);
+      return 'data' in joined ? joined : await conductAttempt(site, joined, request, signal);
+    } catch (thrown) {
+      const again =
+        isTriedAgain(thrown) || (!begun.mine && isFailure(thrown) && thrown.reason === 'run.cancelled');
+      if (!again || tries === TRIES || signal.aborted) throw thrown;
+      await pause(BACK_OFF_MS * tries);
+    }
+  }
+}
+
+/** How long to wait between looks at an attempt of another process. */
+const LOOKS_MS = [10, 20, 50, 100, 250] as const;
+
+/** What became of an attempt of another process; or the attempt itself, once its owner has died and it is ours. */
+async function awaitOther(
+  site: RunSite,
+  { id }: AttemptRecord,
+  signal: AbortSignal,
+): Promise<RunOutcome | AttemptRecord> {
+  const pause = pauseOf(site);
+  for (let looks = 0; ; looks++) {
+    signal.throwIfAborted();
+    const attempt = await site.store.attempt(id);
+    if (!attempt) throw fail('run.attempt_lost', `Cannot follow the attempt ${id}: it is not in the store`);
+    if (!isOpen(attempt.state)) return outcomeOf(site, attempt);
+    // Looking for the dead costs a transaction.
+    const adopted = looks % 5 === 0 ? await adoptAbandoned(site, id) : undefined;
+    if (adopted) return adopted;
+    await pause(LOOKS_MS[Math.min(looks, LOOKS_MS.length - 1)] as number);
+  }
+}
+
+async function adoptAbandoned(site: RunSite, id: string): Promise<AttemptRecord | undefined> {
+  const abandoned = await site.store.abandoned();
+  return abandoned.some((one) => one.id === id) ? site.store.adopt(id) : undefined;
+}
+
+async function outcomeOf(site: RunSite, attempt: AttemptRecord): Promise<RunOutcome> {
+  const { state, failure, cause, exitCode, message, observed, outputs, id, backend } = attempt;
+  if (state !== 'succeeded') {
+    const status = state === 'lost' ? 'lost' : 'failed';
+    const end = endOf({
+      status,
+      exitCode,
+      message,
+      ...(failure ? { failure } : {}),
+      ...(cause ? { cause } : {}),
+    });
+    throw failureOf(attempt, { ...end, observed }, outputs.find(({ role }) => role === 'log')?.artifact);
+  }
+  const data = (await site.store.get(attempt.runId))?.result?.data;
+  if (data === undefined)
+    throw fail('run.attempt_lost', `Cannot take the result of ${attempt.runId}: it is not in the store`);
+  return {
+    data: data as unknown as RunOutcome['data'],
+    attemptId: id,
+    facts: { attempt: id, backend, joined: true },
+  };
+}
+
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,88 @@
+// Owns: runs for a runtime that may never have one: everything is loaded with the first question.
+// Refuses: to cost a call of an ordinary tool anything.
+import { fail } from '../../contract/errors.ts';
+import type { ReplaySource } from '../../contract/replay.ts';
+import type { PrepareSite, RunParts, RuntimeRuns } from '../../contract/runs.ts';
+import type { Runtime, RuntimeParts } from '../../contract/runtime.ts';
+import type { Runs } from './create-runs.ts';
+import { createStoreReplay } from './store-replay.ts';
+
+export interface LazyRuns {
+  readonly runtime: RuntimeRuns;
+  readonly replay: ReplaySource;
+  prepareSite(signal: AbortSignal): Promise<PrepareSite>;
+  /** Goes away from what is only followed. */
+  release(): void;
+  close(): Promise<void>;
+}
+
+type Parts = Pick<RuntimeParts, 'store' | 'objects' | 'clock' | 'newId' | 'runs'>;
+
+export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
+  const { store, objects, clock, newId } = parts;
+  let made: Promise<Runs> | undefined;
+  let created: Runs | undefined;
+  let asked: Promise<RunParts> | undefined;
+  let given: RunParts | undefined;
+
+  const runParts = (): Promise<RunParts> => {
+    asked ??= (async () => {
+      if (!parts.runs) throw fail('run.infrastructure', 'Cannot execute a run: this host has no backend');
+      given = await parts.runs();
+      return given;
+    })();
+    return asked;
+  };
+  const load = (): Promise<Runs> => {
+    made ??= import('./create-runs.ts').then(({ createRuns }) => {
+      const site = { store: store.runs, clock, newId, parts: runParts, loaded: () => given };
+      created = createRuns(site, call);
+      return created;
+    });
+    return made;
+  };
+
+  return {
+    runtime: {
+      execute: async (...args) => (await load()).execute(...args),
+      get: async (...args) => (await load()).get(...args),
+      attempts: async (...args) => (await load()).attempts(...args),
+      list: async (...args) => (await load()).list(...args),
+      explain: async (...args) => (await load()).explain(...args),
+      retry: async (...args) => (await load()).retry(...args),
+      cancel: async (...args) => (await load()).cancel(...args),
+      watch: async (...args) => (await load()).watch(...args),
+      verify: async (...args) => (await load()).verify(...args),
+      recover: async (...args) => (await load()).recover(...args),
+    },
+    replay: createStoreReplay({
+      runs: store.runs,
+      clock,
+      async verify(id) {
+        const { artifacts } = parts.runs ? await runParts() : { artifacts: undefined };
+        return artifacts ? (await artifacts.verify(id)).state === 'ok' : (await objects.verify(id)) === 'ok';
+      },
+    }),
+    async prepareSite(signal) {
+      const { artifacts, backends, pinImage } = await runParts();
+      return {
+        artifacts,
+        signal,
+        async pinImage(reference) {
+          if (pinImage) return pinImage(reference);
+          const backend = backends.find((one) => one.pinImage);
+          if (!backend?.pinImage)
+            throw fail(
+              'run.infrastructure',
+              `Cannot pin the image "${reference}": no backend of this host has images`,
+            );
+          return (await backend.pinImage(reference)).image;
+        },
+      };
+    },
+    release: () => created?.release(),
+    async close() {
+      await created?.close();
+    },
+  };
+}

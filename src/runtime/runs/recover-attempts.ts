@@ -1,0 +1,75 @@
+// Owns: what becomes of attempts whose process died: finished, lost, followed, or left for whoever calls the run next.
+// Refuses: to execute anything twice: an attempt goes on under its own id or ends.
+import type { BackendHandle } from '../../contract/backend.ts';
+import { type AttemptRecord, isOpen, type RunRecord } from '../../contract/run.ts';
+import type { RecoveredAttempt } from '../../contract/runs.ts';
+import { endAbandoned } from './cancel-run.ts';
+import { backendOf, type RunSite } from './run-site.ts';
+
+export interface Recovery {
+  readonly site: RunSite;
+  readonly follow: boolean;
+  /** Makes the call again: it finds the open attempt, and goes on with it. */
+  resume(run: RunRecord): Promise<unknown>;
+  /** For what goes on in the background. */
+  track(work: Promise<unknown>): void;
+}
+
+/** How long an attempt that may have ended already has to say so. */
+const PROMPT_MS = 200;
+
+export async function recoverAttempts(recovery: Recovery): Promise<readonly RecoveredAttempt[]> {
+  const { site } = recovery;
+  const found: RecoveredAttempt[] = [];
+  for (const attempt of await site.store.abandoned()) {
+    const became = await recoverOne(recovery, attempt);
+    const after = await site.store.attempt(attempt.id);
+    found.push({
+      attemptId: attempt.id,
+      runId: attempt.runId,
+      became,
+      ...(after?.cause ? { cause: after.cause } : {}),
+    });
+  }
+  return found;
+}
+
+async function recoverOne(recovery: Recovery, attempt: AttemptRecord): Promise<RecoveredAttempt['became']> {
+  const { site, follow } = recovery;
+  const run = await site.store.get(attempt.runId);
+  const handle = await find(site, attempt, run);
+  const lose = async () => {
+    await endAbandoned(site, attempt, 'lost');
+    return 'lost' as const;
+  };
+  if (!run?.args || !handle || attempt.purpose === 'verify') return lose();
+  const hasEnded = await endedWithin(handle, PROMPT_MS);
+  if (!hasEnded && !follow) return 'left';
+  const resumed = recovery.resume(run).then(
+    () => undefined,
+    () => undefined,
+  );
+  const settled = resumed.then(async () => {
+    const after = await site.store.attempt(attempt.id);
+    // The call is another run now, or may not be made: nobody will ever ask for this one.
+    if (after && isOpen(after.state)) return lose();
+    return after?.state === 'lost' ? ('lost' as const) : ('finished' as const);
+  });
+  if (hasEnded) return settled;
+  recovery.track(settled);
+  return 'followed';
+}
+
+async function find(site: RunSite, { id, runId, backend }: AttemptRecord, run: RunRecord | undefined) {
+  if (!run?.plan) return undefined;
+  const { folders } = await site.parts();
+  const there = await backendOf(site, backend).catch(() => undefined);
+  return there?.find({ id, runId, plan: run.plan, folder: folders.at(id) });
+}
+
+async function endedWithin(handle: BackendHandle, ms: number): Promise<boolean> {
+  return handle.wait(AbortSignal.timeout(ms)).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,31 @@
+// Owns: what the parts of the run engine share.
+// Refuses: work.
+
+import type { Backend } from '../../contract/backend.ts';
+import { fail } from '../../contract/errors.ts';
+import type { RunStore } from '../../contract/run-store.ts';
+import type { RunParts } from '../../contract/runs.ts';
+import type { Clock, NewId } from '../../contract/runtime.ts';
+
+export interface RunSite {
+  readonly store: RunStore;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** Loaded with the first run. */
+  parts(): Promise<RunParts>;
+  /** Undefined where nothing was run. */
+  loaded(): RunParts | undefined;
+  /** Waits, for backing off and for polling. By default real time. */
+  pause?(ms: number): Promise<void>;
+}
+
+export async function backendOf(site: RunSite, name: string): Promise<Backend> {
+  const { backends } = await site.parts();
+  const found = backends.find((backend) => backend.name === name);
+  if (found) return found;
+  const there = backends.map((backend) => backend.name).join(', ') || 'none';
+  throw fail('run.infrastructure', `Cannot run on "${name}": the backends of this host are ${there}`);
+}
+
+export const pauseOf = (site: RunSite): ((ms: number) => Promise<void>) =>
+  site.pause ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
