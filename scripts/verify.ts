@@ -8,12 +8,18 @@ import { SLURM_PACKAGES } from './engines/slurm.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Debian packages, each with a program that tells whether it is there. */
+/** Debian packages, each with a file that tells whether it is there. */
 const PACKAGES: Readonly<Record<string, string>> = {
   git: '/usr/bin/git',
   strace: '/usr/bin/strace',
   ripgrep: '/usr/bin/rg',
   bubblewrap: '/usr/bin/bwrap',
+  iproute2: '/usr/sbin/ip',
+  cargo: '/usr/bin/cargo',
+  gcc: '/usr/bin/gcc',
+  'libc6-dev': '/usr/include/stdio.h',
+  make: '/usr/bin/make',
+  'python3-venv': '/usr/share/doc/python3-venv',
   ...DOCKER_PACKAGES,
   python3: '/usr/bin/python3',
   'php-cli': '/usr/bin/php',

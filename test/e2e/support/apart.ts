@@ -18,6 +18,10 @@ export const ADDRESSES = {
   private: '10.9.8.7',
 } as const;
 
+/** Where they look for programs. */
+export const pathOf = (who: Who): string =>
+  who === 'nobody' ? '/usr/local/bin:/usr/bin:/bin' : (process.env.PATH ?? '');
+
 export interface ApartOptions {
   /** A network of its own, with `ADDRESSES`, every port open to everybody, and names asked at 127.0.0.1. Needs root. */
   readonly network?: boolean;
@@ -82,9 +86,8 @@ exec "$@"`;
 function start(command: readonly string[], who: Who, options: ApartOptions): Promise<Ran> {
   const [program = '', ...args] = command;
   // An ordinary user has no home here, and nothing that makes this a child of the running test.
-  const { PATH = '', CI = '', HAFT_STRESS = '', HOME = '/' } = process.env;
-  const usual =
-    who === 'nobody' ? { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/nonexistent' } : { PATH, HOME };
+  const { CI = '', HAFT_STRESS = '', HOME = '/' } = process.env;
+  const usual = { PATH: pathOf(who), HOME: who === 'nobody' ? '/nonexistent' : HOME };
   const child = spawn(program, args, {
     cwd: '/',
     env: { ...usual, CI, HAFT_STRESS, ...options.env },
