@@ -40,6 +40,12 @@ export function sha256Hex(input: Uint8Array | string): string {
   return hash.hex();
 }
 
+/** The same as 32 bytes. */
+export function sha256Bytes(input: Uint8Array): Uint8Array {
+  const crypto = cryptoFor(input.length);
+  return crypto ? crypto.hash('sha256', input, 'buffer') : Buffer.from(sha256Hex(input), 'hex');
+}
+
 /** For content that comes in pieces; feed it pieces of 1 MiB or so. A piece may be reused once `update` returns. */
 export function createSha256(): Sha256 {
   const waiting: Uint8Array[] = [];
