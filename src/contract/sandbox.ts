@@ -49,7 +49,7 @@ export interface SandboxOptions {
 export interface SandboxSpec {
   /** The program and its arguments. No shell reads them. A name without a slash is looked up on `env.PATH`. */
   readonly argv: readonly [string, ...string[]];
-  /** Workspace-relative; by default the root. */
+  /** Workspace-relative; by default the root. Or `/work`, where a bind appears below it. */
   readonly cwd?: string;
   /** The whole environment; only PWD (and with a proxy the `*_proxy` variables) is added. */
   readonly env: Readonly<Record<string, string>>;
@@ -98,6 +98,8 @@ export type SandboxStream = 'stdout' | 'stderr';
 
 export interface SandboxBind {
   readonly path: string;
+  /** Where it appears instead: below `/work`. */
+  readonly at?: string;
   /** By default read-only. */
   readonly writable?: boolean;
 }

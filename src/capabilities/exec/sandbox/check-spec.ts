@@ -4,6 +4,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { normalizeRelPath } from '../../../base/rel-path.ts';
 import type { Reason } from '../../../contract/errors.ts';
+import { WORK_FOLDER } from '../../../contract/plan.ts';
 import type { SandboxBind, SandboxRefusal, SandboxSpec } from '../../../contract/sandbox.ts';
 import { quietly } from './quietly.ts';
 import { within } from './scratch.ts';
@@ -27,16 +28,20 @@ export function checkSpec(
 ): CheckedSpec | SandboxRefusal {
   const fault = programFault(spec) ?? limitFault(spec);
   if (fault) return refuse('shell.failed', `Cannot start the program: ${fault}`);
-  const cwd = checkCwd(spec.cwd ?? '.', workspace);
-  if (typeof cwd !== 'string') return cwd;
   const binds: CheckedBind[] = [];
   for (const bind of spec.binds ?? []) {
     const checked = checkBind(bind, [join(workspace, '.haft'), scratch]);
     if ('reason' in checked) return checked;
     binds.push(checked);
   }
+  const cwd = isWork(spec) ? WORK_FOLDER : checkCwd(spec.cwd ?? '.', workspace);
+  if (typeof cwd !== 'string') return cwd;
   return { cwd, binds };
 }
+
+/** A folder that only the binds below it make. */
+const isWork = ({ cwd, binds = [] }: SandboxSpec): boolean =>
+  cwd === WORK_FOLDER && binds.some(({ at }) => at !== undefined);
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -82,6 +87,9 @@ function checkBind(bind: SandboxBind, secret: readonly string[]): CheckedBind | 
     refuse(reason, `Cannot show "${path}" to the program: ${fact}`);
   if (!isAbsolute(path) || /[\0\n]/.test(path))
     return no('path.invalid', 'it is not an absolute path on one line');
+  const { at } = bind;
+  if (at !== undefined && !(at.startsWith(`${WORK_FOLDER}/`) && resolve(at) === at && !/[\0\n]/.test(at)))
+    return no('path.invalid', `"${at}" is not a place below ${WORK_FOLDER}`);
   const real = quietly(() => realpathSync(path));
   const stat = real === undefined ? undefined : quietly(() => statSync(real));
   if (real === undefined || !stat) return no('path.not_found', 'nothing is there');

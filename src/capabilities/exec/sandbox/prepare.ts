@@ -7,6 +7,7 @@ import { entryId, type Inspection, inspect } from './inspect.ts';
 import { insideScript, type ResolvedLimits, resolveLimits } from './limits.ts';
 import { INSIDE_SINGLE, profileWords, settingWords } from './profile.ts';
 import { FORWARDER_TASKS, forwarderPrelude, proxyEnv } from './proxy-bridge.ts';
+import { within } from './scratch.ts';
 import { mountWorkspace, type WorkspaceMounts } from './workspace-mounts.ts';
 
 export interface Prepared {
@@ -65,14 +66,15 @@ export async function prepare(
     cwd: checked.cwd,
     env: proxy ? proxyEnv(spec.env) : spec.env,
   });
-  const bound = shown.map(({ path, real, writable }) => ({
-    at: path,
+  const bound = shown.map(({ path, at = path, real, writable }) => ({
+    at,
     id: entryId(real),
     writable: writable ?? false,
   }));
   const expected = [...bound, ...mounts.expected];
   // Where little is visible, the folders on the way to it are not those of the workspace.
-  const cwd = { at: checked.cwd, id: spec.visible ? undefined : entryId(checked.cwd) };
+  const isWorkspace = within(checked.cwd, workspace);
+  const cwd = { at: checked.cwd, id: spec.visible || !isWorkspace ? undefined : entryId(checked.cwd) };
   const single = spec.spawns === false;
   return {
     profile,

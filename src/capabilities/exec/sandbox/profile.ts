@@ -45,10 +45,10 @@ export function profileWords(request: ProfileRequest): string[] {
     ...tmpfs('/tmp', '1777'),
     ...tmpfs(INSIDE_HOME, '0755'),
     ...['--dir', '/run', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
-    ...request.binds.flatMap(({ source, path, writable }) => [
+    ...request.binds.flatMap(({ source, path, at = path, writable }) => [
       writable ? '--bind' : '--ro-bind',
       source,
-      path,
+      at,
     ]),
     ...request.workspace,
     ...(request.proxySocket === undefined ? [] : ['--ro-bind', request.proxySocket, INSIDE_PROXY]),

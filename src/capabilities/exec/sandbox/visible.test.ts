@@ -69,6 +69,29 @@ for (const identity of identities()) {
       });
     });
 
+    it('shows a bind below /work where it is told to, and can start there', async () => {
+      await withSandbox({ identity, files: FILES }, async ({ sh, workspace }) => {
+        const bound = (path: string, at: string, writable = false) => ({
+          path: join(workspace, path),
+          at,
+          writable,
+        });
+        const binds = [bound('data', '/work/in'), bound('out', '/work/out', true)];
+        const spec = { visible: [], writable: [], cwd: '/work', binds };
+        const seen = await sh('pwd; ls; cat in/in.txt; echo 1 > out/a; echo 2 > in/a; echo 3 > a', spec);
+        assert.equal(seen.out, '/work\nin\nout\nin');
+        assert.match(seen.err, /in\/a: Read-only.*a: Read-only/s);
+        assert.equal(readFileSync(join(workspace, 'out/a'), 'utf8'), '1\n');
+        for (const at of ['/usr/x', '/work', '/work/../etc', 'work/in'])
+          assert.equal(
+            (await sh('true', { binds: [bound('data', at)] })).refused?.reason,
+            'path.invalid',
+            at,
+          );
+        assert.equal((await sh('true', { cwd: '/work' })).refused?.reason, 'path.outside_workspace');
+      });
+    });
+
     it('refuses what is not there or leads away', async () => {
       await withSandbox({ identity, files: FILES }, async ({ sh, workspace }) => {
         symlinkSync('/etc', join(workspace, 'away'));
