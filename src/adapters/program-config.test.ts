@@ -13,6 +13,8 @@ describe('programOf', () => {
       [['node', '--no-warnings', SELF], [FOLDER]],
       [['/usr/bin/python3', SELF], [FOLDER]],
       [['node', `${MODULES}/fast-check/package.json`], [MODULES]],
+      [['node', 'node_modules/a/dist/x.js'], ['node_modules']],
+      [['node', './sub/node_modules/a/node_modules/b/x.js'], ['./sub/node_modules']],
       [['node', 'servers/x.js'], ['servers']],
       [['./bin/server', 'notes/a'], ['./bin']],
       [['node', '-e', 'import("./a/b")'], []],

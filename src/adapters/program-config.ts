@@ -125,7 +125,6 @@ function ownParts([program, ...args]: readonly [string, ...string[]]): string[] 
   return [program, script].flatMap((path) => {
     if (!path?.includes('/') || SYSTEM.test(path)) return [];
     if (path.startsWith('/') && !existsSync(path)) return [];
-    const modules = path.indexOf('/node_modules/');
-    return [modules === -1 ? dirname(path) : path.slice(0, modules + '/node_modules'.length)];
+    return [/^(?:.*?\/)?node_modules(?=\/)/.exec(path)?.[0] ?? dirname(path)];
   });
 }

@@ -10,6 +10,7 @@ import { createSearchCapability } from '../capabilities/search/capability.ts';
 import type { ArtifactStore } from '../contract/artifacts.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
+import type { PolicyFile } from '../contract/policy.ts';
 import type { Clock, Runtime } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
@@ -39,6 +40,8 @@ export interface DefaultRuntimeOptions {
   readonly lock?: LockMode;
   /** Asks the servers of packs for their tools, also where they are known. */
   readonly freshPacks?: boolean;
+  /** Instead of those that haft.yaml names and those that were added. */
+  readonly packs?: PolicyFile['packs'];
 }
 
 export interface DefaultRuntime extends Runtime {
@@ -121,6 +124,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       onWarning,
       lock: options.lock,
       fresh: options.freshPacks,
+      packs: options.packs,
     });
     await packs.follow(policy.file).catch(async (thrown) => {
       await closeAll();

@@ -2,7 +2,7 @@
 // Refuses: what a credential is kept as; the tests beside the code show that.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -57,7 +57,7 @@ describe('haft credentials', () => {
       haft(['list']).stdout,
       /^PROVIDER .*\ngithub .*system .*token .*\nsmtp .*user ada .*password, user/,
     );
-    assert.equal(haft(['check']).stdout, 'ok      github of system\nok      smtp of user ada\n');
+    assert.equal(haft(['check']).stdout, 'ok       github of system\nok       smtp of user ada\n');
     assert.equal(haft(['remove', 'smtp', '--user', 'ada']).stdout, 'removed smtp of user ada\n');
     const again = haft(['remove', 'smtp', '--user', 'ada']);
     assert.equal(again.status, 3);
@@ -82,6 +82,20 @@ describe('haft credentials', () => {
       assert.match(haft(['set', 'github', ...two], text).stderr, /a JSON object with a, b/);
   });
 
+  it('asks for the fields that tools want, holds them to their schema, and names what is not set', () => {
+    const workspace = join(folder, 'workspace');
+    mkdirSync(join(workspace, 'packs'));
+    writeFileSync(join(workspace, 'packs/mail.tool.yaml'), MANIFEST);
+    writeFileSync(join(workspace, 'haft.yaml'), 'version: 1\npacks: [packs]\n');
+    assert.match(haft(['check']).stdout, /^not set {2}mail, which demo\.mail needs$/m);
+    const short = haft(['set', 'mail'], `{"user":"ada","password":"x"}`);
+    assert.match(short.stderr, /\/password must NOT have fewer than 8 characters/);
+    assert.equal(haft(['set', 'mail'], `{"user":"ada","password":"${TOKEN}"}`).status, 0);
+    assert.match(haft(['check']).stdout, /^ok {7}mail of system$/m);
+    rmSync(join(workspace, 'packs'), { recursive: true });
+    rmSync(join(workspace, 'haft.yaml'));
+  });
+
   it('never puts the key or a value into the workspace', () => {
     const workspace = join(folder, 'workspace');
     assert.deepEqual(readdirSync(workspace), ['.haft']);
@@ -98,7 +112,7 @@ describe('haft credentials', () => {
     assert.ok(!typed.shown.includes(TOKEN) && !typed.shown.includes('wrong'), typed.shown);
     assert.match(typed.shown, /set gitlab \(token\) for system/);
     assert.equal(typed.status, 0);
-    assert.match(haft(['check']).stdout, /ok {6}gitlab of system/);
+    assert.match(haft(['check']).stdout, /ok {7}gitlab of system/);
   });
 
   it('keeps nothing when the person leaves', () => {
@@ -108,6 +122,24 @@ describe('haft credentials', () => {
     assert.doesNotMatch(haft(['list']).stdout, /left/);
   });
 });
+
+const MANIFEST = `
+id: demo.mail
+version: 1.0.0
+deterministic: false
+timeoutMs: 1000
+limits: { maxInputBytes: 1000, maxOutputBytes: 1000 }
+inputSchema: { type: object }
+outputSchema: { type: object }
+execution: { kind: cli, cmd: ["true"] }
+credentials:
+  mail:
+    schema:
+      type: object
+      properties: { user: { type: string, writeOnly: false }, password: { type: string, minLength: 8 } }
+      required: [user, password]
+    env: { MAIL_USER: user, MAIL_PASSWORD: password }
+`;
 
 /** Runs it on a terminal of its own, types once it has asked, and answers all that the terminal showed. */
 function atTerminal(args: readonly string[], env: Record<string, string | undefined>, keys: string) {

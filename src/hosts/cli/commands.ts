@@ -23,7 +23,7 @@ export const CLI_COMMANDS: Commands = {
   },
   call: { summary: call.summary, load: async () => call },
   tools: {
-    summary: 'List, show and find tools',
+    summary: 'List, find, add and look after tools',
     commands: {
       list: {
         summary: 'List the installed tools',
@@ -40,6 +40,26 @@ export const CLI_COMMANDS: Commands = {
       search: {
         summary: 'Find tools by what they do',
         load: async () => (await import('./commands/tools-search.ts')).command,
+      },
+      add: {
+        summary: 'Add a server as a pack',
+        load: async () => (await import('./commands/tools-add.ts')).command,
+      },
+      remove: {
+        summary: 'Remove a pack that was added',
+        load: async () => (await import('./commands/tools-remove.ts')).command,
+      },
+      enable: {
+        summary: 'Let the tools of a pack be called again',
+        load: async () => (await import('./commands/tools-enable.ts')).enable,
+      },
+      disable: {
+        summary: 'Leave a pack out',
+        load: async () => (await import('./commands/tools-enable.ts')).disable,
+      },
+      health: {
+        summary: 'Look whether the packs can be reached',
+        load: async () => (await import('./commands/tools-health.ts')).command,
       },
       lock: {
         summary: 'Pin the tools of packs in haft.lock',

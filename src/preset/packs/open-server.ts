@@ -46,7 +46,8 @@ export function serverOpener(site: ServerSite): OpenEntry {
       enabled: true,
       health: { status: 'unverified', checkedTs: null },
     };
-    const key = installation.digest.replace(':', '-');
+    // The ids of its tools begin with its name: two packs of one config are two.
+    const key = `${entry.name}-${installation.digest.replace(':', '-')}`;
     const known = site.fresh ? undefined : readOwnCache<readonly BoundTool[]>(site.cacheFolder, key, FORMAT);
     const tools = known ?? (await discover(installation, site));
     if (!known && tools.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, tools);

@@ -1,17 +1,20 @@
 // Owns: what the packs of a workspace are opened with.
 // Refuses: to open anything.
+import type { PolicyFile } from '../../contract/policy.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import type { Store } from '../../contract/store.ts';
 
 export interface PackSite {
   readonly runtime: Runtime;
-  readonly store: Pick<Store, 'credentials'>;
+  readonly store: Pick<Store, 'credentials' | 'installations'>;
   /** The workspace. */
   readonly root: string;
   readonly onWarning?: ((message: string) => void) | undefined;
   readonly lock?: LockMode | undefined;
   /** Asks servers for their tools, also where they are known. */
   readonly fresh?: boolean | undefined;
+  /** Instead of those that haft.yaml names and those that were added: for trying some out. */
+  readonly packs?: PolicyFile['packs'] | undefined;
 }
 
 /**

@@ -6,11 +6,18 @@ import type { PackSite } from './pack-site.ts';
 
 export function createPacksOnDemand(site: PackSite): Packs {
   let loaded: Promise<Packs> | undefined;
+  const packsOf = async ({ packs = [] }: Pick<PolicyFile, 'packs'>): Promise<typeof packs> => {
+    if (site.packs) return site.packs;
+    const records = await site.store.installations.list();
+    if (records.length === 0) return packs;
+    return (await import('./installed-packs.ts')).installedPacks(packs, records);
+  };
   return {
     async follow(policy: Pick<PolicyFile, 'packs'>) {
-      if (!loaded && !policy.packs?.length && site.lock !== 'frozen') return;
+      const packs = await packsOf(policy);
+      if (!loaded && packs.length === 0 && site.lock !== 'frozen') return;
       loaded ??= import('./default-packs.ts').then((module) => module.createDefaultPacks(site));
-      await (await loaded).follow(policy);
+      await (await loaded).follow({ packs });
     },
   };
 }

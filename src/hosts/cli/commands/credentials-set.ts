@@ -1,7 +1,8 @@
 // Owns: `haft credentials set`: a secret from standard input or a prompt, kept encrypted.
 // Refuses: a secret on the command line: it would be in the shell's history and in the list of processes.
-import type { Secret } from '../../../contract/credentials.ts';
+import type { CredentialNeed, Secret } from '../../../contract/credentials.ts';
 import { fail } from '../../../contract/errors.ts';
+import { credentialNeeds } from '../../../preset/credential-needs.ts';
 import { withCredentials } from '../../../preset/open-credentials.ts';
 import type { Command, Io } from '../command.ts';
 import { credentialKey, USER_OPTION, whose } from '../credential-key.ts';
@@ -21,7 +22,7 @@ export const command: Command = {
       type: 'string',
       value: 'NAME',
       multiple: true,
-      help: 'a field of the secret (default: token). Several of them come from a pipe as one JSON object',
+      help: 'a field of the secret (default: those that tools want, else token). Several come from a pipe as one JSON object',
     },
     ...USER_OPTION,
   },
@@ -34,9 +35,10 @@ export const command: Command = {
   positionals: [1, 1],
   async run({ positionals, flags, workspace, io, json }) {
     const key = credentialKey(positionals[0]!, flags.user);
-    const fields = (flags.field as readonly string[] | undefined) ?? ['token'];
+    const needs = await credentialNeeds(workspace);
+    const fields = (flags.field as readonly string[] | undefined) ?? usualFields(needs, key.provider);
     const secret = io.askSecret ? await ask(io.askSecret, fields, key.provider) : await read(io, fields);
-    await withCredentials(workspace, (credentials) => credentials.set(key, secret));
+    await withCredentials(workspace, (credentials) => credentials.set(key, secret, needs));
     if (json) io.out(`${JSON.stringify({ set: { ...key, fields } })}\n`);
     else io.out(`set ${key.provider} (${fields.join(', ')}) for ${whose(key)}\n`);
     const short = fields.filter((field) => secret[field]!.length < SHORTEST_HIDDEN);
@@ -45,6 +47,17 @@ export const command: Command = {
     return 0;
   },
 };
+
+/** What the first tool that wants this provider must have. */
+function usualFields(needs: readonly CredentialNeed[], provider: string): readonly string[] {
+  const schema = needs.find((need) => need.provider === provider && typeof need.schema === 'object')?.schema;
+  const { required, properties } = (schema ?? {}) as {
+    readonly required?: readonly string[];
+    readonly properties?: object;
+  };
+  const fields = required?.length ? required : Object.keys(properties ?? {});
+  return fields.length > 0 ? fields : ['token'];
+}
 
 async function ask(
   askSecret: NonNullable<Io['askSecret']>,

@@ -1,0 +1,107 @@
+// Owns: packs that are added, disabled, enabled, looked at and removed from the command line.
+// Refuses: a fake of the server: it is a program that Haft starts and asks.
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { haft } from './support/haft.ts';
+import { hubServer } from './support/hub-server.ts';
+import { makeWorkspace, type Workspace } from './support/workspace.ts';
+
+const COMMAND = ['--', 'node', 'server/hub.mjs'];
+
+describe('haft tools add', () => {
+  let workspace: Workspace;
+  before(() => {
+    workspace = makeWorkspace({
+      'haft.yaml': 'version: 1\npacks:\n  - { name: named, mcp: { command: [node, server/hub.mjs] } }\n',
+      'server/hub.mjs': hubServer('Says what it is told.', 'Another.'),
+    });
+  });
+  after(() => workspace.remove());
+
+  const run = (...args: readonly string[]) => haft(args, { cwd: workspace.root });
+  const call = async (tool: string) => {
+    const { ok, errors } = JSON.parse((await run('call', tool, '{"text":"hi"}')).stdout);
+    return ok ? 'ok' : errors[0].reason;
+  };
+
+  it('adds a server, whose tools can be called from the next start on', async () => {
+    const added = await run('tools', 'add', 'hub', ...COMMAND);
+    assert.equal(added.status, 0, added.stderr);
+    assert.equal(added.stdout, 'hub.echo\nhub.echo1\nadded hub: 2 tools; haft tools show TOOL says more\n');
+    assert.equal(await call('hub.echo'), 'ok');
+    assert.equal(existsSync(workspace.path('haft.lock')), false);
+  });
+
+  it('refuses what it cannot ask, cannot understand, or has already', async () => {
+    const refusals: readonly (readonly [args: readonly string[], status: number, says: RegExp])[] = [
+      [['hub', ...COMMAND], 2, /there is a pack of that name/],
+      [['named', ...COMMAND], 2, /there is a pack of that name/],
+      [['gone', '--', 'no-such-program-of-haft'], 2, /^haft: Cannot reach "gone"/],
+      [['Hub', ...COMMAND], 2, /small letters/],
+      [['x'], 2, /--url URL or -- COMMAND/],
+      [['x', '--url', 'https://a.example', ...COMMAND], 2, /either --url or a command/],
+      [['x', '--kind', 'path', ...COMMAND], 2, /take mcp or stdio/],
+      [['x', '--config', '{"comand":1}', ...COMMAND], 2, /comand/],
+      [['x', '--config', '[1]', ...COMMAND], 2, /no JSON object/],
+      [['x', '--frozen', ...COMMAND], 3, /while frozen/],
+    ];
+    for (const [args, status, says] of refusals) {
+      const ran = await run('tools', 'add', ...args);
+      assert.match(ran.stderr, says);
+      assert.equal(ran.status, status, ran.stderr);
+    }
+    assert.equal(await call('x.echo'), 'tool.unknown');
+  });
+
+  it('leaves a disabled pack out, of haft.yaml too, and brings it back', async () => {
+    assert.equal((await run('tools', 'disable', 'hub')).stdout, 'disabled hub\n');
+    assert.equal((await run('tools', 'disable', 'hub')).stdout, 'hub is disabled already\n');
+    assert.equal((await run('tools', 'disable', 'named')).stdout, 'disabled named\n');
+    assert.deepEqual([await call('hub.echo'), await call('named.echo')], ['tool.unknown', 'tool.unknown']);
+    assert.equal((await run('tools', 'enable', 'named')).stdout, 'enabled named\n');
+    assert.deepEqual([await call('hub.echo'), await call('named.echo')], ['tool.unknown', 'ok']);
+    assert.match(
+      (await run('tools', 'enable', 'hob')).stderr,
+      /no such pack is installed; did you mean "hub"\?/,
+    );
+  });
+
+  it('tells the health of each, and fails where one is unhealthy', async () => {
+    const fine = await run('tools', 'health');
+    assert.match(fine.stdout, /^hub +disabled\nnamed +ready$/m);
+    assert.equal(fine.status, 0, fine.stderr);
+    assert.equal((await run('tools', 'enable', 'hub')).status, 0);
+    workspace.put('server/hub.mjs', 'process.exit(3);\n');
+    const sick = await run('tools', 'health', 'hub', '--json');
+    workspace.put('server/hub.mjs', hubServer('Says what it is told.', 'Another.'));
+    const { ok, health } = JSON.parse(sick.stdout);
+    assert.deepEqual([ok, health.length, health[0].name, health[0].status], [false, 1, 'hub', 'unhealthy']);
+    assert.equal(sick.status, 70);
+    assert.match((await run('tools', 'health', 'nmaed')).stderr, /did you mean "named"/);
+  });
+
+  it('keeps haft.lock in step: what is added is pinned, what is removed is not', async () => {
+    assert.equal((await run('tools', 'lock')).status, 0);
+    assert.match((await run('tools', 'remove', 'named')).stderr, /haft\.yaml names it/);
+    assert.equal((await run('tools', 'remove', 'hub')).stdout, 'removed hub\n');
+    assert.equal((await run('tools', 'lock', '--frozen')).status, 0);
+    assert.ok(!readFileSync(workspace.path('haft.lock'), 'utf8').includes('"hub'));
+    assert.equal((await run('tools', 'add', 'hub', ...COMMAND)).status, 0);
+    assert.ok(readFileSync(workspace.path('haft.lock'), 'utf8').includes('"hub.echo1"'));
+    assert.equal((await run('tools', 'lock', '--frozen')).status, 0);
+    assert.match((await run('tools', 'remove', 'nobody')).stderr, /pack\.unknown/);
+  });
+
+  it('adds nothing by a state folder that came along in a copy', async () => {
+    const copy = `${workspace.root}-copy`;
+    cpSync(workspace.root, copy, { recursive: true });
+    try {
+      const { stdout } = await haft(['tools', 'list', '--json'], { cwd: copy });
+      const ids: string[] = JSON.parse(stdout).tools.map(({ id }: { id: string }) => id);
+      assert.ok(ids.includes('named.echo') && !ids.includes('hub.echo'), ids.join(' '));
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  });
+});
