@@ -251,7 +251,7 @@ export const ERRORS = Object.freeze({
   'pack.invalid': row('E_VALIDATION_FAIL', 'A pack has problems; each is listed with its place.', {
     native: 6,
   }),
-  'lockfile.invalid': row('E_VALIDATION_FAIL', 'haft.lock is not a file that Haft wrote.'),
+  'lockfile.invalid': row('E_VALIDATION_FAIL', 'The file haft.lock is not one that Haft wrote.'),
   'lockfile.drift': row('E_POLICY', 'The tools are not as haft.lock has them, and nothing may differ.'),
   'pack.unknown': row('E_VALIDATION_FAIL', 'No pack of this name is installed.', { http: 404, native: 4 }),
   'node.too_old': row('E_INTERNAL', 'This Node.js is older than the one Haft needs.', { exit: 69 }),
