@@ -88,6 +88,8 @@ export function speakLines(
     ended: result,
     async stop(graceMs = GRACE_MS) {
       stdin.end();
+      // Whoever does not wait does not listen either: what is still on its way would only have to be read.
+      if (graceMs === 0) stdout.destroy();
       const timer = setTimeout(() => void standing.stop(), graceMs);
       await result;
       clearTimeout(timer);

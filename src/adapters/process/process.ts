@@ -40,7 +40,7 @@ export interface ProcessAdapterHandles {
 const SPARE_OUTPUT = 4 * 1024 * 1024;
 const STDERR_KEPT = 64 * 1024;
 /** Of a program that is kept, over all of its calls: what it says beside its answers. */
-const KEPT_OUTPUT = 64 * 1024 * 1024;
+const KEPT_OUTPUT = 16 * 1024 * 1024;
 
 export function createProcessAdapter(handles: ProcessAdapterHandles): Adapter {
   const fillings = createFillings(handles.env);
