@@ -5,6 +5,7 @@ import type { CredentialNeed } from '../contract/credentials.ts';
 import { isFailure } from '../contract/errors.ts';
 import { ToolpackLoader } from '../loader/tool-yaml/toolpack-loader.ts';
 import type { PackEntry } from './packs/pack-entries.ts';
+import { serverNeeds } from './packs/server-needs.ts';
 import { withWorkspacePacks } from './packs/workspace-packs.ts';
 
 export interface DeclaredNeed extends CredentialNeed {
@@ -34,17 +35,5 @@ async function needsOfFolder(workspace: string, { path = '.' }: PackEntry): Prom
   return loader.list().flatMap(({ id, credentials }) => credentials.map((need) => ({ ...need, by: id })));
 }
 
-/** Its config names providers; which fields of them it uses is in its templates. */
-function needsOfServer({ name, config }: PackEntry): readonly DeclaredNeed[] {
-  const providers = Array.isArray(config.credentials) ? config.credentials : [];
-  return providers.map((provider) => ({
-    provider: String(provider),
-    scope: 'system',
-    required: true,
-    schema: true,
-    env: {},
-    headers: {},
-    context: true,
-    by: name,
-  }));
-}
+const needsOfServer = ({ name, config }: PackEntry): readonly DeclaredNeed[] =>
+  serverNeeds(config).map((need) => ({ ...need, by: name }));

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { hubServer } from './support/hub-server.ts';
 
 const HAFT = join(import.meta.dirname, '../../src/bin/haft.ts');
 const TOKEN = 'correct horse battery staple';
@@ -94,6 +95,33 @@ describe('haft credentials', () => {
     assert.match(haft(['check']).stdout, /^ok {7}mail of system$/m);
     rmSync(join(workspace, 'packs'), { recursive: true });
     rmSync(join(workspace, 'haft.yaml'));
+  });
+
+  it('gives a server what its config names, and takes it out of its answers', () => {
+    const workspace = join(folder, 'workspace');
+    mkdirSync(join(workspace, 'server'));
+    writeFileSync(
+      join(workspace, 'server/hub.mjs'),
+      hubServer('Says what it was given.').replace('args.text', 'process.env.HUB_TOKEN'),
+    );
+    const config = 'credentials: [hub], env: { set: { HUB_TOKEN: "{{ credentials.hub.token }}" } }';
+    writeFileSync(
+      join(workspace, 'haft.yaml'),
+      `version: 1\npacks: [{ name: hub, mcp: { command: [node, server/hub.mjs], ${config} } }]\n`,
+    );
+    const call = () => {
+      const args = [HAFT, 'call', 'hub.echo', '{"text":"x"}', '--workspace', workspace];
+      const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env: environment() });
+      return JSON.parse(stdout);
+    };
+    assert.match(haft(['check']).stdout, /^not set {2}hub, which hub needs$/m);
+    assert.equal(haft(['set', 'hub'], TOKEN).status, 0);
+    const { ok, data, errors } = call();
+    assert.deepEqual(errors, []);
+    assert.deepEqual([ok, data], [true, { text: '[redacted]' }]);
+    assert.equal(haft(['remove', 'hub']).status, 0);
+    assert.equal(call().errors[0].reason, 'credentials.missing');
+    for (const name of ['server', 'haft.yaml']) rmSync(join(workspace, name), { recursive: true });
   });
 
   it('never puts the key or a value into the workspace', () => {

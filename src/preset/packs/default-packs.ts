@@ -1,6 +1,7 @@
 // Owns: which adapter reaches which kind of pack.
 // Refuses: to know what any of them does.
 import { combineAdapters } from '../../adapters/combined.ts';
+import type { SecretsFor } from '../../adapters/config-filling.ts';
 import { createHttpAdapter } from '../../adapters/http/http.ts';
 import { createMcpAdapter } from '../../adapters/mcp/mcp.ts';
 import { createProcessAdapter } from '../../adapters/process/process.ts';
@@ -13,25 +14,28 @@ import { folderOpener } from './open-folder.ts';
 import { createPacks, type PackLock, type Packs } from './open-packs.ts';
 import { serverOpener } from './open-server.ts';
 import type { PackSite } from './pack-site.ts';
+import { serverNeeds } from './server-needs.ts';
 
 export function createDefaultPacks(site: PackSite): Packs {
   const { runtime, root, store, onWarning = () => {}, fresh = false, lock = 'hold' } = site;
   const { handlesFor } = runtime.installations;
   const schemas = createSchemaCompiler();
-  const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh };
+  const credentials = openCredentials({ workspace: root, users: async () => store.credentials });
+  const secretsFor: SecretsFor = async ({ config }) =>
+    (await credentials.resolve(serverNeeds(config), '')).secrets;
+  const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh, credentials };
   const yaml = combineAdapters('yaml', [
     createProcessAdapter({ handlesFor }),
     createHttpAdapter({ handlesFor }),
   ]);
-  const credentials = openCredentials({ workspace: root, users: async () => store.credentials });
   return createPacks({
     runtime,
     onWarning,
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
-      mcp: serverOpener({ ...server, adapter: createMcpAdapter({ handlesFor }) }),
-      stdio: serverOpener({ ...server, adapter: createStdioAdapter({ handlesFor }) }),
-      path: folderOpener({ ...server, root, adapter: yaml, credentials, sessions: runtime.sessions }),
+      mcp: serverOpener({ ...server, adapter: createMcpAdapter({ handlesFor, secretsFor }) }),
+      stdio: serverOpener({ ...server, adapter: createStdioAdapter({ handlesFor, secretsFor }) }),
+      path: folderOpener({ ...server, root, adapter: yaml, sessions: runtime.sessions }),
     },
   });
 }

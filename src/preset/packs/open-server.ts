@@ -3,12 +3,14 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
 import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
+import type { Credentials } from '../../contract/credentials.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SchemaCompiler } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
 import type { OpenEntry } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
+import { serverSecrets } from './server-needs.ts';
 
 /** An adapter whose other side says which tools it has. */
 export interface ServerAdapter extends Adapter {
@@ -29,6 +31,7 @@ export interface ServerSite {
   readonly onWarning: (message: string) => void;
   /** Asks also where the tools are known, and fails where the server is not there. */
   readonly fresh: boolean;
+  readonly credentials: Credentials;
 }
 
 /** A server that does not say within this time what it has is not there. */
@@ -51,7 +54,8 @@ export function serverOpener(site: ServerSite): OpenEntry {
     const known = site.fresh ? undefined : readOwnCache<readonly BoundTool[]>(site.cacheFolder, key, FORMAT);
     const tools = known ?? (await discover(installation, site));
     if (!known && tools.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, tools);
-    return [{ installation, adapter: site.adapter, tools }];
+    const secrets = serverSecrets(entry.config, site.credentials);
+    return [{ installation, adapter: site.adapter, tools, ...secrets }];
   };
 }
 

@@ -1,0 +1,25 @@
+// Owns: the credentials of a pack that is a server: those that its config names, of the system.
+// Refuses: those of users: one server answers the calls of all sessions.
+import type { CredentialNeed, Credentials } from '../../contract/credentials.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { OpenPack } from '../../contract/runtime.ts';
+
+/** Which fields of them it uses is in its templates, so that nothing is known about their schema. */
+export function serverNeeds({ credentials }: JsonObject): readonly CredentialNeed[] {
+  const providers = Array.isArray(credentials) ? credentials : [];
+  return providers.map((provider) => ({
+    provider: String(provider),
+    scope: 'system',
+    required: true,
+    schema: true,
+    env: {},
+    headers: {},
+    context: true,
+  }));
+}
+
+/** What a server was given, it may say: each of its answers passes the redactor of its secrets. */
+export function serverSecrets(config: JsonObject, credentials: Credentials): Pick<OpenPack, 'secrets'> {
+  const needs = serverNeeds(config);
+  return needs.length === 0 ? {} : { secrets: () => credentials.resolve(needs, '') };
+}
