@@ -94,12 +94,12 @@ export async function conductAttempt(
       throw cancelled.reason;
     }
     const wasCancelled = cancelled.aborted;
+    const wasOver = end !== undefined;
     // A toolpack that failed may have left its program running.
     cancelling.abort(thrown);
     await running?.catch(() => {});
-    const isTold =
-      end !== undefined && end.status !== 'succeeded' && (wasCancelled || end.failure !== 'cancelled');
-    const ended = isTold ? endOf(end as AttemptEnd) : endOfThrown(thrown, wasCancelled);
+    const told = wasOver || wasCancelled ? (end as AttemptEnd | undefined) : undefined;
+    const ended = told && told.status !== 'succeeded' ? endOf(told) : endOfThrown(thrown, wasCancelled);
     throw await finishUnsuccessful(site, attempt, ended);
   } finally {
     stopLooking();

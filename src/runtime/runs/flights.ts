@@ -6,13 +6,14 @@ import type { RunOutcome, RunRequest } from '../../contract/runs.ts';
 import { endOf, failureOf, isTriedAgain } from './attempt-failure.ts';
 import { newAttemptId } from './attempt-id.ts';
 import { conductAttempt } from './conduct-attempt.ts';
+import { releaseReason } from './release.ts';
 import { pauseOf, type RunSite } from './run-site.ts';
 
 export interface Flights {
   execute(request: RunRequest, signal: AbortSignal): Promise<RunOutcome>;
   /** True while this process conducts or waits for it. */
   has(runId: string): boolean;
-  /** Ends what is under way and waits for it. */
+  /** Goes away from what is under way; waits for what is being ended. */
   close(): Promise<void>;
 }
 
@@ -66,8 +67,7 @@ export function createFlights(site: RunSite): Flights {
     has: (runId) => flights.has(`run ${runId}`),
     async close() {
       const open = [...flights.values()];
-      for (const { control } of open)
-        control.abort(fail('run.cancelled', 'Cancelled the run: the host is closing'));
+      for (const { control } of open) control.abort(releaseReason());
       await Promise.allSettled(open.map(({ outcome }) => outcome));
     },
   };
