@@ -204,6 +204,13 @@ export const ERRORS = Object.freeze({
     http: 503,
   }),
   'audit.broken': row('E_INTERNAL', 'The audit chain does not verify.', { exit: 1 }),
+  'bundle.altered': row(
+    'E_INTERNAL',
+    'A run bundle is not what was signed; each part that was altered is named.',
+    {
+      exit: 1,
+    },
+  ),
   'policy.differs': row('E_POLICY', 'Under the other policy some calls would be decided otherwise.', {
     exit: 1,
   }),

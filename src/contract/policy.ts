@@ -140,6 +140,8 @@ export interface PolicyEngine {
   readonly hash: string;
   /** `policy/v1` digest of what can change this tool's output: its grants and limits; never budgets, asks or other tools. */
   hashFor(tool: string): string;
+  /** What that is the digest of, as canonical JSON: for proofs that must hold when the policy is another one. */
+  projectionFor(tool: string): Uint8Array;
   /**
    * Loads what deciding these effects needs (patterns for commands), which no other call should wait for. To be
    * awaited before `decide`; answers undefined where everything is at hand. Until then such effects are denied.

@@ -79,6 +79,7 @@ export interface AuditQuery {
   readonly tool?: string;
   readonly session?: string;
   readonly callId?: string;
+  readonly runId?: string;
   readonly outcome?: AuditEntry['outcome'];
 }
 
@@ -94,6 +95,10 @@ export interface AuditStore {
   append(entry: AuditEntry, durable: boolean): Promise<AppendReceipt>;
   head(): Promise<AuditHead>;
   rows(query: AuditQuery): Promise<readonly AuditRow[]>;
+  /** The hashes of the first `count` rows in order, a few at a time: the leaves of the audit's Merkle tree. */
+  hashes(count: number): AsyncIterable<readonly string[]>;
+  /** What the hash of a row is the `audit/v1` digest of: canonical JSON of its columns as they are stored. */
+  body(seq: number): Promise<string | undefined>;
   /** Recomputes the whole chain; with `kept`, also that the chain still passes through that head. */
   verify(kept?: AuditHead): Promise<AuditVerdict>;
   /**

@@ -9,6 +9,7 @@ import { createInstallations } from './installations.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
 import { createPlace, extraRootsOf } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
+import { createPolicyKeeper } from './proof/keep-policy.ts';
 import { createRegistry } from './registry.ts';
 import { createLazyRuns } from './runs/lazy-runs.ts';
 import { createSessions } from './session.ts';
@@ -32,6 +33,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     makeContext: createContextMaker(parts, history),
     replay: parts.replay ?? runs.replay,
     prepareSite: runs.prepareSite,
+    keepPolicy: createPolicyKeeper(parts),
   };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
   const underWay = new Set<Promise<unknown>>();

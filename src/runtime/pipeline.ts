@@ -17,6 +17,7 @@ import { identifyArgs, identifyRun, runParams } from './identity.ts';
 import { locksFor } from './locks.ts';
 import { sizeOf } from './measure.ts';
 import { renderGrant } from './policy/grant.ts';
+import type { KeepPolicy } from './proof/keep-policy.ts';
 import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import type { LiveSession, Sessions } from './session.ts';
@@ -34,6 +35,8 @@ export interface PipelineSite {
   readonly replay: ReplaySource;
   /** What preparing a run may look at; loads what runs need. */
   prepareSite(signal: AbortSignal): Promise<PrepareSite>;
+  /** Keeps the policy that a run is made under, for proofs. */
+  readonly keepPolicy: KeepPolicy;
 }
 
 const UNDO_MAX_BYTES = 64 * 1024 * 1024;
@@ -94,6 +97,7 @@ export async function runCall(
           deadline.arm();
           release = await parts.store.locks.acquire(locks, deadline.signal);
         }
+        if (record.run) await site.keepPolicy(engine, tool.id);
         const how: Execution = { engine, approved, deadline, emit, ticket };
         data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
         await checkOutput(site, registered, record, data, limits.output);

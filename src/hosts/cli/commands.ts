@@ -149,9 +149,26 @@ export const CLI_COMMANDS: Commands = {
         summary: 'Recompute the hash chain',
         load: async () => (await import('./commands/audit-verify.ts')).command,
       },
+      checkpoint: {
+        summary: 'Print a signed checkpoint',
+        load: async () => (await import('./commands/audit-checkpoint.ts')).command,
+      },
       export: {
         summary: 'Write every row as JSON',
         load: async () => (await import('./commands/audit-export.ts')).command,
+      },
+    },
+  },
+  runs: {
+    summary: 'Take runs away with their proof, and check such proofs',
+    commands: {
+      export: {
+        summary: 'Write one with its proof into a file',
+        load: async () => (await import('./commands/runs-export.ts')).command,
+      },
+      'verify-bundle': {
+        summary: 'Check such a file, offline',
+        load: async () => (await import('./commands/runs-verify-bundle.ts')).command,
       },
     },
   },

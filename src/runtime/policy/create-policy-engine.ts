@@ -18,7 +18,7 @@ import { decideFrom, type Finding, type FindingDecision, GRANT, grantOf } from '
 import { type Grant, renderGrant } from './grant.ts';
 import { locatePath } from './locate-path.ts';
 import { narrowFile } from './narrow-file.ts';
-import { hashPolicy, hashProjection } from './policy-hash.ts';
+import { hashPolicy, hashProjection, writeProjection } from './policy-hash.ts';
 
 export interface PolicyEngineOptions {
   readonly loaded: LoadedPolicy;
@@ -102,6 +102,7 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       if (projections.size < MAX_REMEMBERED) projections.set(tool, known);
       return known;
     },
+    projectionFor: (tool) => writeProjection(tool, loaded.file, narrowing),
     ready(effects) {
       const needs = (kind: Effect['kind']) => effects.some((effect) => effect.kind === kind);
       const commands = needs('exec') && policy.patterns.size === 0;

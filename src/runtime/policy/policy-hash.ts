@@ -17,11 +17,20 @@ export function hashPolicy(host: PolicyFile, narrowing: readonly PolicyFile[]): 
  * does, so `ask` counts as `allow`; budgets, approvals, undo, validators and other tools are not in it.
  */
 export function hashProjection(tool: string, host: PolicyFile, narrowing: readonly PolicyFile[]): string {
+  return digest('policy/v1', writeProjection(tool, host, narrowing));
+}
+
+/** What that is the digest of: canonical JSON. */
+export function writeProjection(
+  tool: string,
+  host: PolicyFile,
+  narrowing: readonly PolicyFile[],
+): Uint8Array {
   const silent = JSON.stringify(projectionOf(tool, { version: 1 }, false));
   const narrower = narrowing
     .map((file) => projectionOf(tool, file, false))
     .filter((projection) => JSON.stringify(projection) !== silent);
-  return digest('policy/v1', canonicalJson([projectionOf(tool, host, true), ...narrower]));
+  return canonicalJson([projectionOf(tool, host, true), ...narrower]);
 }
 
 /** Rules as tuples: what a rule says, in one order, whatever the order of its keys. */

@@ -87,7 +87,7 @@ export async function conductAttempt(
       { ...done, state: 'succeeded', failure: null, outputs, data: { ...data } },
       site.clock.now(),
     );
-    return { data, attemptId: attempt.id, facts: factsOf(attempt, done) };
+    return { data, attemptId: attempt.id, facts: { ...factsOf(attempt, done), outputs: digestsOf(outputs) } };
   } catch (thrown) {
     if (isRelease(cancelled.reason)) {
       released = true;
@@ -170,6 +170,10 @@ async function logOf(site: RunSite, { id }: AttemptRecord): Promise<LinkedOutput
   const { id: artifact, size } = await folders.collectLog(id);
   return { role: LOG_ROLE, type: 'text/plain', label: 'Log', artifact, size };
 }
+
+/** In the audit, so that a row proves what the run made. */
+const digestsOf = (outputs: readonly LinkedOutput[]) =>
+  Object.fromEntries(outputs.map(({ role, artifact }) => [role, artifact]));
 
 function factsOf({ id, backend }: AttemptRecord, { observed, exitCode }: UnfinishedEnd) {
   return { attempt: id, backend, exit_code: exitCode, ...(observed ? { observed } : {}) };

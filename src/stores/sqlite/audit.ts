@@ -1,9 +1,9 @@
 // Owns: the audit of the SQLite store: append, head, query, verify, and closing what the dead left open.
 // Refuses: to change or remove a row, ever.
 import type { AuditEntry, AuditHead, AuditRow, AuditStore } from '../../contract/store.ts';
-import { decodeRow, encodeEntry, GENESIS } from '../audit-row.ts';
+import { decodeRow, encodeEntry, GENESIS, rowBody } from '../audit-row.ts';
 import { isAlive } from '../process-identity.ts';
-import { fetchRows, selectRows } from './audit-pages.ts';
+import { breathe, fetchRows, selectRows, windows } from './audit-pages.ts';
 import { type AuditWriter, HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -18,6 +18,7 @@ export interface AuditParts {
   readonly process: string;
 }
 
+const HASHES = 'SELECT hash FROM audit WHERE seq BETWEEN ? AND ? ORDER BY seq';
 const OPEN_INTENTS = 'JOIN open_intents USING (seq) ORDER BY seq';
 
 export function createAudit({ connection, group, writer, process }: AuditParts): AuditStore {
@@ -42,6 +43,18 @@ export function createAudit({ connection, group, writer, process }: AuditParts):
         return head ? { count: head.count, hash: head.hash } : { count: 0, hash: GENESIS };
       }),
     rows: (query) => queryAudit(connection, query),
+    async *hashes(count) {
+      for (const [from, to] of windows(1, count)) {
+        const rows = await connection.read(() => connection.sql(HASHES).all(from, to));
+        yield rows.map((row) => row.hash as string);
+        await breathe();
+      }
+    },
+    body: (seq) =>
+      connection.read(() => {
+        const [row] = fetchRows(selectRows(connection, 'WHERE seq = ?'), seq);
+        return row && rowBody(row);
+      }),
     verify: (kept) => verifyAudit(connection, kept),
     async takeAbandoned(now) {
       const found = await connection.read(abandoned);

@@ -23,7 +23,9 @@ const ROOTS: readonly Root[] = [
   },
   {
     last: 'SELECT max(n) AS last FROM runs',
-    rows: `SELECT json_array(json(inputs), json(result_outputs)) AS value, 0 AS ts FROM runs WHERE n BETWEEN ? AND ?`,
+    // With the policy that it was made under, which is kept by the digest that its key names.
+    rows: `SELECT json_array(json(inputs), json(result_outputs), json(iif(preimage ->> '$.policyHash' IS NULL, '[]',
+      json_array('sha256:' || (preimage ->> '$.policyHash'))))) AS value, 0 AS ts FROM runs WHERE n BETWEEN ? AND ?`,
     idsIn: (lists) => (JSON.parse(lists) as ObjectId[][]).flat(),
   },
   {

@@ -7,7 +7,13 @@ import { HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 
 /** What a query may name, and the column that holds it. */
-const FILTERS = { tool: 'tool', session: 'session', callId: 'call_id', outcome: 'outcome' } as const;
+const FILTERS = {
+  tool: 'tool',
+  session: 'session',
+  callId: 'call_id',
+  runId: 'run_id',
+  outcome: 'outcome',
+} as const;
 
 export async function queryAudit(connection: Connection, query: AuditQuery): Promise<readonly AuditRow[]> {
   const backwards = query.last !== undefined;

@@ -92,13 +92,14 @@ export const ARTIFACT_CASES: readonly StoreCase[] = [
     },
   },
   {
-    name: 'artifacts.roots names inputs and outputs of runs, and a row says which run made it',
+    name: 'artifacts.roots names inputs, outputs and policies of runs, and a row says which run made it',
     async run(env) {
       const { runs, artifacts } = env.store;
       if (!runs) return;
       const plan = { ...PLAN, inputs: [{ role: 'in', artifact: idOf('1'), dest: 'x' }] };
       const attempt = { id: 'att_1', purpose: 'run', backend: 'local', callId: 'call_1' } as const;
-      const run = { runId: 'run_1', tool: 't', contract: 'v1', preimage: {}, args: {}, plan };
+      const preimage = { policyHash: '9'.repeat(64) };
+      const run = { runId: 'run_1', tool: 't', contract: 'v1', preimage, args: {}, plan };
       await runs.begin(run, attempt, 1000);
       const output = { role: 'sums', type: 'text/plain', label: 'Sums', artifact: FILE.id, size: FILE.size };
       const end = { failure: null, cause: null, exitCode: 0, message: '', observed: null };
@@ -107,7 +108,7 @@ export const ARTIFACT_CASES: readonly StoreCase[] = [
         { runId: 'run_2', callId: 'call_2', preimage: {}, data: {}, outputs: [idOf('3')] },
         3000,
       );
-      assert.deepEqual(await rootsOf(env, 0), ['1', '3', 'a'].map(idOf));
+      assert.deepEqual(await rootsOf(env, 0), ['1', '3', '9', 'a'].map(idOf));
       const { madeBy } = await artifacts.register(FILE);
       assert.deepEqual(madeBy, { runId: 'run_1', role: 'sums', type: 'text/plain', label: 'Sums' });
       assert.equal((await artifacts.register(TREE)).madeBy, undefined);

@@ -1,0 +1,71 @@
+// Owns: `haft runs verify-bundle`: is this bundle what was signed, and by whom?
+// Refuses: a workspace: it needs nothing but the file, and leaves nothing behind.
+import { existsSync, readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { TarSource } from '../../../base/tar.ts';
+import { ERRORS, fail } from '../../../contract/errors.ts';
+import { toWire } from '../../../contract/spelling.ts';
+import type { Command } from '../command.ts';
+
+export const command: Command = {
+  summary: 'Check the bundle of a run, offline',
+  usage: 'FILE [--key KEY]',
+  description:
+    'Names every part that was altered since the bundle was signed. Whoever alters a bundle can also sign it anew with another key: with --key it must be the one that you know the host by ("haft audit checkpoint --key" prints it there).',
+  options: {
+    key: { type: 'string', value: 'KEY', help: 'the public key of the host, or a file that holds it' },
+  },
+  examples: [
+    'haft runs verify-bundle result.bundle.tar',
+    'haft runs verify-bundle result.bundle.tar --key host.pub',
+  ],
+  positionals: [1, 1],
+  async run({ positionals, flags, io, json }) {
+    const { checkBundle } = await import('../../../preset/prove.ts');
+    const verdict = await withFile(positionals[0]!, (source) => checkBundle(source, keyOf(flags.key)));
+    const { ok, problems, signedBy, trusted } = verdict;
+    if (json) io.out(`${JSON.stringify(toWire(verdict))}\n`);
+    else if (ok) {
+      io.out(`The bundle verifies: ${verdict.runId} of ${verdict.tool}, ${verdict.files} files\n`);
+      io.out(`signed by ${signedBy}${trusted ? ', the key that was expected' : ''}\n`);
+      if (!trusted) io.err('haft: no key to compare with was given: see --key\n');
+    } else {
+      for (const { part, problem } of problems)
+        io.err(`haft: ${part}: ${problem} [E_INTERNAL bundle.altered]\n`);
+    }
+    return ok ? 0 : ERRORS['bundle.altered'].exit;
+  },
+};
+
+function keyOf(given: unknown): string | undefined {
+  if (given === undefined) return undefined;
+  const text = String(given);
+  if (existsSync(text)) return readFileSync(text, 'utf8');
+  if (text.split('+').length >= 3) return text;
+  throw fail('usage', 'Cannot use --key: it takes a public key, or a file that holds one');
+}
+
+async function withFile<T>(path: string, use: (source: TarSource) => Promise<T>): Promise<T> {
+  const handle = await open(path, 'r').catch((thrown: NodeJS.ErrnoException) => {
+    const fact = thrown.code === 'ENOENT' ? 'there is no such file' : `the system reports ${thrown.code}`;
+    throw fail('usage', `Cannot read ${path}: ${fact}`);
+  });
+  try {
+    const { size } = await handle.stat();
+    return await use({
+      size,
+      async read(position, length) {
+        const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - position)));
+        let got = 0;
+        while (got < bytes.length) {
+          const { bytesRead } = await handle.read(bytes, got, bytes.length - got, position + got);
+          if (bytesRead === 0) break;
+          got += bytesRead;
+        }
+        return bytes.subarray(0, got);
+      },
+    });
+  } finally {
+    await handle.close();
+  }
+}

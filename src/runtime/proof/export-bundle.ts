@@ -1,0 +1,125 @@
+// Owns: a run as one file to take away: inputs, outputs, key preimage, policy, log, audit row and proof, signed.
+// Refuses: a run whose artifacts do not verify or whose audit row says something else: it would sign what is not so.
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { digest, sha256Hex } from '../../base/digest.ts';
+import { verifyInclusion } from '../../base/merkle.ts';
+import { padding, TAR_END, tarHeader } from '../../base/tar.ts';
+import { encodeTree } from '../../base/tree-manifest.ts';
+import type { BundleParts, BundleRun } from '../../contract/bundle.ts';
+import { fail } from '../../contract/errors.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
+import { auditLeaf, buildAuditTree, checkpointOf } from './audit-tree.ts';
+import {
+  artifactPath,
+  BUNDLE_FILES,
+  type InclusionFile,
+  manifestPath,
+  type Side,
+  treeFiles,
+} from './bundle-files.ts';
+import { writePublicKey } from './checkpoint.ts';
+import { writeEnvelope } from './envelope.ts';
+import { writeStatement } from './statement.ts';
+
+interface BundleFile {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly executable?: boolean;
+  content(): AsyncIterable<Uint8Array>;
+}
+
+/** The bytes of the bundle. The same run gives the same bundle, however often and whenever it is exported on this host. */
+export async function* exportBundle(run: BundleRun, parts: BundleParts): AsyncGenerator<Uint8Array> {
+  const files = await collect(run, parts);
+  const digests = files.map(({ path, sha256 }) => ({ path, sha256 }));
+  const payload = writeStatement(run, digests, parts.signer.publicKey);
+  files.push(inline(BUNDLE_FILES.attestation, writeEnvelope(payload, parts.signer)));
+  files.sort(byPath);
+  for (const { path, size, executable = false, content } of files) {
+    yield tarHeader({ path, size, executable });
+    for await (const piece of content()) yield piece;
+    yield padding(size);
+  }
+  yield TAR_END();
+}
+
+/** Everything but the envelope. */
+async function collect(run: BundleRun, parts: BundleParts): Promise<BundleFile[]> {
+  const proven = await proveRow(run, parts);
+  const files = [
+    ...proven,
+    inline(BUNDLE_FILES.preimage, canonicalJson(run.preimage)),
+    inline(BUNDLE_FILES.policy, run.policy),
+    inline(BUNDLE_FILES.result, canonicalJson(run.result)),
+  ];
+  const links = [
+    ...run.inputs.map(({ role, artifact }) => ({ side: 'inputs' as Side, role, artifact })),
+    ...run.outputs.map(({ role, artifact }) => ({ side: 'outputs' as Side, role, artifact })),
+  ];
+  for (const { side, role, artifact } of links)
+    files.push(...(await artifactFiles(artifactPath(side, role), artifact, parts)));
+  const twice = files.find(({ path }, at) => files.findIndex((one) => one.path === path) !== at);
+  if (twice) throw fail('run.outputs', `Cannot export the run: two of its files would be "${twice.path}"`);
+  return files.sort(byPath);
+}
+
+async function artifactFiles(path: string, id: ObjectId, { artifacts }: BundleParts): Promise<BundleFile[]> {
+  const artifact = await artifacts.get(id);
+  if (!artifact) throw fail('object.missing', `Cannot export the run: ${id} is gone`);
+  if (artifact.kind === 'file')
+    return [{ path, size: artifact.size, sha256: id.slice(7), content: () => artifacts.stream(id) }];
+  const entries = await artifacts.entries(id);
+  const files = treeFiles(path, entries).map(({ path: place, inside, entry }) => ({
+    path: place,
+    size: entry.size,
+    sha256: entry.sha256,
+    executable: entry.executable,
+    content: () => artifacts.stream(id, inside),
+  }));
+  return [inline(manifestPath(path), encodeTree(entries)), ...files];
+}
+
+/** The row, its place in the tree that it completes, and that tree's signed checkpoint. */
+async function proveRow(
+  { runId, auditSeq }: BundleRun,
+  { audit, signer }: BundleParts,
+): Promise<BundleFile[]> {
+  const body = await audit.body(auditSeq);
+  if (body === undefined || JSON.parse(body).run_id !== runId)
+    throw fail('audit.broken', `Cannot export the run: row ${auditSeq} of the audit is not about it`);
+  const built = await buildAuditTree(audit, auditSeq);
+  const { tree, origin } = built;
+  const leaf = { leaf: auditLeaf(digest('audit/v1', body)), index: auditSeq - 1, size: tree.size };
+  const path = tree.proveInclusion(auditSeq - 1);
+  if (!verifyInclusion({ ...leaf, proof: path, root: tree.root() }))
+    throw fail(
+      'audit.broken',
+      `Cannot export the run: row ${auditSeq} of the audit is not as it was written`,
+    );
+  const proof: InclusionFile = {
+    leaf_index: auditSeq - 1,
+    tree_size: tree.size,
+    hashes: path.map((hash) => Buffer.from(hash).toString('base64')),
+  };
+  return [
+    inline(BUNDLE_FILES.row, body),
+    inline(BUNDLE_FILES.proof, canonicalJson(proof)),
+    inline(BUNDLE_FILES.checkpoint, checkpointOf(built, signer)),
+    inline(BUNDLE_FILES.key, `${writePublicKey(origin, signer.publicKey)}\n`),
+  ];
+}
+
+function inline(path: string, content: string | Uint8Array): BundleFile {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  return {
+    path,
+    size: bytes.length,
+    sha256: sha256Hex(bytes),
+    async *content() {
+      yield bytes;
+    },
+  };
+}
+
+const byPath = (a: BundleFile, b: BundleFile) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path));

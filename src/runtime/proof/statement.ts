@@ -1,0 +1,90 @@
+// Owns: what a bundle attests: an in-toto statement with SLSA v1 provenance of the run, and the digest of every file.
+// Refuses: anything that the run's own records do not say.
+import { canonicalJson } from '../../base/canonical-json.ts';
+import type { BundleRun, PublicKey } from '../../contract/bundle.ts';
+import { fail } from '../../contract/errors.ts';
+import type { Json, JsonObject } from '../../contract/json.ts';
+import { VERSION } from '../../contract/version.ts';
+
+/** A file of the bundle and the SHA-256 of its bytes. */
+export interface FileDigest {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+const STATEMENT = 'https://in-toto.io/Statement/v1';
+const PROVENANCE = 'https://slsa.dev/provenance/v1';
+const BUILD_TYPE = 'urn:haft:run:v1';
+
+export function writeStatement(run: BundleRun, files: readonly FileDigest[], key: PublicKey): Uint8Array {
+  const { runId, preimage, inputs, outputs, attempt } = run;
+  const params = (preimage.params ?? {}) as JsonObject;
+  const statement = {
+    _type: STATEMENT,
+    subject: outputs.map(({ role, artifact, type, label }) => ({
+      ...descriptor(role, artifact),
+      annotations: { type, label },
+    })),
+    predicateType: PROVENANCE,
+    predicate: {
+      buildDefinition: {
+        buildType: BUILD_TYPE,
+        externalParameters: {
+          tool: preimage.tool ?? '',
+          contractVersion: preimage.contractVersion ?? '',
+          params,
+        },
+        internalParameters: {
+          policyHash: preimage.policyHash ?? '',
+          ...(attempt ? { backend: attempt.backend } : {}),
+        },
+        resolvedDependencies: inputs.map(({ role, artifact }) => descriptor(role, artifact)),
+      },
+      runDetails: {
+        builder: { id: `urn:haft:host:${key.id}`, version: { haft: VERSION } },
+        metadata: {
+          invocationId: attempt ? `${runId}/${attempt.id}` : runId,
+          ...(attempt ? { startedOn: timeOf(attempt.startedTs), finishedOn: timeOf(attempt.endedTs) } : {}),
+        },
+        byproducts: files.map(({ path, sha256 }) => ({ name: path, digest: { sha256 } })),
+      },
+    },
+  };
+  return canonicalJson(statement as unknown as Json);
+}
+
+/** What a verifier needs of a statement. */
+export interface Attested {
+  readonly runId: string;
+  readonly files: ReadonlyMap<string, string>;
+  readonly outputs: ReadonlyMap<string, string>;
+  readonly inputs: ReadonlyMap<string, string>;
+}
+
+/** Throws `bundle.altered` for what is no statement about a run. */
+export function readStatement(payload: Uint8Array): Attested {
+  try {
+    const { _type, predicateType, subject, predicate } = JSON.parse(Buffer.from(payload).toString('utf8'));
+    const { buildDefinition, runDetails } = predicate;
+    if (_type !== STATEMENT || predicateType !== PROVENANCE || buildDefinition.buildType !== BUILD_TYPE)
+      throw new Error('another kind of statement');
+    return {
+      runId: String(runDetails.metadata.invocationId).split('/')[0]!,
+      files: digestsOf(runDetails.byproducts),
+      outputs: digestsOf(subject),
+      inputs: digestsOf(buildDefinition.resolvedDependencies),
+    };
+  } catch {
+    throw fail('bundle.altered', 'Cannot trust it: it is not a statement about a run');
+  }
+}
+
+const descriptor = (name: string, artifact: string) => ({
+  name,
+  digest: { sha256: artifact.slice('sha256:'.length) },
+});
+
+const digestsOf = (list: readonly { name: string; digest: { sha256: string } }[]) =>
+  new Map(list.map(({ name, digest }) => [String(name), String(digest.sha256)]));
+
+const timeOf = (ts: number): string => new Date(ts).toISOString();
