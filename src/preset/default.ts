@@ -11,6 +11,7 @@ import type { ArtifactStore } from '../contract/artifacts.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { PolicyFile } from '../contract/policy.ts';
+import type { RunParts } from '../contract/runs.ts';
 import type { Clock, Runtime } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
@@ -34,6 +35,8 @@ export interface DefaultRuntimeOptions {
   /** Tools of the embedding program, beside the builtin ones. */
   readonly tools?: readonly AnyTool[];
   readonly clock?: Clock;
+  /** Changes where runs are executed. */
+  readonly runs?: (usual: RunParts) => RunParts;
   /** Told what was not as it should be and did not stop the start. */
   readonly onWarning?: (message: string) => void;
   /** What `haft.lock` is to the tools of packs; `hold` by default. */
@@ -108,6 +111,11 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       clock,
       newId,
       process: identity,
+      async runs() {
+        const { createRunParts } = await import('./runs/run-parts.ts');
+        const usual = createRunParts({ folder, artifacts: await artifacts(), process: identity });
+        return options.runs ? options.runs(usual) : usual;
+      },
     });
     await sweepAfter(runtime, root);
     const { close } = runtime;

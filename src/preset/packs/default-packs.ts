@@ -13,6 +13,7 @@ import { openCredentials } from '../open-credentials.ts';
 import { folderOpener } from './open-folder.ts';
 import { createPacks, type PackLock, type Packs } from './open-packs.ts';
 import { serverOpener } from './open-server.ts';
+import { toolpackOpener } from './open-toolpack-folder.ts';
 import type { PackSite } from './pack-site.ts';
 import { serverNeeds } from './server-needs.ts';
 
@@ -35,7 +36,10 @@ export function createDefaultPacks(site: PackSite): Packs {
     openers: {
       mcp: serverOpener({ ...server, adapter: createMcpAdapter({ handlesFor, secretsFor }) }),
       stdio: serverOpener({ ...server, adapter: createStdioAdapter({ handlesFor, secretsFor }) }),
-      path: folderOpener({ ...server, root, adapter: yaml, sessions: runtime.sessions }),
+      path: toolpackOpener(
+        { root, runtime, schemas, cacheFolder: `${root}/.haft/cache/toolpacks` },
+        folderOpener({ ...server, root, adapter: yaml, sessions: runtime.sessions }),
+      ),
     },
   });
 }
