@@ -116,8 +116,10 @@ export function createObjectFiles({ folder, process, hash, touch }: ObjectFilesP
     stageClone: guarded(async (source) => {
       if (!clones) return undefined;
       const path = await tempPath();
-      clones = await cloneInto(source, path);
-      if (!clones) return undefined;
+      const obstacle = await cloneInto(source, path);
+      // Another source may lie nearer; a file system that cannot do it never will.
+      clones = obstacle === undefined || obstacle === 'EXDEV';
+      if (obstacle !== undefined) return undefined;
       const handle = await open(path, 'r');
       return { ...asObject(handle, path), handle };
     }),

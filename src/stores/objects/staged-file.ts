@@ -33,14 +33,14 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
-/** False where the two do not lie on one file system that can share blocks; nothing is left behind then. */
-export async function cloneInto(source: string, path: string): Promise<boolean> {
+/** Why not, where it could not be done: `EXDEV` where they lie on two file systems. Nothing is left behind then. */
+export async function cloneInto(source: string, path: string): Promise<string | undefined> {
   try {
     await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE);
     await chmod(path, 0o400);
-    return true;
-  } catch {
+    return undefined;
+  } catch (thrown) {
     await rm(path, { force: true });
-    return false;
+    return (thrown as NodeJS.ErrnoException).code ?? 'unknown';
   }
 }
