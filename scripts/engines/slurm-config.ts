@@ -64,6 +64,8 @@ export function slurmConf({ folder, hostname, nodes, ports, accounting, settings
     'PartitionName=main Nodes=ALL Default=YES State=UP PriorityTier=10',
     `PartitionName=spot Nodes=${nodes[1]} State=UP PriorityTier=1 PreemptMode=CANCEL`,
     `PartitionName=urgent Nodes=${nodes[1]} State=UP PriorityTier=100`,
+    // Takes jobs and starts none.
+    'PartitionName=closed Nodes=ALL State=DOWN',
     '',
   ].join('\n');
 }

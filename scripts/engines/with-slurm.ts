@@ -36,7 +36,7 @@ export function withSlurm(settings: SlurmSettings = {}): SlurmForTests {
   };
 }
 
-const PREFIX = 'haft-slurm-';
+const PREFIX = 'haft-cluster-';
 
 async function startOwn(settings: SlurmSettings): Promise<SlurmCluster> {
   await stopAbandoned();

@@ -29,6 +29,9 @@ export function bubblewrapScript(
   return [`root=${shWord(root)}`, STAGE, filter, `set -- "$@" ${words.join(' ')}`].join('\n');
 }
 
+/** Inside; no program can tell one node from another by it. */
+export const HOST_NAME = 'haft';
+
 /** A user id of no account: "haft" in hex. */
 const OUTSIDE_ID = 0x68616674;
 
@@ -43,7 +46,7 @@ env --default-signal true 2>/dev/null && fresh='env --default-signal' || fresh=
 [ -z "$root" ] || [ -d "$root" ] || cannot 'the image is not on the node'
 if [ "$(id -u)" = 0 ]; then
   chmod 711 "$scratch" && mkdir -m 711 "$scratch/m" && mkdir -m 700 "$scratch/m/in" "$scratch/m/out" "$scratch/m/root" &&
-    chown ${OUTSIDE_ID}:${OUTSIDE_ID} "$out" && chmod 700 "$out" && chmod -R a+rX "$folder/in" ||
+    chown ${OUTSIDE_ID}:${OUTSIDE_ID} "$out" "$scratch/1" "$scratch/2" && chmod 700 "$out" && chmod -R a+rX "$folder/in" ||
     cannot 'the folders of the attempt cannot be given to an ordinary user'
   from_in=$scratch/m/in from_out=$scratch/m/out
   drop='setpriv --reuid ${OUTSIDE_ID} --regid ${OUTSIDE_ID} --clear-groups --inh-caps=-all --bounding-set=-all --'
@@ -60,7 +63,7 @@ contain() {
     exec $drop $fresh bwrap "$@"' sh "$@"
 }
 set -- --unshare-all --unshare-user --disable-userns --cap-drop ALL --die-with-parent --new-session \\
-  --hostname haft --uid 1000 --gid 1000
+  --hostname ${HOST_NAME} --uid 1000 --gid 1000
 for from in "$root"/*; do
   entry=\${from##*/}
   case \${root:+image}:$entry in
@@ -75,7 +78,7 @@ if [ -z "$root" ]; then
   mkdir -m 755 "$scratch/etc"
   echo 'haft:x:1000:1000:Haft:/tmp:/bin/sh' >"$scratch/etc/passwd"
   echo 'haft:x:1000:' >"$scratch/etc/group"
-  echo '127.0.0.1 localhost haft' >"$scratch/etc/hosts"
+  echo '127.0.0.1 localhost ${HOST_NAME}' >"$scratch/etc/hosts"
   printf 'passwd: files\\ngroup: files\\nhosts: files\\n' >"$scratch/etc/nsswitch.conf"
   : >"$scratch/etc/ld.so.cache"
   mkdir "$scratch/etc/alternatives"

@@ -3,10 +3,10 @@
 import { canonicalText } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
 
-/** `workspace` is what tells this workspace from every other one on the cluster. */
-export function jobName(workspace: string, attemptId: string): string {
-  const body = canonicalText({ attempt: attemptId, workspace });
-  return `${jobPrefix(workspace)}${digest('attempt/v1', body).slice(0, 40)}`;
+/** `scope` is what tells this workspace from every other one on the cluster. */
+export function jobName(scope: string, attemptId: string): string {
+  const body = canonicalText({ attempt: attemptId, scope });
+  return `${jobPrefix(scope)}${digest('attempt/v1', body).slice(0, 40)}`;
 }
 
-export const jobPrefix = (workspace: string): string => `haft-${sha256Hex(workspace).slice(0, 12)}-`;
+export const jobPrefix = (scope: string): string => `haft-${sha256Hex(scope).slice(0, 12)}-`;

@@ -2,6 +2,7 @@
 // Refuses: anything but a POSIX shell, coreutils, findutils and awk on the node, and to execute without the claim.
 import type { Attempt } from '../../contract/backend.ts';
 import { RUN_ENV } from '../../contract/plan.ts';
+import { HOST_NAME } from './bubblewrap-script.ts';
 import { containScript, type JobContainer } from './containers.ts';
 import { shWord } from './sh-word.ts';
 
@@ -11,7 +12,7 @@ export interface ScriptRequest {
   /** Where a file appears when a job claims or ends its attempt. */
   readonly bell: string;
   readonly container: JobContainer;
-  readonly maxLogBytes: number;
+  readonly logBytes: number;
   readonly maxEntries: number;
 }
 
@@ -37,10 +38,8 @@ export interface JobResult {
   readonly outputs: readonly HashedOutput[];
 }
 
-/** `sha256` is that of a file; of a folder it is that of a list of all files in it, with theirs. */
 export interface HashedOutput {
   readonly src: string;
-  readonly kind: 'file' | 'folder';
   readonly bytes: number;
   readonly sha256: string;
 }
@@ -55,12 +54,12 @@ export function jobScript({ attempt, name, bell, container, ...limits }: ScriptR
     // Hundredths of a second, as /proc/uptime counts.
     wall: Math.ceil(wallMs / 10),
     max_out: outputBytes,
-    max_log: limits.maxLogBytes,
+    max_log: limits.logBytes,
     max_entries: limits.maxEntries,
     memory: memoryBytes,
   };
   const { argv, image } = plan;
-  const env = { ...RUN_ENV, PATH: INSIDE_PATH, ...plan.env };
+  const env = { ...RUN_ENV, HOSTNAME: HOST_NAME, PATH: INSIDE_PATH, ...plan.env };
   return [
     '#!/bin/sh',
     ...Object.entries(values).map(([key, value]) => `${key}=${shWord(String(value))}`),
@@ -203,13 +202,9 @@ done
  */
 const EPILOGUE = `
 output() {
-  if [ -f "$1" ]; then
-    kind=file bytes=$(stat -c %s -- "$1") sum=$(sha256sum <"$1")
-  elif [ -d "$1" ]; then
-    kind=folder bytes=$(find "./$1" -type f -printf '%s\\n' | awk '{ n += $1 } END { printf "%.0f", n }')
-    sum=$(find "./$1" -type f -print0 | sort -z | xargs -0 -r sha256sum -z -- | sha256sum)
-  else return; fi
-  outputs="$outputs\${outputs:+,}{\\"src\\":$2,\\"kind\\":\\"$kind\\",\\"bytes\\":$bytes,\\"sha256\\":\\"\${sum%% *}\\"}"
+  [ -f "$1" ] || return
+  bytes=$(stat -c %s -- "$1") sum=$(sha256sum <"$1")
+  outputs="$outputs\${outputs:+,}{\\"src\\":$2,\\"bytes\\":$bytes,\\"sha256\\":\\"\${sum%% *}\\"}"
 }
 alive() {
   [ -r "/proc/$inside/status" ] || return 1

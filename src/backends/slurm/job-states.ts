@@ -56,3 +56,9 @@ const STATES: ReadonlyMap<string, JobState> = new Map<string, JobState>([
   ['PREEMPTED', ended('infrastructure.preempted', 'its job had to make room for a more urgent one')],
   ['REVOKED', ended('infrastructure.engine', 'its job was given to another cluster')],
 ]);
+
+/** Whether a job that waits for this reason waits for ever, unless somebody changes something. */
+export const isStuck = (reason: string): boolean => STUCK.test(reason);
+
+const STUCK =
+  /^(BadConstraints|Partition(Config|Down|Inactive|NodeLimit|TimeLimit)|InvalidAccount|InvalidQOS|AccountNotAllowed|QOSNotAllowed|ReservationDeleted|JobHeld\w+|launch failed requeued held|DependencyNeverSatisfied|FrontEndDown|\w+PerJob\w*)/;

@@ -1,7 +1,7 @@
 // Owns: one look at the bell and one squeue for all attempts that somebody waits for, however many there are.
 // Refuses: to run while nobody waits, and to take more than a few per cent of a processor: a slow squeue is asked less often.
 import { readdir } from 'node:fs/promises';
-import { jobState } from './job-states.ts';
+import { isStuck, jobState } from './job-states.ts';
 import type { JobRow, SlurmClient } from './slurm-client.ts';
 
 export interface Watched {
@@ -47,7 +47,7 @@ export function createJobWatch({
 }: JobWatchOptions): JobWatch {
   const all = new Map<string, Set<Watched>>();
   const heard = new Set<string>();
-  const strange = new Set<string>();
+  const told = new Set<string>();
   let bellTimer: NodeJS.Timeout | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
   let polling = false;
@@ -109,10 +109,18 @@ export function createJobWatch({
     return (rows ?? []).filter(({ state }) => jobState(state).phase === 'ended');
   };
 
-  const noteStrange = ({ id, state }: JobRow): void => {
-    if (jobState(state).phase !== 'unknown' || strange.has(state)) return;
-    strange.add(state);
-    alert(`Job ${id} is in a state that is not known here, ${state}; waiting until it changes`);
+  const noteStrange = ({ id, state, reason }: JobRow): void => {
+    const { phase } = jobState(state);
+    if (phase === 'unknown')
+      alertOnce(state, `Job ${id} is in a state that is not known here, ${state}; waiting until it changes`);
+    if (phase === 'queued' && isStuck(reason))
+      alertOnce(id, `Job ${id} will not start as things are: Slurm says ${reason}`);
+  };
+
+  const alertOnce = (what: string, message: string): void => {
+    if (told.has(what)) return;
+    told.add(what);
+    alert(message);
   };
 
   const schedule = (afterMs?: number): void => {

@@ -48,7 +48,7 @@ const TABLE: readonly (readonly [RegExp, Refusal])[] = [
 
   // What policy asks for is not there
   [
-    /invalid partition|Invalid account|Invalid qos|Invalid generic resource|invalid constraint|Invalid feature/i,
+    /invalid (partition|account|qos|generic resource|constraint|feature|license)|reservation is invalid/i,
     refused('infrastructure.engine'),
   ],
   [

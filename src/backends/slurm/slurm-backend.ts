@@ -20,8 +20,8 @@ import { type TrackedAttempt, trackAttempt } from './tracked-attempt.ts';
 export interface SlurmBackendOptions {
   /** Where sbatch, squeue, sacct and scancel are run. */
   readonly run: CommandRunner;
-  /** Tells this workspace from every other one on the cluster, for as long as it exists. */
-  readonly workspace: string;
+  /** What tells the jobs of this workspace from all others on the cluster, for as long as it exists. */
+  readonly scope: string;
   /** A folder of this backend's own, absolute. The nodes see it, and all attempts, at the same path. */
   readonly folder: string;
   readonly policy?: SlurmPolicy;
@@ -31,15 +31,16 @@ export interface SlurmBackendOptions {
   /** How long an answer of sbatch or a file of a job may be on its way. A slow network file system needs more. */
   readonly settleMs?: number;
   readonly pollMs?: number;
-  readonly maxLogBytes?: number;
+  /** Bytes of standard output and error together. By default 16 MiB. */
+  readonly logBytes?: number;
 }
 
-const MAX_LOG_BYTES = 64 * 1024 * 1024;
+const LOG_BYTES = 16 * 1024 * 1024;
 const BELL_KEPT_MS = 24 * 3600 * 1000;
 
 export async function createSlurmBackend(options: SlurmBackendOptions): Promise<Backend> {
-  const { run, workspace, folder, policy = {}, settleMs = 2_000, pollMs, alert = () => {} } = options;
-  const { container = { kind: 'bubblewrap' }, maxLogBytes = MAX_LOG_BYTES } = options;
+  const { run, scope, folder, policy = {}, settleMs = 2_000, pollMs, alert = () => {} } = options;
+  const { container = { kind: 'bubblewrap' }, logBytes = LOG_BYTES } = options;
   const client = createSlurmClient(run);
   const bell = join(folder, 'bell');
   await mkdir(bell, { recursive: true });
@@ -50,11 +51,11 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
   const track = (attempt: Attempt): TrackedAttempt => {
     const known = tracked.get(attempt.id);
     if (known) return known;
-    const name = jobName(workspace, attempt.id);
+    const name = jobName(scope, attempt.id);
     const submit = (one: Attempt) =>
       submitter(
         jobOptions(one, name, policy),
-        jobScript({ attempt: one, name, bell, container, maxLogBytes, maxEntries: MAX_ENTRIES }),
+        jobScript({ attempt: one, name, bell, container, logBytes, maxEntries: MAX_ENTRIES }),
       );
     const fresh = trackAttempt(attempt, {
       name,
@@ -90,7 +91,7 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
       return one.handle;
     },
     async reap(isOpen) {
-      const prefix = jobPrefix(workspace);
+      const prefix = jobPrefix(scope);
       const rows = (await client.listPlaced()).filter(
         ({ name, state }) => name.startsWith(prefix) && jobState(state).phase !== 'ended',
       );
@@ -108,7 +109,7 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
       return reaped;
     },
     async close() {
-      // Timers run only while somebody waits.
+      for (const one of tracked.values()) one.letGo();
       tracked.clear();
     },
   };

@@ -3,6 +3,7 @@
 import { open, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Attempt, type AttemptEnd, type BackendHandle, failedEnd } from '../../contract/backend.ts';
+import { fail } from '../../contract/errors.ts';
 import { ageOf, attemptFiles, type Claim, readJson, readText, writeOnce } from './attempt-files.ts';
 import { followFiles } from './follow-files.ts';
 import type { JobResult } from './job-script.ts';
@@ -16,6 +17,8 @@ export interface TrackedAttempt {
   /** Makes the intent durable and submits, unless an earlier process did. */
   begin(): Promise<void>;
   readonly handle: BackendHandle;
+  /** Ends all waiting and following. The attempt goes on. */
+  letGo(): void;
 }
 
 export interface Surroundings {
@@ -40,6 +43,9 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
   let urgent = false;
   let waiters = 0;
   let unwatch: (() => void) | undefined;
+  const following = new Set<() => void>();
+  // Nobody may be waiting when the backend is closed.
+  ended.promise.catch(() => {});
 
   /** The first end that is recorded is the end, whoever recorded it. */
   const settle = async (candidate: AttemptEnd): Promise<void> => {
@@ -180,15 +186,26 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
     },
     follow(onChunk) {
       const streams = Object.entries(files.streams) as ['stdout' | 'stderr', string][];
-      return followFiles(
+      const stop = followFiles(
         streams.map(([stream, path]) => ({ path, onChunk: (chunk) => onChunk(stream, chunk) })),
         () => end !== undefined,
       );
+      following.add(stop);
+      return () => {
+        following.delete(stop);
+        stop();
+      };
     },
   };
 
   return {
     handle,
+    letGo() {
+      for (const stop of following) stop();
+      ended.reject(
+        fail('call.outcome_unknown', 'Cannot wait for the attempt any longer: its backend was closed'),
+      );
+    },
     begin: once(() =>
       serial(async () => {
         if (await isRecorded()) return;
