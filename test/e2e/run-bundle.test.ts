@@ -7,10 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { paramsHash, runId } from '../../src/base/run-id.ts';
+import { readTar } from '../../src/base/tar.ts';
 import { createRuntime, defineTool } from '../../src/index.ts';
+import { checkBundle, exportRun } from '../../src/preset/prove.ts';
 import { processIdentity } from '../../src/stores/process-identity.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/open-sqlite-store.ts';
 import { entry } from '../../src/testing/store/entries.ts';
+import { withToolpacks } from './support/toolpack-workspace.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
 const HAFT = join(import.meta.dirname, '../../src/bin/haft.ts');
@@ -146,6 +149,29 @@ describe('haft runs export and verify-bundle', () => {
     const forged = haft(['audit', 'verify', '--checkpoint', kept]);
     assert.deepEqual([forged.status, /bundle\.altered/.test(forged.err)], [1, true]);
   });
+});
+
+describe('the bundle of a run that was executed', () => {
+  it('verifies, and its audit row knows the outputs', () =>
+    withToolpacks(['text_stats'], async (workspace) => {
+      const text = await workspace.import('one two\n');
+      const { runId: id, data } = await workspace.call('text_stats', { text });
+      const runtime = await workspace.runtime();
+      const pieces: Uint8Array[] = [];
+      const env = { HAFT_KEY: Buffer.alloc(32, 5).toString('base64') };
+      for await (const piece of exportRun(runtime, id!, env)) pieces.push(piece);
+      const bytes = Buffer.concat(pieces);
+      const read = async (position: number, length: number) => bytes.subarray(position, position + length);
+      const source = { size: bytes.length, read };
+      const verdict = await checkBundle(source, undefined);
+      assert.deepEqual([verdict.ok, verdict.runId, verdict.problems], [true, id, []]);
+      const paths: string[] = [];
+      for await (const { path } of readTar(source)) paths.push(path);
+      assert.ok(['inputs/text', 'outputs/stats', 'outputs/log'].every((path) => paths.includes(path)));
+      const [row] = await runtime.audit.rows({ runId: id!, outcome: 'ok' });
+      const outputs = Object.fromEntries(data.outputs.map(({ role, artifact_id }) => [role, artifact_id]));
+      assert.deepEqual(row?.facts?.outputs, outputs);
+    }));
 });
 
 /** A run with an input, an output and a log, as an attempt on a backend leaves it in the store. */
