@@ -66,6 +66,7 @@ describe('installations', () => {
     assert.deepEqual(
       rows.map(({ tool, outcome }) => [tool, outcome]),
       [
+        ['p.echo', 'pending'],
         ['p.echo', 'ok'],
         ['p.echo', 'failed'],
       ],

@@ -99,6 +99,9 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
       adapter.runIdentity?.({ installation, tool, args }) ?? { code: installation.digest },
     async run(args: unknown, ctx) {
       const resolved = await pack.secrets?.(tool, ctx.sessionId);
+      const { mutates, idempotent } = tool.contract;
+      // What may have had an effect must be known of, should this process die on the way.
+      if (mutates || !idempotent) await ctx.intend();
       try {
         const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved));
         if (result.ok) return resolved ? resolved.redactor.value(result.data) : result.data;
