@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -48,7 +48,9 @@ describe('a run', () => {
       // The first call looks at the pack as well.
       await callOnce(workspace, KILLS + 1);
       const lifetime = await callOnce(workspace, 0);
-      for (let n = 1; n <= KILLS; n++)
+      // One while the program surely runs.
+      await callOnce(workspace, 1, 'began');
+      for (let n = 2; n <= KILLS; n++)
         await callOnce(workspace, n, ((n - 1 + Math.random()) / KILLS) * lifetime);
       const runtime = await createDefaultRuntime({ workspace });
       try {
@@ -118,8 +120,11 @@ function makeWorkspace(): string {
   return workspace;
 }
 
-/** Calls in a process of its own; with `killAfter`, kills it so many milliseconds after it was ready. Answers how long it took. */
-async function callOnce(workspace: string, n: number, killAfter?: number): Promise<number> {
+/**
+ * Calls in a process of its own; with `killAfter`, kills it so many milliseconds after it was ready, or when its program
+ * has begun. Answers how long it took.
+ */
+async function callOnce(workspace: string, n: number, killAfter?: number | 'began'): Promise<number> {
   const child = spawn(
     process.execPath,
     [
@@ -137,8 +142,14 @@ async function callOnce(workspace: string, n: number, killAfter?: number): Promi
   const exited = once(child, 'exit');
   await Promise.race([once(child, 'message'), exited]);
   const started = performance.now();
-  const timer = killAfter === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter);
+  const kill = () => child.kill('SIGKILL');
+  const timer =
+    killAfter === 'began'
+      ? setInterval(() => globSync('.haft/runs/att_*/out/count', { cwd: workspace }).length > 0 && kill(), 5)
+      : killAfter !== undefined
+        ? setTimeout(kill, killAfter)
+        : undefined;
   await exited;
-  clearTimeout(timer);
+  clearInterval(timer);
   return performance.now() - started;
 }
