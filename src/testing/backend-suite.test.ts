@@ -274,7 +274,9 @@ const BROKEN: Readonly<Record<string, Break>> = {
     handle: (job) => {
       let cancelled = false;
       return {
-        cancel: async () => void (cancelled = true),
+        async cancel() {
+          cancelled = true;
+        },
         wait: async (signal) => (cancelled ? failedEnd('cancelled', 'cancelled') : job.wait(signal)),
       };
     },

@@ -105,7 +105,7 @@ export const WORKS: readonly Work[] = [
     allow: ['^git (log|status|diff)(\\s|$)'],
     files: () => ({ 'tracked.txt': 'changed\n' }),
     steps: [
-      { cmd: 'git log --stat', prints: /Author: Ann <ann@example\.org>[^]*first commit/ },
+      { cmd: 'git log --stat', prints: /Author: Ann <ann@example\.org>[\s\S]*first commit/ },
       { cmd: 'git status --short', prints: /tracked\.txt/ },
     ],
     products: [],
