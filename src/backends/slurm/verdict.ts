@@ -14,6 +14,7 @@ export async function verdictOf(
   attempt: Attempt,
   files: AttemptFiles,
   result: JobResult,
+  pauses: readonly number[] = [200, 1000, 4000],
 ): Promise<AttemptEnd> {
   const { job, node } = result;
   const text = await readText(files.observed);
@@ -44,7 +45,7 @@ export async function verdictOf(
   const problem = await checkOutputs(out, attempt.plan);
   if (problem) return failed(problem.cause, problem.message);
   const declared = attempt.plan.outputs.map(({ src }) => src);
-  const differing = await stillDiffering(() => differingOutput(out, declared, result.outputs));
+  const differing = await stillDiffering(() => differingOutput(out, declared, result.outputs), pauses);
   if (differing !== undefined)
     return failed(
       'infrastructure.outputs',
@@ -87,12 +88,15 @@ function failedProgram({ code, full }: JobResult): [AttemptCause, string] {
 }
 
 /** A network file system may show the result before all of the outputs. */
-async function stillDiffering(look: () => Promise<string | undefined>): Promise<string | undefined> {
-  for (const pause of [0, 200, 1000, 4000]) {
+async function stillDiffering(
+  look: () => Promise<string | undefined>,
+  pauses: readonly number[],
+): Promise<string | undefined> {
+  let found = await look();
+  for (const pause of pauses) {
+    if (found === undefined) break;
     await sleep(pause);
-    const found = await look().catch(() => 'unreadable');
-    if (found === undefined) return undefined;
-    if (pause === 4000) return found;
+    found = await look();
   }
-  return undefined;
+  return found;
 }
