@@ -9,7 +9,8 @@ import type { AttemptRecord, AttemptState, LinkedOutput, RunRecord, RunState } f
 export interface RunStore {
   /**
    * Opens an attempt of a run, durably, in one step between all processes: where one of the same purpose is open already,
-   * that one is answered and nothing is written. So one attempt of a run is under way at a time, whoever asks.
+   * that one is answered and nothing is written. So one attempt of a run is under way at a time, whoever asks. Where the run
+   * has got a result that the caller has not seen, the attempt that made it is answered.
    */
   begin(run: NewRun, attempt: NewAttempt, now: number): Promise<Begun>;
   /** Throws `run.state` for what `ATTEMPT_TRANSITIONS` does not hold, and where this process is not the owner. */
@@ -41,6 +42,8 @@ export interface NewRun {
   readonly preimage: JsonObject;
   readonly args: JsonObject;
   readonly plan: ExecutionPlan;
+  /** The call of the result that was looked at and found wanting; null or absent where there was none. */
+  readonly seenResult?: string | null;
 }
 
 export type NewAttempt = Pick<AttemptRecord, 'id' | 'purpose' | 'backend' | 'callId'>;

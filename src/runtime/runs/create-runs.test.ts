@@ -167,7 +167,15 @@ describe('runs.recover', () => {
   ) => {
     const dead = await another(deadProcess);
     const { plan, runId: run, preimage } = ticket(n);
-    const opened = { runId: run, tool: 'text_stats', contract: 'v1', preimage, args: { n }, plan };
+    const opened = {
+      runId: run,
+      tool: 'text_stats',
+      contract: 'v1',
+      preimage,
+      args: { n },
+      plan,
+      seenResult: null,
+    };
     await dead.store.runs.begin(opened, { id, purpose, backend: 'scripted', callId: 'call_0' }, 1);
     if (!begun) return;
     const { folders } = await dead.site.parts();

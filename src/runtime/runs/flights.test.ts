@@ -65,6 +65,14 @@ describe('runs.execute', () => {
       for (const { data } of outcomes) assert.deepEqual(data, outcomes[0]?.data);
     }));
 
+  it('answers a result that somebody else made since it was looked for, unless it is not whole', () =>
+    withRuns(async ({ runs, backend, another }) => {
+      const first = await runs.execute(request(), never());
+      const other = (await another()).runs;
+      assert.deepEqual((await other.execute(request({ callId: 'call_2' }), never())).data, first.data);
+      assert.equal(backend.began.length, 1);
+    }));
+
   it('keeps different runs apart', () =>
     withRuns(async ({ runs, backend }) => {
       await Promise.all([1, 2, 3].map((n) => runs.execute(request({ n }), never())));

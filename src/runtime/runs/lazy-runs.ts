@@ -33,9 +33,17 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
     })();
     return asked;
   };
+  const replay = createStoreReplay({
+    runs: store.runs,
+    clock,
+    async verify(id) {
+      const { artifacts } = parts.runs ? await runParts() : { artifacts: undefined };
+      return artifacts ? (await artifacts.verify(id)).state === 'ok' : (await objects.verify(id)) === 'ok';
+    },
+  });
   const load = (): Promise<Runs> => {
     made ??= import('./create-runs.ts').then(({ createRuns }) => {
-      const site = { store: store.runs, clock, newId, parts: runParts, loaded: () => given };
+      const site = { store: store.runs, clock, newId, replay, parts: runParts, loaded: () => given };
       created = createRuns(site, call);
       return created;
     });
@@ -55,14 +63,7 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
       verify: async (...args) => (await load()).verify(...args),
       recover: async (...args) => (await load()).recover(...args),
     },
-    replay: createStoreReplay({
-      runs: store.runs,
-      clock,
-      async verify(id) {
-        const { artifacts } = parts.runs ? await runParts() : { artifacts: undefined };
-        return artifacts ? (await artifacts.verify(id)).state === 'ok' : (await objects.verify(id)) === 'ok';
-      },
-    }),
+    replay,
     async prepareSite(signal) {
       const { artifacts, backends, pinImage } = await runParts();
       return {

@@ -3,6 +3,7 @@
 
 import type { Backend } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
+import type { ReplaySource } from '../../contract/replay.ts';
 import type { RunStore } from '../../contract/run-store.ts';
 import type { RunParts } from '../../contract/runs.ts';
 import type { Clock, NewId } from '../../contract/runtime.ts';
@@ -13,6 +14,7 @@ export interface RunSite {
   readonly newId: NewId;
   /** Loaded with the first run. */
   parts(): Promise<RunParts>;
+  readonly replay: Pick<ReplaySource, 'find'>;
   /** Undefined where nothing was run. */
   loaded(): RunParts | undefined;
   /** Waits, for backing off and for polling. By default real time. */

@@ -17,6 +17,7 @@ import { openSqliteEnvironment } from '../../stores/sqlite/environment.test.ts';
 import type { SqliteStore } from '../../stores/sqlite/open-sqlite-store.ts';
 import { createRuns, type Runs } from './create-runs.ts';
 import type { RunSite } from './run-site.ts';
+import { createStoreReplay } from './store-replay.ts';
 
 /** What an attempt does once it is started: by default it writes its outputs and succeeds. */
 export type Script = (attempt: Attempt, nth: number, cancelled: Promise<void>) => Promise<AttemptEnd>;
@@ -135,6 +136,11 @@ export async function withRuns(
       parts: async () => parts,
       loaded: () => parts,
       pause,
+      replay: createStoreReplay({
+        runs: store.runs,
+        clock,
+        verify: async (id) => (await artifacts.verify(id)).state === 'ok',
+      }),
     };
     const engine = { runs: createRuns(site, call), store, site };
     engines.push(engine);

@@ -23,6 +23,9 @@ const PUT_RUN = `INSERT INTO runs (run_id, tool, contract, state, preimage, args
 const PUT_ATTEMPT = `INSERT INTO attempts (id, run_id, number, purpose, state, backend, owner, call_id, created_ts, message)
   VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE run_id = ?2), ?3, 'intended', ?4, ?5, ?6, ?7, '')`;
 const OPEN_OF_RUN = `SELECT * FROM attempts WHERE run_id = ? AND purpose = ? AND ${OPEN}`;
+const MADE_SINCE = `SELECT attempts.* FROM runs JOIN attempts ON attempts.run_id = runs.run_id
+  AND attempts.call_id = runs.result_call AND attempts.state = 'succeeded' AND attempts.purpose = 'run'
+  WHERE runs.run_id = ? AND runs.result_call <> ? ORDER BY attempts.number DESC LIMIT 1`;
 const BY_ID = 'SELECT * FROM attempts WHERE id = ?';
 const MOVE = 'UPDATE attempts SET state = ?2, started_ts = coalesce(started_ts, ?3) WHERE id = ?1';
 const FINISH = `UPDATE attempts SET state = ?2, ended_ts = ?3, failure = ?4, cause = ?5, exit_code = ?6, message = ?7,
@@ -104,6 +107,9 @@ export function createRunStore(connection: Connection, group: GroupCommit, self:
       return group.enqueue(() => {
         const open = connection.sql(OPEN_OF_RUN).get(runId, purpose);
         if (open) return { mine: false, attempt: attemptOf(open) };
+        const made =
+          purpose === 'run' ? connection.sql(MADE_SINCE).get(runId, run.seenResult ?? '') : undefined;
+        if (made) return { mine: false, attempt: attemptOf(made) };
         if (purpose === 'run')
           connection.sql(PUT_RUN).run(runId, tool, contract, preimage, args, planned, inputs, backend, now);
         connection.sql(PUT_ATTEMPT).run(id, runId, purpose, backend, self, callId, now);

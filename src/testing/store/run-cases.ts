@@ -33,8 +33,9 @@ export const RUN_CASES: readonly StoreCase[] = [
     async run({ store, reopen, livingProcess }) {
       await store.runs.begin(run(), attempt('att_1'), 100);
       const { runs } = await reopen();
+      const { seenResult: _seen, ...asked } = run();
       assert.deepEqual(await runs.get(RUN_ID), {
-        ...run(),
+        ...asked,
         state: 'queued',
         result: null,
         createdTs: 100,
@@ -118,7 +119,8 @@ export const RUN_CASES: readonly StoreCase[] = [
     async run({ store: { runs } }) {
       await runs.begin(run(), attempt('att_1'), 1);
       await runs.finish('att_1', finish('succeeded', { data: { n: 1 } }), 2);
-      const { mine, attempt: second } = await runs.begin(run(), attempt('att_2', { backend: 'docker' }), 3);
+      const seen = run({ seenResult: 'call_1' });
+      const { mine, attempt: second } = await runs.begin(seen, attempt('att_2', { backend: 'docker' }), 3);
       assert.ok(mine);
       assert.equal(second.number, 2);
       await runs.finish(
@@ -135,6 +137,18 @@ export const RUN_CASES: readonly StoreCase[] = [
         (await runs.list({})).map(({ attempts, backend, message }) => ({ attempts, backend, message })),
         [{ attempts: 2, backend: 'docker', message: 'code 3' }],
       );
+    },
+  },
+  {
+    name: 'runs.begin answers the attempt whose result the caller has not seen',
+    async run({ store: { runs } }) {
+      await runs.begin(run(), attempt('att_1'), 1);
+      await runs.finish('att_1', finish('succeeded', { data: { n: 1 } }), 2);
+      for (const seenResult of [null, 'call_0']) {
+        const { mine, attempt: made } = await runs.begin(run({ seenResult }), attempt('att_2'), 3);
+        assert.deepEqual([mine, made.id, made.state], [false, 'att_1', 'succeeded']);
+      }
+      assert.equal((await runs.begin(run({ seenResult: 'call_1' }), attempt('att_2'), 3)).mine, true);
     },
   },
   {
@@ -254,6 +268,7 @@ function run(fields: Partial<NewRun> = {}): NewRun {
       outputs: [],
       resources: { cpus: 1, memoryBytes: 1, wallMs: 1, outputBytes: 1 },
     },
+    seenResult: null,
     ...fields,
   };
 }
