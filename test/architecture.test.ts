@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bin: ['hosts/cli', 'hosts/daemon', 'hosts/mcp', ...HOST],
   // The package's entries expose what they name.
   'index.ts': [...HOST, ...LIBRARY],
-  'testing.ts': LIBRARY,
+  'testing.ts': ['preset', ...LIBRARY],
   'toolpack.ts': ['contract'],
 };
 

@@ -201,6 +201,19 @@ export const CLI_COMMANDS: Commands = {
       },
     },
   },
+  toolpack: {
+    summary: 'Write and check toolpacks',
+    commands: {
+      new: {
+        summary: 'Write one to begin with',
+        load: async () => (await import('./commands/toolpack-new.ts')).command,
+      },
+      check: {
+        summary: 'Hold one to the ABI and its calls',
+        load: async () => (await import('./commands/toolpack-check.ts')).command,
+      },
+    },
+  },
   undo: {
     summary: 'Take back what a call changed',
     load: async () => (await import('./commands/undo.ts')).command,

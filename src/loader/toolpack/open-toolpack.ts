@@ -66,7 +66,10 @@ export async function openToolpack(
       adapter: createToolpackAdapter({ files, toolpack, tools, runs: site.runs, schemas }),
       tools: tools.map((fields) => ({
         contract: contractOf(fields, files.version),
-        binding: { adapter: 'toolpack', target: { tool: fields.toolName } },
+        binding: {
+          adapter: 'toolpack',
+          target: { tool: fields.toolName, outputs: fields.declaredOutputs.map(({ role }) => role) },
+        },
       })),
     },
     diagnostics: [],

@@ -26,6 +26,9 @@ export interface PackFile {
   readonly sha256: string;
 }
 
+/** The calls that a pack is checked with: neither digested nor shown to it. */
+export const CALLS_FOLDER = 'calls';
+
 const MAX_FILES = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -67,7 +70,7 @@ export function readPackFiles(dir: string): PackFiles | readonly Diagnostic[] {
   const walk = (below: string): void => {
     for (const entryName of readdirSync(join(folder, below)).sort()) {
       const path = below === '' ? entryName : `${below}/${entryName}`;
-      if (isLeftOut(entryName)) continue;
+      if (isLeftOut(entryName) || path === CALLS_FOLDER) continue;
       const stat = lstatSync(join(folder, path));
       if (stat.isDirectory()) walk(path);
       else if (stat.isFile()) take(path);

@@ -1,0 +1,27 @@
+// Owns: `haft toolpack check`: a toolpack held to the ABI and to its own calls.
+// Refuses: to touch the workspace: the pack is tried in one of its own.
+import { resolve } from 'node:path';
+import { formatDiagnostic } from '../../../contract/diagnostic.ts';
+import { ERRORS } from '../../../contract/errors.ts';
+import { checkToolpack } from '../../../preset/check-toolpack.ts';
+import type { Command } from '../command.ts';
+
+export const command: Command = {
+  summary: 'Hold a toolpack to the ABI and to its own calls',
+  usage: 'DIR',
+  description:
+    'Loads it in two environments, makes each call of calls/*.json, executes it twice in the sandbox of this machine, and compares. Images are not looked at.',
+  examples: ['haft toolpack check ./my_tool', 'haft toolpack check ./my_tool --json'],
+  positionals: [1, 1],
+  async run({ positionals, io, json }) {
+    const report = await checkToolpack(resolve(positionals[0]!));
+    if (json) io.out(`${JSON.stringify(report)}\n`);
+    else {
+      for (const one of report.diagnostics) io.err(`${formatDiagnostic(one)}\n`);
+      for (const { name, ok, message } of report.cases)
+        io.out(`${ok ? 'ok    ' : 'FAILED'} ${name}${message === undefined ? '' : `\n       ${message}`}\n`);
+      if (report.ok) io.out(`${report.tools.join(', ')}: fine\n`);
+    }
+    return report.ok ? 0 : ERRORS['pack.invalid'].exit;
+  },
+};

@@ -1,0 +1,61 @@
+// Owns: the calls that a toolpack brings to be checked with: `calls/*.json`, each with the files that it names.
+// Refuses: files outside of that folder.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fail } from '../../contract/errors.ts';
+import type { Json, JsonObject } from '../../contract/json.ts';
+import { isObject } from './check-definition.ts';
+import { CALLS_FOLDER } from './pack-files.ts';
+import { below } from './relpath.ts';
+
+export interface CallFixture {
+  /** The name of its file. */
+  readonly name: string;
+  readonly tool: string;
+  /** `file:NAME` stands for the artifact that the file in the folder becomes. */
+  readonly args: JsonObject;
+  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+  /** What the tool has to answer, where that is said. */
+  readonly result?: Json;
+}
+
+export function readCalls(pack: string): readonly CallFixture[] {
+  const folder = join(pack, CALLS_FOLDER);
+  let names: string[];
+  try {
+    names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  } catch {
+    return [];
+  }
+  return names.sort().map((name) => readCall(folder, name));
+}
+
+function readCall(folder: string, name: string): CallFixture {
+  const wrong = (fact: string) => fail('pack.invalid', `Cannot take ${CALLS_FOLDER}/${name}: ${fact}`);
+  let given: unknown;
+  try {
+    given = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+  } catch {
+    throw wrong('it is not JSON');
+  }
+  if (!isObject(given) || typeof given.tool !== 'string' || !isObject(given.args))
+    throw wrong('it is { "tool", "args", "result" }');
+  const files = [...filesIn(given.args)].map((file) => {
+    const place = below('', file);
+    if (!place.ok) throw wrong(`"file:${file}": ${place.fact}`);
+    try {
+      return { name: file, bytes: readFileSync(join(folder, place.path)) };
+    } catch {
+      throw wrong(`"file:${file}" is not there`);
+    }
+  });
+  const { tool, args, result } = given;
+  return { name, tool, args, files, ...(result === undefined ? {} : { result }) };
+}
+
+function filesIn(value: Json, found = new Set<string>()): ReadonlySet<string> {
+  if (typeof value === 'string' && value.startsWith('file:')) found.add(value.slice(5));
+  else if (typeof value === 'object' && value !== null)
+    for (const one of Object.values(value)) filesIn(one as Json, found);
+  return found;
+}

@@ -1,0 +1,52 @@
+// Owns: `haft toolpack new` and `check` as a person meets them, and that every toolpack of examples/ passes its own check.
+// Refuses: engines.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { describe, it } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const haft = (args: readonly string[], cwd: string) => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(ROOT, 'src/bin/haft.ts'), ...args],
+    { cwd, encoding: 'utf8' },
+  );
+  return { status, stdout, stderr };
+};
+
+describe('haft toolpack', () => {
+  for (const folder of globSync('examples/toolpacks/*', { cwd: ROOT }).sort()) {
+    it(`check finds nothing wrong with ${basename(folder)}`, () => {
+      const { status, stdout, stderr } = haft(['toolpack', 'check', join(ROOT, folder), '--json'], ROOT);
+      assert.equal(status, 0, stdout + stderr);
+      assert.equal(JSON.parse(stdout).ok, true);
+    });
+  }
+
+  it('new writes a toolpack that passes its check, and never over anything', () => {
+    const place = mkdtempSync(join(tmpdir(), 'haft-new-'));
+    try {
+      const made = haft(['toolpack', 'new', 'my_tool', '--json'], place);
+      assert.equal(made.status, 0, made.stderr);
+      for (const file of JSON.parse(made.stdout).files)
+        assert.ok(existsSync(join(place, 'my_tool', file)), file);
+      const checked = haft(['toolpack', 'check', 'my_tool'], place);
+      assert.equal(checked.status, 0, checked.stdout + checked.stderr);
+      assert.match(checked.stdout, /my_tool: fine/);
+      assert.equal(haft(['toolpack', 'new', 'my_tool'], place).status, 5);
+      assert.equal(haft(['toolpack', 'new', 'My-Tool'], place).status, 2);
+
+      const module = join(place, 'my_tool/toolpack.ts');
+      writeFileSync(module, readFileSync(module, 'utf8').replace("abiVersion: 'v1'", "abiVersion: 'v9'"));
+      const broken = haft(['toolpack', 'check', 'my_tool'], place);
+      assert.equal(broken.status, 2);
+      assert.match(broken.stderr, /toolpack\.ts:\d+:\d+: error abi\.unknown/);
+    } finally {
+      rmSync(place, { recursive: true, force: true });
+    }
+  });
+});
