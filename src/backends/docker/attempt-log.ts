@@ -29,23 +29,39 @@ export async function keepLog(
 ): Promise<{ readonly observation: Observation | undefined; readonly over: boolean } | undefined> {
   const temporary = `${path}.${newId('tmp')}`;
   const fd = openSync(temporary, 'wx', 0o600);
+  const enough = new AbortController();
   let room = maxBytes;
-  let over = false;
   try {
     const { take, first } = splitter((_, part) => {
-      over ||= part.length > room;
-      room -= writeSync(fd, part.subarray(0, room));
+      if (enough.signal.aborted) return;
+      room -= logCost(part);
+      if (room < 0) enough.abort(OVER);
+      else writeSync(fd, part);
     });
-    const status = await api.stream(logsPath(name, false), logFrames(take), new AbortController().signal);
+    const status = await api.stream(logsPath(name, false), logFrames(take), enough.signal).catch((thrown) => {
+      if (thrown !== OVER) throw thrown;
+      return 200;
+    });
     if (status !== 200) return undefined;
     fsyncSync(fd);
     renameSync(temporary, path);
-    return { observation: parseObservation(first()), over };
+    return { observation: parseObservation(first()), over: enough.signal.aborted };
   } finally {
     closeSync(fd);
     rmSync(temporary, { force: true });
   }
 }
+
+/** What counts against the limit of a log: engines keep more of a line than what is in it. */
+export function logCost(part: Buffer): number {
+  let lines = 0;
+  for (let at = part.indexOf(10); at !== -1; at = part.indexOf(10, at + 1)) lines++;
+  return part.length + lines * LINE_BYTES;
+}
+
+const LINE_BYTES = 16;
+
+const OVER = Symbol('more than is kept');
 
 /** The entry's line is no longer than this. */
 const MAX_FIRST_LINE = 64 * 1024;

@@ -1,10 +1,11 @@
 // Owns: being there while a container runs: its limits of time, output and log, and everything that its end is judged by.
 // Refuses: to judge.
+import { existsSync } from 'node:fs';
 import type { Attempt } from '../../contract/backend.ts';
 import { checkOutputs } from '../check-outputs.ts';
 import { watchOut } from '../watch-out.ts';
-import type { attemptFiles } from './attempt-folder.ts';
-import { followLog, keepLog } from './attempt-log.ts';
+import { type attemptFiles, markDiskFull } from './attempt-folder.ts';
+import { followLog, keepLog, logCost } from './attempt-log.ts';
 import { awaitContainer, type ContainerState, inspectContainer } from './container.ts';
 import type { EngineApi } from './engine-api.ts';
 import { type Evidence, overTime } from './verdict.ts';
@@ -27,8 +28,10 @@ export type Seen = Omit<Evidence, 'user' | 'killedFor'> & { readonly overLog: Ki
 /** Settles when the container no longer runs; undefined when it is no longer there. */
 export async function attend(attendance: Attendance): Promise<Seen | undefined> {
   const { api, attempt, name, files, logBytes, patiently } = attendance;
-  const { state, diskFull } = await watched(attendance);
+  const { state, ...disk } = await watched(attendance);
   if (!state) return undefined;
+  const diskFull = disk.diskFull || existsSync(files.diskFull);
+  if (diskFull) await markDiskFull(attempt.folder);
   const log = await patiently(() => keepLog(api, name, files.log, logBytes));
   if (!log) return undefined;
   return {
@@ -75,8 +78,10 @@ function watchLog({ api, name, logBytes }: Attendance, kill: (why: Kill) => void
   const following = new AbortController();
   let said = 0;
   const count = (_: string, part: Buffer) => {
-    said += part.length;
-    if (said > logBytes) kill(tooLong(logBytes));
+    said += logCost(part);
+    if (said <= logBytes) return;
+    following.abort();
+    kill(tooLong(logBytes));
   };
   followLog(api, name, count, following.signal).catch(() => {});
   return following;

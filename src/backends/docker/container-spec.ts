@@ -13,6 +13,8 @@ export interface Site {
   readonly user: string;
   readonly busybox: string;
   readonly engine: 'docker' | 'podman';
+  /** This machine's own network, as /proc names it. */
+  readonly network: string;
 }
 
 /** The name is what makes an attempt unique on an engine. */
@@ -22,12 +24,13 @@ export const containerName = (attemptId: string) => `haft-${attemptId}`;
 export function containerSpec(
   { id, runId, plan, folder }: Attempt,
   { scope, processes, logBytes }: Pick<ResolvedOptions, 'scope' | 'processes' | 'logBytes'>,
-  { user, busybox, engine }: Site,
+  { user, busybox, engine, network }: Site,
 ): object {
   const { cpus, memoryBytes } = plan.resources;
+  const [uid, gid] = user.split(':');
   return {
     Image: plan.image,
-    Entrypoint: [ENTRY_PROGRAM, 'sh', '-c', ENTRY_SCRIPT, 'haft', demandedFacts(user)],
+    Entrypoint: [ENTRY_PROGRAM, 'sh', '-c', ENTRY_SCRIPT, 'haft', demandedFacts(user), network],
     Cmd: plan.argv,
     Env: Object.entries({ ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env }).map(
       ([name, value]) => `${name}=${value}`,
@@ -50,27 +53,28 @@ export function containerSpec(
       MemorySwap: memoryBytes,
       NanoCpus: Math.round(cpus * 1e9),
       RestartPolicy: { Name: 'no' },
-      // Docker's json-file changes bytes that are no UTF-8. Far beyond what is kept, so that nothing is cut before it is noticed.
-      ...(engine === 'docker'
-        ? {
-            LogConfig: {
-              Type: 'local',
-              Config: { 'max-size': `${logBytes * 4}`, 'max-file': '1', compress: 'false' },
-            },
-          }
-        : {}),
+      ...(engine === 'docker' ? { LogConfig: wholeLog(logBytes) } : {}),
       Mounts: [
         bind(join(folder, 'in'), `${WORK_FOLDER}/in`, true),
         bind(join(folder, 'out'), `${WORK_FOLDER}/out`, false),
         bind(busybox, ENTRY_PROGRAM, true),
       ],
-      // Counts as memory of the program.
-      Tmpfs: { '/tmp': `rw,nosuid,nodev,size=${memoryBytes},mode=1777` },
+      // Counts as memory of the program. Its own: some engines give it the mode that /tmp has in the image.
+      Tmpfs: { '/tmp': `rw,nosuid,nodev,size=${memoryBytes},mode=1777,uid=${uid},gid=${gid}` },
     },
   };
 }
 
 const HOST_NAME = 'haft';
+
+/**
+ * Docker's json-file changes bytes that are no UTF-8. The log is cut far beyond what is kept, and what an engine adds to
+ * every line: who writes too much is to be noticed, and must not fill the disk when nobody is there to notice.
+ */
+const wholeLog = (logBytes: number) => ({
+  Type: 'local',
+  Config: { 'max-size': `${logBytes * 8 + 64 * 1024 * 1024}`, 'max-file': '1', compress: 'false' },
+});
 
 const bind = (Source: string, Target: string, ReadOnly: boolean) => ({
   Type: 'bind',

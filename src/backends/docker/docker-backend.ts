@@ -1,5 +1,6 @@
 // Owns: the docker backend: attempts as containers of an engine reached over its socket, Docker's or Podman's.
 // Refuses: the docker command, images that policy does not name, and a container that nobody can look at from inside.
+import { readlinkSync } from 'node:fs';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { readJson } from '../write-once.ts';
@@ -110,11 +111,11 @@ function siteFinder(
   api: EngineApi,
   { busybox: given, user }: Pick<DockerOptions, 'busybox' | 'user'>,
 ): (attempt: Attempt) => Promise<Site> {
-  let known: Pick<Site, 'busybox' | 'engine'> | undefined;
+  let known: Omit<Site, 'user'> | undefined;
   return async ({ folder }) => {
     const busybox = known?.busybox ?? findBusybox(given);
     if (busybox === undefined) throw fail('sandbox.unavailable', NO_BUSYBOX);
-    known ??= { busybox, engine: await engineKind(api) };
+    known ??= { busybox, engine: await engineKind(api), network: readlinkSync('/proc/self/ns/net') };
     return { ...known, user: await chooseUser(folder, user) };
   };
 }

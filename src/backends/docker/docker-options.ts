@@ -15,7 +15,7 @@ export interface DockerOptions {
   readonly user?: string;
   /** Processes and threads at one time. By default 1024. */
   readonly processes?: number;
-  /** Bytes of standard output and error together. By default 16 MiB. */
+  /** Bytes of standard output and error together, each line counting for 16 more. By default 16 MiB. */
   readonly logBytes?: number;
   /** How long the engine may be away before an attempt counts as lost. By default 60 s. */
   readonly patienceMs?: number;

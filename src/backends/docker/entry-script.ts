@@ -24,13 +24,8 @@ export const OBSERVED_WORD = 'haft-observed';
 /** Mount points that a program may write: what it leaves, what it needs meanwhile, and queues that no file system holds. */
 export const WRITABLE = [`${WORK_FOLDER}/out`, '/tmp', '/dev/mqueue'] as const;
 
-/**
- * `$1` is the line of facts that must be seen, the rest is the program. Only what the shell itself can do, and one chmod:
- * the image may have no programs at all. That the attempt begins is marked by taking the sticky bit off out/: it survives
- * a second start of the same container, and no tool looks at it.
- */
-export const ENTRY_SCRIPT = `
-want=$1; shift
+/** In a shell of its own: what it calls its variables is not for the program to see. */
+const LOOK_AROUND = `
 caps= nnp= seccomp= uid= gid=
 while read -r key value rest; do
   case $key in
@@ -45,6 +40,7 @@ interfaces=
 while read -r name rest; do
   case $name in *:*) interfaces=$interfaces\${interfaces:+,}\${name%%:*} ;; esac
 done < /proc/net/dev
+case $(${ENTRY_PROGRAM} readlink /proc/self/ns/net) in ''|"$2") network=shared ;; *) network=own ;; esac
 root=rw inputs=rw writable= extra=
 while read -r id parent device from at options rest; do
   case $options in ro|ro,*) mode=ro ;; *) mode=rw ;; esac
@@ -53,29 +49,45 @@ while read -r id parent device from at options rest; do
   writable=$writable\${writable:+,}$at
   case $at in ${WRITABLE.join('|')}) ;; *) extra=$extra\${extra:+,}$at ;; esac
 done < /proc/self/mountinfo
-facts="caps=$caps nnp=$nnp seccomp=$seccomp uid=$uid gid=$gid interfaces=$interfaces root=$root inputs=$inputs extra=$extra"
+facts="caps=$caps nnp=$nnp seccomp=$seccomp uid=$uid gid=$gid interfaces=$interfaces network=$network root=$root inputs=$inputs extra=$extra"
 echo "${OBSERVED_WORD} $facts writable=$writable"
-[ "$facts" = "$want" ] || exit ${ENTRY_CODES.containment}
+[ "$facts" = "$1" ] || exit ${ENTRY_CODES.containment}
 [ -k ${WORK_FOLDER}/out ] || exit ${ENTRY_CODES.beganBefore}
-${ENTRY_PROGRAM} chmod -t ${WORK_FOLDER}/out || exit ${ENTRY_CODES.cannotClaim}
-program=
-case $1 in
-  */*) program=$1 ;;
-  *) IFS=:; for folder in $PATH; do
-       [ -f "$folder/$1" ] && [ -x "$folder/$1" ] && { program=$folder/$1; break; }
-     done; unset IFS ;;
-esac
-[ -f "$program" ] && [ -x "$program" ] || exit ${ENTRY_CODES.notStarted}
-shift
-unset want caps nnp seccomp uid gid key value rest interfaces name root inputs writable extra id parent device from at options mode facts folder SHLVL OLDPWD
-( exec "$program" "$@" )
-code=$?
+${ENTRY_PROGRAM} chmod -t ${WORK_FOLDER}/out || exit ${ENTRY_CODES.cannotClaim}`;
+
+/** The kernel counts for the whole container, whoever was killed and whoever noticed. */
+const LOOK_AT_MEMORY = `
 for counts in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
   [ -r $counts ] && while read -r key value; do
-    [ "$key" = oom_kill ] && [ "$value" != 0 ] && exit ${ENTRY_CODES.memory}
+    [ "$key" = oom_kill ] && [ "$value" != 0 ] && exit 1
   done < $counts
 done
-[ $code = 137 ] && exit ${ENTRY_CODES.killedInside}
-[ $code -ge ${ENTRY_CODES.ownCode} ] && [ $code -le ${ENTRY_CODES.memory} ] && exit ${ENTRY_CODES.ownCode}
-exit $code
+exit 0`;
+
+/**
+ * `$1` is the line of facts that must be seen, `$2` the machine's own network, the rest is the program. Only what the shell
+ * and busybox can do: the image may have no programs at all. That the attempt begins is marked by taking the sticky bit
+ * off out/: it survives a second start of the same container, and no tool looks at it.
+ */
+export const ENTRY_SCRIPT = `
+(${LOOK_AROUND}
+) || exit $?
+shift 2
+haft_program=
+case $1 in
+  */*) haft_program=$1 ;;
+  *) IFS=:; for haft_folder in $PATH; do
+       [ -f "$haft_folder/$1" ] && [ -x "$haft_folder/$1" ] && { haft_program=$haft_folder/$1; break; }
+     done; unset IFS ;;
+esac
+[ -f "$haft_program" ] && [ -x "$haft_program" ] || exit ${ENTRY_CODES.notStarted}
+shift
+unset SHLVL OLDPWD
+( exec "$haft_program" "$@" )
+haft_code=$?
+(${LOOK_AT_MEMORY}
+) || exit ${ENTRY_CODES.memory}
+[ $haft_code = 137 ] && exit ${ENTRY_CODES.killedInside}
+[ $haft_code -ge ${ENTRY_CODES.ownCode} ] && [ $haft_code -le ${ENTRY_CODES.memory} ] && exit ${ENTRY_CODES.ownCode}
+exit $haft_code
 `;

@@ -10,6 +10,8 @@ export interface Observation {
   readonly seccomp: number;
   readonly user: string;
   readonly interfaces: readonly string[];
+  /** Whether its network is another one than the machine's: a loopback can be shared as well. */
+  readonly ownNetwork: boolean;
   readonly readOnlyRoot: boolean;
   readonly readOnlyInputs: boolean;
   readonly writableMounts: readonly string[];
@@ -20,7 +22,7 @@ const NO_CAPABILITIES = Array.from({ length: 5 }, () => '0'.repeat(16)).join(','
 /** The line that the entry must see. `user` is `uid:gid`. */
 export function demandedFacts(user: string): string {
   const [uid, gid] = user.split(':');
-  return `caps=${NO_CAPABILITIES} nnp=1 seccomp=2 uid=${uid} gid=${gid} interfaces=lo root=ro inputs=ro extra=`;
+  return `caps=${NO_CAPABILITIES} nnp=1 seccomp=2 uid=${uid} gid=${gid} interfaces=lo network=own root=ro inputs=ro extra=`;
 }
 
 /** Undefined when the line is none that an entry writes. */
@@ -37,6 +39,7 @@ export function parseObservation(line: string): Observation | undefined {
     seccomp: Number(facts.get('seccomp') ?? Number.NaN),
     user: `${facts.get('uid')}:${facts.get('gid')}`,
     interfaces: list('interfaces'),
+    ownNetwork: facts.get('network') === 'own',
     readOnlyRoot: facts.get('root') === 'ro',
     readOnlyInputs: facts.get('inputs') === 'ro',
     writableMounts: list('writable').sort(),
@@ -52,6 +55,7 @@ export function mismatches(seen: Observation, user: string): readonly string[] {
     [seen.seccomp === 2, `no filter of system calls is set (seccomp ${seen.seccomp})`],
     [seen.user === user, `it runs as ${seen.user}, not as ${user}`],
     [seen.interfaces.join(',') === 'lo', `it has the network interfaces ${seen.interfaces.join(' ')}`],
+    [seen.ownNetwork, 'it shares the network of the machine'],
     [seen.readOnlyRoot, 'its root can be written'],
     [seen.readOnlyInputs, 'its inputs can be written'],
     [extra.length === 0, `it can write to ${extra.join(' ')}`],

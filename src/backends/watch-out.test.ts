@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { OutputProblem } from './check-outputs.ts';
+import { unnamedBytes } from './unnamed-bytes.ts';
+import { watchOut } from './watch-out.ts';
+
+let out: string;
+beforeEach(() => {
+  out = mkdtempSync(join(tmpdir(), 'haft-watch-'));
+});
+afterEach(() => rmSync(out, { recursive: true }));
+
+describe('watchOut', () => {
+  it('tells once that the limit is passed, wherever the files are', async () => {
+    const told: OutputProblem[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const watch = watchOut({
+      out,
+      outputBytes: 1000,
+      onOver(problem) {
+        told.push(problem);
+        resolve();
+      },
+    });
+    mkdirSync(join(out, 'a/b'), { recursive: true });
+    writeFileSync(join(out, 'a/b/1'), Buffer.alloc(600));
+    writeFileSync(join(out, 'a/2'), Buffer.alloc(600));
+    await promise;
+    assert.equal((await watch.stop()).diskFull, false);
+    assert.deepEqual(
+      told.map(({ cause }) => cause),
+      ['limit.output_bytes'],
+    );
+  });
+  it('says nothing of what is within the limit', async () => {
+    const watch = watchOut({ out, outputBytes: 1000, onOver: () => assert.fail('told') });
+    writeFileSync(join(out, '1'), Buffer.alloc(1000));
+    assert.equal((await watch.stop()).diskFull, false);
+  });
+});
+
+describe('unnamedBytes', () => {
+  it('counts files that a process has open and nobody can name', () => {
+    const before = unnamedBytes(out, process.pid);
+    const fd = openSync(join(out, 'x'), 'w');
+    writeFileSync(fd, Buffer.alloc(100_000, 1));
+    assert.equal(unnamedBytes(out, process.pid), before);
+    rmSync(join(out, 'x'));
+    assert.ok(unnamedBytes(out, process.pid) >= before + 100_000);
+    ftruncateSync(fd);
+    closeSync(fd);
+    assert.equal(unnamedBytes(out, process.pid), before);
+    assert.equal(unnamedBytes(out, 2 ** 30), 0);
+  });
+});
