@@ -170,7 +170,6 @@ describe('a container of the docker backend', { skip: docker.skip }, () => {
   });
 
   it('is none without a busybox that runs in any image', async (t) => {
-    const _engine = await docker.engine();
     for (const busybox of ['/no/such/busybox', process.execPath]) {
       const env = await open(t, { busybox });
       await assert.rejects(env.run('exit 0'), { reason: 'sandbox.unavailable' });
