@@ -4,6 +4,7 @@ import type { Subject } from '../measure.ts';
 import { artifactIngest } from './artifact-ingest.ts';
 import { coldStart } from './cold-start.ts';
 import { curl } from './curl.ts';
+import { dockerRunSubject } from './docker-run.ts';
 import { grep } from './grep.ts';
 import { growth } from './growth.ts';
 import { idleMemory } from './idle-memory.ts';
@@ -26,6 +27,7 @@ export const SUBJECTS: readonly Subject[] = [
   loadPacks,
   grep,
   shellExec,
+  dockerRunSubject,
   curl,
   artifactIngest,
   mcpSearch,
