@@ -63,6 +63,11 @@ export interface SandboxSpec {
    * that is what `run` and `start` reject with.
    */
   readonly awaits?: Promise<unknown>;
+  /**
+   * Whether a program like this one is to be expected next: then a sandbox may be laid out for it, with the same `env`, which
+   * waits for some seconds. Never with a secret in `env`: it would outlive the program. By default false.
+   */
+  readonly expectAnother?: boolean;
   /** How long the program has between SIGTERM and SIGKILL when it is timed out or aborted. By default 200 ms. */
   readonly graceMs?: number;
   /**

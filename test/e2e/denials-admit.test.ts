@@ -39,6 +39,8 @@ const NEVER: Readonly<Record<string, string>> = {
   'auth.required': 'Who has no token has no policy.',
   'credentials.missing': 'A credential is given to the tool, not granted by policy.',
   'http.downgrade': 'What was asked for in secret is not sent in the open.',
+  'lockfile.drift':
+    'Nothing may differ from haft.lock; `haft tools lock --accept` takes the difference over.',
   'path.protected': "Haft's own state and policy, and git's machinery, belong to no tool.",
   'policy.differs': 'No call was denied: `haft policy replay` found a difference.',
   'policy.undeclared': 'The tool did what it had not said that it would; the tool has to be mended.',
@@ -47,6 +49,7 @@ const NEVER: Readonly<Record<string, string>> = {
   'shell.dynamic': 'What would run is not known before it runs; write it out.',
   'shell.unparsable': 'The line cannot be read.',
   'shell.wrapper': 'The command would start another one that cannot be seen; run that one itself.',
+  'tool.changed': 'The tool is another one than was accepted; `haft tools lock --accept` accepts it.',
   'tool.disabled': 'The list of tools has the line; a call of the tool is denied by the rule itself.',
 };
 

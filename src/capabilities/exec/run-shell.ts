@@ -85,6 +85,8 @@ export async function runShell(
       timeoutMs: line.timeoutMs,
       signal: scope.signal,
       awaits: intended,
+      // What a call sets for itself ends with it.
+      expectAnother: Object.keys(line.env).length === 0,
       ...fencedPaths(scope.root, scope.policy.fences),
       network: proxy ? { proxy: proxy.address } : 'none',
       limits: { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },

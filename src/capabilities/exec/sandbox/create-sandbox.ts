@@ -84,7 +84,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
     }
     void execution.released.then(() => {
       letGo();
-      if (engine.pool.quiet) slot.layOut();
+      if (spec.expectAnother && engine.pool.quiet) slot.layOut();
     });
     // A slot that died before the program could begin did nothing; another one can. Nor did a sandbox that was laid out
     // and is no longer as it should be.

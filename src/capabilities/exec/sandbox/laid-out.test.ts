@@ -16,7 +16,7 @@ import { type Fixture, identities, withSandbox } from './sandbox-fixture.ts';
 
 /** Runs two programs that are alike, and answers with the sandbox that is then there for a third. */
 async function layOut({ sh, workspace }: Fixture, spec?: Parameters<Fixture['sh']>[1]): Promise<string> {
-  for (let n = 0; n < 2; n++) assert.equal((await sh('true', spec)).code, 0);
+  for (let n = 0; n < 2; n++) assert.equal((await sh('true', { ...spec, expectAnother: true })).code, 0);
   for (;;) {
     const [found] = waiting(workspace);
     if (found) return found;
@@ -105,12 +105,20 @@ for (const identity of identities()) {
       });
     });
 
+    it('is not made where none is expected: the environment of a program ends with it', async () => {
+      await withSandbox({ identity }, async ({ sandbox, sh, workspace }) => {
+        const env = { ...sandbox.baseEnv, TOKEN: 'secret-of-one-call' };
+        for (let n = 0; n < 3; n++) assert.equal((await sh('true', { env })).code, 0);
+        assert.deepEqual(of(workspace), []);
+      });
+    });
+
     it('ends with its handle, at whatever point of its making', async () => {
       let workspace = '';
       for (let turn = 0; turn < 12; turn++) {
         await withSandbox({ identity }, async (fixture) => {
           workspace = fixture.workspace;
-          for (let n = 0; n < 2; n++) await fixture.sh('true');
+          for (let n = 0; n < 2; n++) await fixture.sh('true', { expectAnother: true });
           const until = performance.now() + turn / 2;
           while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve));
         });

@@ -134,7 +134,7 @@ packs: [packs]
 
 function putGuarded(workspace: Workspace, listeners: Listeners): void {
   workspace.put('haft.yaml', policyOf(listeners));
-  workspace.put('haft.lock', '{}\n');
+  workspace.put('haft.lock', '{"version":1,"packs":{},"tools":{}}\n');
   workspace.put('packs/own/a.txt', 'a pack\n');
   workspace.put('secrets/key', `${SENTINEL}\n`);
   workspace.put('frozen/file', 'frozen\n');
