@@ -17,6 +17,7 @@ import { mcpSearch } from './mcp-search.ts';
 import { mcpWrite } from './mcp-write.ts';
 import { readInProcess } from './read-in-process.ts';
 import { shellExec } from './shell-exec.ts';
+import { slurmWatch } from './slurm-watch.ts';
 import { toolSearch } from './tool-search.ts';
 import { writeInProcess } from './write-in-process.ts';
 
@@ -39,4 +40,5 @@ export const SUBJECTS: readonly Subject[] = [
   idleMemory,
   growth,
   toolSearch,
+  slurmWatch,
 ];

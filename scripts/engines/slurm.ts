@@ -1,6 +1,6 @@
 // Owns: a private Slurm cluster of two nodes below one folder: installed, started, stopped, for tests and for trying things.
 // Refuses: a cluster that is already on this machine: own configuration, own ports, own munge key and socket.
-// usage: slurm.ts start|stop FOLDER [--accounting]     (as root, on Debian)
+// usage: slurm.ts install | start FOLDER [--accounting] | stop FOLDER     (as root, on Debian)
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -207,12 +207,26 @@ async function main(): Promise<void> {
     options: { accounting: { type: 'boolean', default: false } },
   });
   const [verb, folder] = positionals;
+  if (verb === 'install') return install();
   if (folder === undefined || (verb !== 'start' && verb !== 'stop')) {
-    console.error('usage: slurm.ts start|stop FOLDER [--accounting]');
+    console.error('usage: slurm.ts install | start FOLDER [--accounting] | stop FOLDER');
     process.exitCode = 64;
     return;
   }
   if (verb === 'stop') return stopSlurm(resolve(folder));
   const cluster = await startSlurm(resolve(folder), { accounting: values.accounting });
   console.log(`export SLURM_CONF=${cluster.env.SLURM_CONF}`);
+}
+
+function install(): void {
+  const missing = Object.keys(SLURM_PACKAGES).filter((name) => !existsSync(SLURM_PACKAGES[name]!));
+  if (missing.length === 0) return;
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  for (const words of [
+    ['update', '-qq'],
+    ['install', '-y', '-qq', '--no-install-recommends', ...missing],
+  ]) {
+    const { status } = spawnSync('apt-get', words, { env, stdio: 'inherit' });
+    if (status !== 0) throw new Error(`apt-get ${words.join(' ')} failed`);
+  }
 }

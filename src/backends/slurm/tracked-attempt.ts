@@ -37,8 +37,10 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
   const ended = Promise.withResolvers<AttemptEnd>();
   let end: AttemptEnd | undefined;
   let claim: Claim | undefined;
-  let claimSeenAt = Number.POSITIVE_INFINITY;
   let cancelled = false;
+  let noticedAt = Number.NEGATIVE_INFINITY;
+  let latest: Shown | undefined;
+  let scheduled = false;
   let quietSince: number | undefined;
   let urgent = false;
   let waiters = 0;
@@ -68,9 +70,16 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
     return true;
   };
 
+  /** Something happened of which Slurm must be asked anew. */
+  const notice = (): void => {
+    noticedAt = performance.now();
+    quietSince = undefined;
+  };
+
   const submit = async (): Promise<void> => {
     await touch(files.asked);
     const answer = await surroundings.submit(attempt);
+    notice();
     if (answer.kind === 'refused')
       await seal(failedEnd(answer.cause, `Cannot submit the attempt: Slurm says "${answer.words}"`));
   };
@@ -96,25 +105,24 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
   };
 
   const look = async (shown?: Shown): Promise<void> => {
-    const claimBefore = claim && shown && claimSeenAt < shown.askedAt ? claim : undefined;
     if (!claim) {
       claim = await readJson<Claim>(files.claim);
-      if (claim) claimSeenAt = performance.now();
+      if (claim) notice();
     }
     const result = await readJson<JobResult>(files.result);
     if ((await isRecorded()) || (await judgeResult(result))) return;
     const cancelAsked = (await readText(files.cancel)) !== undefined;
     if (cancelAsked && !claim && (await seal(cancelledEnd()))) return cancelJobs();
-    if (!shown) return;
-    if (cancelAsked && shown.live) await cancelJobs();
+    // What happened after Slurm was asked is not in what it showed.
+    if (!shown || shown.askedAt < noticedAt) return;
+    if (cancelAsked && isLive(shown.rows)) await cancelJobs();
     const step = nextStep({
       rows: shown.rows,
-      // What was claimed after Slurm was asked says nothing about what it showed.
-      claim: shown.live ? claimBefore : claim,
+      claim,
       result,
       cancelAsked,
       sinceAskedMs: await ageOf(files.asked),
-      quietMs: shown.quietMs,
+      quietMs: quietSince === undefined ? 0 : shown.askedAt - quietSince,
       settleMs,
     });
     if (step.do === 'submit') await submit();
@@ -126,10 +134,16 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
   };
 
   const serial = inTurn();
-  /** A fault of the disk or of Slurm is no end: the next turn tries again. */
+  /** A fault of the disk or of Slurm is no end: the next turn tries again. Only the latest that Slurm showed counts. */
   const later = (shown?: Shown): void => {
+    latest = shown ?? latest;
+    if (scheduled) return;
+    scheduled = true;
     void serial(async () => {
-      if (!end) await look(shown).catch(() => {});
+      scheduled = false;
+      const shownLast = latest;
+      latest = undefined;
+      if (!end) await look(shownLast).catch(() => {});
     });
   };
 
@@ -143,12 +157,10 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
     },
     rung: () => later(),
     shown(rows, askedAt) {
-      const phases = rows.map(({ state }) => jobState(state).phase);
-      const live = phases.some((phase) => phase !== 'ended');
-      quietSince = live ? undefined : (quietSince ?? askedAt);
+      if (askedAt >= noticedAt) quietSince = isLive(rows) ? undefined : (quietSince ?? askedAt);
       // A job that only waits has nothing new on the disk.
-      if (live && !claim && !urgent && phases.every((phase) => phase === 'queued')) return;
-      later({ rows, askedAt, live, quietMs: quietSince === undefined ? 0 : askedAt - quietSince });
+      if (!claim && !urgent && rows.length > 0 && rows.every(isQueued)) return;
+      later({ rows, askedAt });
     },
   };
 
@@ -216,13 +228,13 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
   };
 }
 
-/** What Slurm showed, and for how long it has shown that nothing of the attempt is left. */
 interface Shown {
   readonly rows: readonly JobRow[];
   readonly askedAt: number;
-  readonly live: boolean;
-  readonly quietMs: number;
 }
+
+const isLive = (rows: readonly JobRow[]) => rows.some(({ state }) => jobState(state).phase !== 'ended');
+const isQueued = ({ state }: JobRow) => jobState(state).phase === 'queued';
 
 /** How far back the accounting is asked. */
 const HISTORY_HOURS = 24 * 7;
