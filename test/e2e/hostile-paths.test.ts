@@ -62,7 +62,10 @@ describe('hostile paths', () => {
 
   it('every argument of a tool that is a path is tried', () => {
     const names = /^(path|src|dst|glob|unified_diff|.*_path|file|files|root|folder|dir)$/;
+    // Their path is a key of an artifact's own list: no file is opened by it.
+    const inArtifacts = ['artifact_get', 'artifact_preview'];
     for (const { contract } of runtime.tools()) {
+      if (inArtifacts.includes(contract.id)) continue;
       const { properties = {} } = contract.input as { properties?: JsonObject };
       for (const argument of Object.keys(properties).filter((name) => names.test(name))) {
         const tried = PATH_ARGUMENTS.some((form) => form.tool === contract.id && form.argument === argument);

@@ -34,6 +34,13 @@ const FORMS: readonly PathArgument[] = [
     args: (path) => ({ path, start_line: 1, end_line: 1 }),
   },
   {
+    title: 'artifact_import',
+    tool: 'artifact_import',
+    argument: 'path',
+    access: 'read',
+    args: (path) => ({ path }),
+  },
+  {
     title: 'file_write',
     tool: 'file_write',
     argument: 'path',
@@ -199,7 +206,7 @@ const FORMS: readonly PathArgument[] = [
 
 /** Each also as a dry run, which must refuse what the real call refuses, and shows content. */
 export const PATH_ARGUMENTS: readonly PathArgument[] = FORMS.flatMap((form) => {
-  if (form.access === 'list' || form.tool === 'file_read') return [form];
+  if (form.access === 'list' || ['file_read', 'artifact_import'].includes(form.tool)) return [form];
   const dry: PathArgument = {
     ...form,
     title: `${form.title} (dry run)`,
