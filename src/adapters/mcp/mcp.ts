@@ -6,23 +6,22 @@
 // overlays) are what later `open`s are given. `onChange` tells that it is time to discover again: the server said that
 // its tools changed, or was lost and found. Nothing is started before the first use.
 import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
-import { fail } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { programEffects } from '../../contract/program.ts';
-import { attempt, RECONNECT } from '../attempts.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { fillConfig, type SecretsFor } from '../config-filling.ts';
-import { closedLink, createLink } from '../link.ts';
+import { createLink } from '../link.ts';
+import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
 import { programOf } from '../program-config.ts';
 import { readCallResult } from './call-result.ts';
-import { MCP_CONFIG, type McpConfig, mcpConfig } from './config.ts';
+import { MCP_CONFIG, mcpConfig } from './config.ts';
 import { bindTools, listTools, type McpDiscovery } from './discover.ts';
 import { withFixed } from './overlay.ts';
 import { headersOf, type ParamHeader } from './param-headers.ts';
 import { MODERN_VERSION } from './protocol.ts';
-import { openMcpSession } from './session.ts';
+import { type McpSession, openMcpSession } from './session.ts';
 
 export type { McpDiscovery } from './discover.ts';
 
@@ -74,7 +73,6 @@ function openServer(
 ): McpConnection {
   const { name } = installation;
   const config = mcpConfig(name, installation.config);
-  const byId = new Map(tools.map((tool) => [tool.contract.id, tool]));
   const listeners = new Set<() => void>();
   const asked = PROTOCOLS[config.protocol ?? 'auto'];
   // What a server speaks does not change while it is the same; when it fails, it is looked at anew.
@@ -96,7 +94,7 @@ function openServer(
         config: await fillConfig(config, installation, secretsFor),
         handles: handlesFor(installation),
         protocol,
-        maxMessageBytes: maxMessageBytes(tools, config),
+        maxMessageBytes: longestMessage(tools, config.max_output_bytes),
         events: { toolsChanged: changed },
         pace,
         signal,
@@ -123,30 +121,12 @@ function openServer(
     );
     return readCallResult(answer, target.described === true);
   };
+  const ping = ({ channel, agreement }: McpSession, signal: AbortSignal) => {
+    const method = agreement.version === MODERN_VERSION ? 'server/discover' : 'ping';
+    return channel.ask({ method, params: {} }, { signal });
+  };
   return {
-    invoke(invocation) {
-      const { tool: id, signal } = invocation;
-      const tool = byId.get(id);
-      if (link.closed) return Promise.reject(closedLink(name));
-      if (!tool)
-        return Promise.reject(fail('tool.unknown', `Cannot call "${id}": "${name}" has no such tool`));
-      const { idempotent } = tool.contract;
-      return link.hold(() =>
-        attempt(() => send(invocation, tool), { plan: RECONNECT, idempotent, signal, pace }),
-      );
-    },
-    async health(signal) {
-      try {
-        await link.hold(async () => {
-          const { channel, agreement } = await link.open(signal);
-          const method = agreement.version === MODERN_VERSION ? 'server/discover' : 'ping';
-          await channel.ask({ method, params: {} }, { signal });
-        });
-        return { status: 'ready', checkedTs: Date.now() };
-      } catch (thrown) {
-        return { status: 'unhealthy', checkedTs: Date.now(), message: (thrown as Error).message };
-      }
-    },
+    ...linkedConnection({ name, tools, link, pace, send, ping }),
     discover: (signal) =>
       link.hold(async () => {
         const { channel, agreement } = await link.open(signal);
@@ -165,12 +145,5 @@ function openServer(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    close: () => link.close(),
   };
-}
-
-/** Twice what an answer may be, for what JSON adds; beyond that a message is not held. */
-function maxMessageBytes(tools: readonly BoundTool[], config: McpConfig): number {
-  const limits = tools.map(({ contract }) => contract.limits.maxOutputBytes);
-  return 2 * Math.max(config.max_output_bytes ?? MAX_BYTES, ...limits) + 64 * 1024;
 }

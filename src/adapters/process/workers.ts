@@ -1,5 +1,6 @@
 // Owns: interpreters that are kept between calls: one call at a time each, for calls of one sandbox profile.
 // Refuses: to keep one after a fault, after many calls, or when nobody came for a while.
+import { waitTurn } from '../../base/wait-turn.ts';
 import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { EgressConnection } from '../../contract/http.ts';
@@ -104,7 +105,7 @@ export function createWorkers(options: WorkersOptions): Workers {
           shelf.waiting.shift()?.();
           throw thrown;
         }
-      } else await turn(shelf.waiting, call.signal);
+      } else await waitTurn(shelf.waiting, call.signal);
     }
   };
 
@@ -208,22 +209,4 @@ function lost(id: string, { limitHit, stderr }: SandboxResult): Failure {
     `Cannot say what became of "${id}": its program ended before it answered`,
     details,
   );
-}
-
-/** Waits until a worker may be free. */
-function turn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const go = () => {
-      signal.removeEventListener('abort', leave);
-      resolve();
-    };
-    const leave = () => {
-      const at = waiting.indexOf(go);
-      if (at >= 0) waiting.splice(at, 1);
-      reject(signal.reason);
-    };
-    if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
-    waiting.push(go);
-  });
 }

@@ -4,15 +4,14 @@
 // Wiring: `createStdioAdapter({ handlesFor })` once; `open(installation, tools)` for each installation, whose `config` fits
 // `adapter.config`. `connection.discover(signal)` asks the program for its tools. Nothing is started before the first use.
 import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
-import { fail } from '../../contract/errors.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { programEffects } from '../../contract/program.ts';
-import { attempt, RECONNECT } from '../attempts.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { fillConfig, type SecretsFor } from '../config-filling.ts';
-import { closedLink, createLink } from '../link.ts';
+import { createLink } from '../link.ts';
+import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { PROGRAM_CONFIG, type ProgramConfig, programConfig, programOf } from '../program-config.ts';
+import { PROGRAM_CONFIG, programConfig, programOf } from '../program-config.ts';
 import { type Discovery, discoverTools } from './discover.ts';
 import { openStdioSession } from './session.ts';
 
@@ -36,8 +35,6 @@ const STDIO_CONFIG = {
   additionalProperties: false,
 } as const;
 
-const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
-
 export interface StdioAdapter extends Adapter {
   open(installation: Installation, tools: readonly BoundTool[]): StdioConnection;
 }
@@ -56,7 +53,6 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     open(installation, tools) {
       const { name } = installation;
       const config = programConfig(name, installation.config);
-      const byId = new Map(tools.map((tool) => [tool.contract.id, tool]));
       const link = createLink({
         name,
         pace,
@@ -65,7 +61,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
         connect: async (signal) => {
           const program = programOf(await fillConfig(config, installation, secretsFor));
           return openStdioSession(name, handlesFor(installation).exec, program, {
-            maxLineBytes: maxLineBytes(tools, config),
+            maxLineBytes: longestMessage(tools, config.max_output_bytes),
             ...(config.start_timeout_ms === undefined ? {} : { startTimeoutMs: config.start_timeout_ms }),
             signal,
           });
@@ -76,35 +72,17 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
         return session.call(String(binding.target.name), args, signal, progress);
       };
       return {
-        invoke(invocation) {
-          const { tool: id, signal } = invocation;
-          const tool = byId.get(id);
-          if (link.closed) return Promise.reject(closedLink(name));
-          if (!tool)
-            return Promise.reject(fail('tool.unknown', `Cannot call "${id}": "${name}" has no such tool`));
-          const { idempotent } = tool.contract;
-          return link.hold(() =>
-            attempt(() => send(invocation, tool), { plan: RECONNECT, idempotent, signal, pace }),
-          );
-        },
-        async health(signal) {
-          try {
-            await link.hold(async () => (await link.open(signal)).ping(signal));
-            return { status: 'ready', checkedTs: Date.now() };
-          } catch (thrown) {
-            return { status: 'unhealthy', checkedTs: Date.now(), message: (thrown as Error).message };
-          }
-        },
+        ...linkedConnection({
+          name,
+          tools,
+          link,
+          pace,
+          send,
+          ping: (session, signal) => session.ping(signal),
+        }),
         discover: (signal) =>
           link.hold(async () => discoverTools(installation, (await link.open(signal)).hello, config)),
-        close: () => link.close(),
       };
     },
   };
-}
-
-/** Twice what an answer may be, for what JSON adds; beyond that a line is not held. */
-function maxLineBytes(tools: readonly BoundTool[], config: ProgramConfig): number {
-  const limits = tools.map(({ contract }) => contract.limits.maxOutputBytes);
-  return 2 * Math.max(config.max_output_bytes ?? MAX_OUTPUT_BYTES, ...limits) + 64 * 1024;
 }

@@ -1,7 +1,9 @@
 // Owns: connections that are kept for the next request, each bound to the host and the checked addresses it was opened for.
 // Refuses: to share one between two requests at a time, or between two decisions: other addresses are another key.
+
 import type { Socket } from 'node:net';
 import type { Client } from 'undici';
+import { waitTurn } from '../../base/wait-turn.ts';
 import type { Place } from './check-place.ts';
 import { type Dialled, dial } from './dial.ts';
 
@@ -149,7 +151,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
         } else if (shelf.open < options.maxPerKey) {
           shelf.open += 1;
           return open(place);
-        } else await turn(shelf.waiting, signal);
+        } else await waitTurn(shelf.waiting, signal);
       }
     },
     async close() {
@@ -160,22 +162,4 @@ export function createConnections(options: ConnectionsOptions): Connections {
       idleCount = 0;
     },
   };
-}
-
-/** Waits until a place is free. */
-function turn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const go = () => {
-      signal.removeEventListener('abort', leave);
-      resolve();
-    };
-    const leave = () => {
-      const at = waiting.indexOf(go);
-      if (at >= 0) waiting.splice(at, 1);
-      reject(signal.reason);
-    };
-    signal.throwIfAborted();
-    signal.addEventListener('abort', leave, { once: true });
-    waiting.push(go);
-  });
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { WORK_FOLDER } from '../../../contract/plan.ts';
 import { identities, withSandbox } from './sandbox-fixture.ts';
 
 const FILES = {
@@ -69,26 +70,26 @@ for (const identity of identities()) {
       });
     });
 
-    it('shows a bind below /work where it is told to, and can start there', async () => {
+    it('shows a bind below the work folder where it is told to, and can start there', async () => {
       await withSandbox({ identity, files: FILES }, async ({ sh, workspace }) => {
         const bound = (path: string, at: string, writable = false) => ({
           path: join(workspace, path),
           at,
           writable,
         });
-        const binds = [bound('data', '/work/in'), bound('out', '/work/out', true)];
-        const spec = { visible: [], writable: [], cwd: '/work', binds };
+        const binds = [bound('data', `${WORK_FOLDER}/in`), bound('out', `${WORK_FOLDER}/out`, true)];
+        const spec = { visible: [], writable: [], cwd: WORK_FOLDER, binds };
         const seen = await sh('pwd; ls; cat in/in.txt; echo 1 > out/a; echo 2 > in/a; echo 3 > a', spec);
-        assert.equal(seen.out, '/work\nin\nout\nin');
+        assert.equal(seen.out, `${WORK_FOLDER}\nin\nout\nin`);
         assert.match(seen.err, /in\/a: Read-only.*a: Read-only/s);
         assert.equal(readFileSync(join(workspace, 'out/a'), 'utf8'), '1\n');
-        for (const at of ['/usr/x', '/work', '/work/../etc', 'work/in'])
+        for (const at of ['/usr/x', WORK_FOLDER, `${WORK_FOLDER}/../etc`, `${WORK_FOLDER.slice(1)}/in`])
           assert.equal(
             (await sh('true', { binds: [bound('data', at)] })).refused?.reason,
             'path.invalid',
             at,
           );
-        assert.equal((await sh('true', { cwd: '/work' })).refused?.reason, 'path.outside_workspace');
+        assert.equal((await sh('true', { cwd: WORK_FOLDER })).refused?.reason, 'path.outside_workspace');
       });
     });
 
