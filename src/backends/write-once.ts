@@ -1,10 +1,10 @@
 // Owns: files that are written once: durable before they are visible, and never replaced by whoever comes second.
 // Refuses: to change what is there.
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { link, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { newId } from '../base/new-id.ts';
 
-/** Puts a value in place as JSON unless something is there; false then. */
+/** Puts a value in place as JSON, durably, unless something is there: false then. */
 export async function writeOnce(path: string, value: unknown): Promise<boolean> {
   const temporary = `${path}.${newId('tmp')}`;
   try {
@@ -19,18 +19,24 @@ export async function writeOnce(path: string, value: unknown): Promise<boolean> 
     await link(temporary, path);
     return true;
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw thrown;
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+    // A network file system may have lost the answer to a link that it made.
+    return (await stat(temporary)).nlink === 2;
   } finally {
     await rm(temporary, { force: true });
     await syncFolder(dirname(path));
   }
 }
 
-/** Undefined where there is nothing. */
+/** Undefined where there is nothing. What is there but no JSON is a fault of the file system: it throws. */
 export async function readJson<T>(path: string): Promise<T | undefined> {
+  const text = await readText(path);
+  return text === undefined ? undefined : (JSON.parse(text) as T);
+}
+
+export async function readText(path: string): Promise<string | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as T;
+    return await readFile(path, 'utf8');
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw thrown;
