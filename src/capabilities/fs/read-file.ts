@@ -21,6 +21,8 @@ export interface FileBytes {
 /** Up to here a synchronous read is faster than a hop through the thread pool, and short enough for the event loop. */
 export const SYNC_LIMIT = 256 * 1024;
 const CHUNK = 4 * 1024 * 1024;
+/** Room for what a growing file may have gained: a small one then comes in a single read, which no writer can tear. */
+const SLACK = 16 * 1024;
 /** A file that is being rewritten is read again, so that bytes and size belong together. */
 const TURNS = 4;
 const BIG = { bigint: true } as const;
@@ -106,7 +108,7 @@ async function readInTurns(attempt: Attempt, fd: number, options: ReadFileOption
 /** Reads to the end of the span, or to the end of the file when it is shorter (or, without a range, longer) by now. */
 async function readSpan(fd: number, span: Span, attempt: Attempt, options: ReadFileOptions) {
   const { maxBytes = Number.POSITIVE_INFINITY, signal } = options;
-  let buffer = Buffer.allocUnsafeSlow(span.end - span.start + (span.toEnd ? 1 : 0));
+  let buffer = Buffer.allocUnsafeSlow(span.end - span.start + (span.toEnd ? SLACK : 0));
   let filled = 0;
   for (;;) {
     signal?.throwIfAborted();
