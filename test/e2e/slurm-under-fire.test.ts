@@ -29,7 +29,7 @@ describe('a process that is killed around sbatch', { skip: slurm.skip }, () => {
   for (let part = 1; part <= PARTS; part++) {
     const kills = Math.ceil(KILLS / PARTS);
     it(`executes no attempt twice, loses none and ends each once, ${kills} kills (${part} of ${PARTS})`, async (test) => {
-      const cluster = await slurm.cluster();
+      const cluster = await slurm.engine();
       const seen: Seen = { kills: 0, attempts: 0, jobs: 0, underFire: 0 };
       for (let n = 0; seen.kills < kills; n++) await round(cluster, n % 2 === 1, seen);
       test.diagnostic(

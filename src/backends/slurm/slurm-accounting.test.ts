@@ -21,18 +21,18 @@ describe('an attempt whose job was killed and forgotten while nobody looked', {
   skip: accounted.skip,
 }, () => {
   it('is lost where Slurm keeps no accounting', async () => {
-    const end = await forgotten(await without.cluster());
+    const end = await forgotten(await without.engine());
     assert.deepEqual([end.status, end.cause], ['lost', 'lost'], end.message);
   });
   it('has the cause that Slurm recorded where it keeps accounting', async () => {
-    const end = await forgotten(await accounted.cluster());
+    const end = await forgotten(await accounted.engine());
     assert.deepEqual([end.status, end.cause], ['failed', 'infrastructure.engine'], end.message);
   });
 });
 
 describe('a cluster that takes no more than two jobs of a user', { skip: accounted.skip }, () => {
   it('makes attempts wait, and none of them fail', async () => {
-    const cluster = await accounted.cluster();
+    const cluster = await accounted.engine();
     cluster.command('sacctmgr', '-i', 'modify', 'qos', 'normal', 'set', 'MaxSubmitJobsPerUser=2');
     const place = slurmPlace(cluster);
     const alerts: string[] = [];

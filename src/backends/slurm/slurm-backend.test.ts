@@ -7,7 +7,7 @@ const slurm = withSlurm();
 
 describe('the Slurm backend on a real cluster', { skip: slurm.skip }, () => {
   backendSuite('slurm', async () => {
-    const place = slurmPlace(await slurm.cluster());
+    const place = slurmPlace(await slurm.engine());
     return { ...place, backend: await place.open(), reopen: () => place.open() };
   });
 });

@@ -118,7 +118,7 @@ const CASES: Readonly<Record<string, EndCase>> = {
 describe('an attempt that ends badly on a real cluster', { skip: slurm.skip }, () => {
   for (const [what, one] of Object.entries(CASES)) {
     it(`and ${what} has the right cause, once and for all, and the next attempt succeeds`, async () => {
-      const cluster = await slurm.cluster();
+      const cluster = await slurm.engine();
       const place = slurmPlace(cluster);
       try {
         const backend = await place.open(one.policy ? { policy: one.policy } : {});

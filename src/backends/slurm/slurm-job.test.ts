@@ -46,7 +46,7 @@ async function run(
   { options = {}, wanted = {}, image, before }: Asked,
   check: (end: AttemptEnd, attempt: Attempt, place: SlurmPlace) => Promise<void> | void,
 ): Promise<void> {
-  const place = slurmPlace(await slurm.cluster());
+  const place = slurmPlace(await slurm.engine());
   try {
     const backend = await place.open(options);
     const attempt = await makeAttempt(
@@ -88,7 +88,7 @@ describe('a job on a real cluster', { skip: slurm.skip }, () => {
   });
 
   it('is contained when an ordinary user submits it', async () => {
-    const { env } = await slurm.cluster();
+    const { env } = await slurm.engine();
     const asNobody = createLocalRunner({ env });
     const drop = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] as const;
     const runner: CommandRunner = (command, stdin) => asNobody([...drop, ...command], stdin);
@@ -119,7 +119,7 @@ describe('a job on a real cluster', { skip: slurm.skip }, () => {
     );
     if (busybox === undefined) return test.skip('apt-get install busybox-static');
     const image = `sha256:${'a'.repeat(64)}`;
-    const { env } = await slurm.cluster();
+    const { env } = await slurm.engine();
     const place = slurmPlace({ env });
     const rootfs = join(place.root, 'rootfs');
     mkdirSync(join(rootfs, 'bin'), { recursive: true });
@@ -167,7 +167,7 @@ describe('a job on a real cluster', { skip: slurm.skip }, () => {
   });
 
   it('does not execute when it is a duplicate', async () => {
-    const { env } = await slurm.cluster();
+    const { env } = await slurm.engine();
     const once = createLocalRunner({ env });
     const twice: CommandRunner = async (command, stdin) => {
       if (command[0] === 'sbatch') await once(command, stdin);
