@@ -21,8 +21,12 @@ export interface LinkedConnectionOptions<T extends Linked> {
 
 export function linkedConnection<T extends Linked>(options: LinkedConnectionOptions<T>): AdapterConnection {
   const { name, link, pace, send, ping } = options;
-  const byId = new Map(options.tools.map((tool) => [tool.contract.id, tool]));
+  const byIdOf = (tools: readonly BoundTool[]) => new Map(tools.map((tool) => [tool.contract.id, tool]));
+  let byId = byIdOf(options.tools);
   return {
+    retool(tools) {
+      byId = byIdOf(tools);
+    },
     invoke(invocation) {
       const { tool: id, signal } = invocation;
       const tool = byId.get(id);

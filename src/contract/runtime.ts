@@ -63,6 +63,11 @@ export interface OpenPack {
 export interface RuntimeInstallations {
   /** Its tools can be called from now on; nothing is started before the first call. Throws `pack.invalid`. */
   add(pack: OpenPack): void;
+  /**
+   * Another pack in the place of the one of that name, with no moment between them. Its connection, and the calls that
+   * are under way, stay where the installation is the same. Throws `pack.invalid`, and then it is as it was.
+   */
+  replace(pack: OpenPack): Promise<void>;
   /** Its tools are gone at once; calls under way are rejected when its connection closes. */
   remove(name: string): Promise<void>;
   all(): readonly OpenPack[];

@@ -11,11 +11,14 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const MAX_ENTRIES = 8;
+/** A workspace may have hundreds of servers; what fills the disk are a few large packs. */
+const MAX_ENTRIES = 1_000;
+const MAX_BYTES = 256 * 1024 * 1024;
 
 interface Entry<T> {
   readonly format: number;
@@ -100,11 +103,20 @@ function birthOf(descriptor: number): string {
   return `${dev}:${ino}:${birthtimeNs}`;
 }
 
-/** Old entries are cheap to make again, so there is no need to know which of them is the oldest. */
+/** Makes room for one more: those that were written first go first. */
 function prune(folder: string): void {
-  const entries = readdirSync(folder);
-  if (entries.length < MAX_ENTRIES) return;
-  for (const name of entries) remove(join(folder, name));
+  const entries = readdirSync(folder).map((name) => {
+    const { size = 0, mtimeMs = 0 } = statSync(join(folder, name), { throwIfNoEntry: false }) ?? {};
+    return { path: join(folder, name), size, mtimeMs };
+  });
+  let bytes = entries.reduce((sum, { size }) => sum + size, 0);
+  if (entries.length < MAX_ENTRIES && bytes <= MAX_BYTES) return;
+  entries.sort((a, b) => a.mtimeMs - b.mtimeMs);
+  for (const [gone, { path, size }] of entries.entries()) {
+    if (entries.length - gone < MAX_ENTRIES && bytes <= MAX_BYTES) return;
+    remove(path);
+    bytes -= size;
+  }
 }
 
 function remove(path: string): void {

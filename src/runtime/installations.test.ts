@@ -137,6 +137,64 @@ describe('installations', () => {
     await assert.rejects(runtime.installations.remove('p'), { reason: 'tool.unknown' });
   });
 
+  it('replaces the tools of a pack and keeps its connection and the calls under way', async () => {
+    let opened = 0;
+    let closed = 0;
+    const retooled: string[][] = [];
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const working = pack('p', {
+      'p.slow': async () => {
+        await gate;
+        return { ok: true, data: { text: 'done' } };
+      },
+      'p.new': async () => ({ ok: true, data: { text: 'new' } }),
+    });
+    const adapter: OpenPack['adapter'] = {
+      ...working.adapter,
+      async open(installed, tools) {
+        opened++;
+        const connection = await working.adapter.open(installed, tools);
+        const close = () => {
+          closed++;
+          return connection.close();
+        };
+        return {
+          ...connection,
+          close,
+          retool: (given) => retooled.push(given.map(({ contract }) => contract.id)),
+        };
+      },
+    };
+    runtime.installations.add({ ...working, adapter, tools: [bound('p.slow')] });
+    const slow = call('p.slow');
+    while (opened === 0) await new Promise(setImmediate);
+    await runtime.installations.replace({ ...working, adapter, tools: [bound('p.new')] });
+    assert.equal(await reasonOf('p.slow'), 'tool.unknown');
+    assert.equal((await call('p.new')).ok, true);
+    open();
+    assert.deepEqual((await slow).data, { text: 'done' });
+    assert.deepEqual([opened, closed, retooled], [1, 0, [['p.new']]]);
+  });
+
+  it('stays as it was where the other tools cannot be taken', async () => {
+    const before = pack('p', { 'p.echo': async ({ args }) => ({ ok: true, data: args }) });
+    runtime.installations.add(before);
+    const taken = { ...before, tools: [bound('p.other'), bound('file_read')] };
+    await assert.rejects(runtime.installations.replace(taken), { reason: 'pack.invalid' });
+    assert.equal((await call('p.echo', { text: 'x' })).ok, true);
+    assert.equal(await reasonOf('p.other'), 'tool.unknown');
+    await assert.rejects(runtime.installations.replace(pack('q', {})), { reason: 'tool.unknown' });
+  });
+
+  it('opens anew where the pack in its place is reached otherwise', async () => {
+    runtime.installations.add(pack('p', { 'p.echo': async () => ({ ok: true, data: { text: 'one' } }) }));
+    assert.deepEqual((await call('p.echo')).data, { text: 'one' });
+    await runtime.installations.replace(
+      pack('p', { 'p.echo': async () => ({ ok: true, data: { text: 'two' } }) }),
+    );
+    assert.deepEqual((await call('p.echo')).data, { text: 'two' });
+  });
+
   it('tries again to open what could not be opened', async () => {
     let tries = 0;
     const working = pack('p', { 'p.echo': async ({ args }) => ({ ok: true, data: args }) });

@@ -18,7 +18,7 @@ export interface Installations extends Omit<RuntimeInstallations, 'handlesFor'> 
 }
 
 interface Installed {
-  readonly pack: OpenPack;
+  pack: OpenPack;
   connection?: Promise<AdapterConnection>;
 }
 
@@ -50,6 +50,33 @@ export function createInstallations(registry: Registry, changed: () => void): In
       installed.set(name, entry);
       changed();
     },
+    async replace(pack) {
+      const { name } = pack.installation;
+      const entry = installed.get(name);
+      if (!entry) throw fail('tool.unknown', `Cannot replace "${name}": no such pack is installed`);
+      const before = entry.pack;
+      const next: Installed = isReachedAlike(before, pack) ? entry : { pack };
+      const offer = (one: OpenPack, by: Installed) =>
+        registry.add(
+          one.tools.map((tool) => ({ tool: toolOf(tool, one, () => connect(by)), origin: originOf(name) })),
+        );
+      registry.remove(originOf(name));
+      try {
+        offer(pack, next);
+      } catch (thrown) {
+        offer(before, entry);
+        throw thrown;
+      }
+      next.pack = pack;
+      installed.set(name, next);
+      changed();
+      if (next !== entry) return hangUp(entry);
+      const connection = await entry.connection?.catch(() => undefined);
+      if (!connection) return;
+      if (connection.retool) return connection.retool(entry.pack.tools);
+      delete entry.connection;
+      await connection.close();
+    },
     async remove(name) {
       const entry = installed.get(name);
       if (!entry) throw fail('tool.unknown', `Cannot remove "${name}": no such pack is installed`);
@@ -77,6 +104,10 @@ export function createInstallations(registry: Registry, changed: () => void): In
     },
   };
 }
+
+/** One connection serves both. */
+const isReachedAlike = (a: OpenPack, b: OpenPack): boolean =>
+  a.adapter === b.adapter && a.installation.digest === b.installation.digest;
 
 const originOf = (name: string) => `pack ${name}`;
 

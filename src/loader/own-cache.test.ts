@@ -1,0 +1,59 @@
+// Owns: what is kept to start faster: how much of it, and what makes room for the rest.
+import assert from 'node:assert/strict';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { readOwnCache, writeOwnCache } from './own-cache.ts';
+
+let state: string;
+let folder: string;
+
+beforeEach(() => {
+  state = mkdtempSync(join(tmpdir(), 'haft-cache-'));
+  folder = join(state, 'cache/packs');
+});
+afterEach(() => rmSync(state, { recursive: true }));
+
+describe('writeOwnCache', () => {
+  it('keeps what a hundred servers have, and reads each again', () => {
+    const names = Array.from({ length: 100 }, (_, n) => `server-${n}`);
+    for (const name of names) writeOwnCache(folder, name, 1, { name });
+    for (const name of names) assert.deepEqual(readOwnCache(folder, name, 1), { name });
+    assert.equal(readOwnCache(folder, 'server-0', 2), undefined, 'of another format');
+  });
+
+  it('makes room by taking away what was written first', () => {
+    mkdirSync(folder, { recursive: true });
+    for (let n = 0; n < 1_000; n++) {
+      const path = join(folder, `old-${n}.json`);
+      writeFileSync(path, '{}');
+      utimesSync(path, n, n);
+    }
+    writeOwnCache(folder, 'new', 1, 'here');
+    const left = readdirSync(folder);
+    assert.equal(left.length, 1_000);
+    assert.ok(!left.includes('old-0.json') && left.includes('old-1.json'));
+    assert.equal(readOwnCache(folder, 'new', 1), 'here');
+  });
+
+  it('counts bytes as well', () => {
+    mkdirSync(folder, { recursive: true });
+    for (let n = 0; n < 3; n++) {
+      const path = join(folder, `huge-${n}.bin`);
+      writeFileSync(path, '');
+      truncateSync(path, 100 * 1024 * 1024);
+      utimesSync(path, n, n);
+    }
+    writeOwnCache(folder, 'new', 1, 'here');
+    assert.deepEqual(readdirSync(folder).sort(), ['huge-1.bin', 'huge-2.bin', 'new.json']);
+  });
+});
