@@ -7,6 +7,7 @@ import type { ArtifactStore } from '../contract/artifacts.ts';
 import { fail, isFailure } from '../contract/errors.ts';
 import type { ExecutionPlan } from '../contract/plan.ts';
 import type { AttemptFolders } from '../contract/runs.ts';
+import { kindOf, placeOf } from './check-outputs.ts';
 
 export interface AttemptFoldersParts {
   /** `.haft/runs` */
@@ -46,12 +47,15 @@ export function createAttemptFolders({ root, artifacts }: AttemptFoldersParts): 
     },
     async collect(attemptId, src) {
       try {
-        return await artifacts.importPath(join(at(attemptId), 'out', src));
+        // With the slash, a link in its place would be followed.
+        const made = await artifacts.importPath(join(at(attemptId), 'out', placeOf(src)));
+        if ((made.kind === 'tree') === (kindOf(src) === 'folder')) return made;
+        throw fail('path.not_regular', 'it is of the other kind');
       } catch (thrown) {
         if (!isFailure(thrown) || !thrown.reason.startsWith('path.')) throw thrown;
         throw fail(
           'run.outputs',
-          `Cannot take the output at "out/${src}": it is not a file, or a folder of files`,
+          `Cannot take the output at "out/${src}": it is not a ${kindOf(src) === 'file' ? 'file' : 'folder of files'}`,
         );
       }
     },

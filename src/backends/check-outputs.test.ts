@@ -23,6 +23,8 @@ const SOUND: Readonly<Record<string, readonly [script: string, ...declared: stri
   'nothing where nothing is declared': [':'],
   'a declared file': ['echo > a', 'a'],
   'a declared file in folders': ['mkdir -p d/e; echo > d/e/f', 'd/e/f'],
+  'a declared folder with all that is in it': ['mkdir -p d/e; echo > d/e/f; echo > d/g', 'd/'],
+  'a declared folder that is empty, in another': ['mkdir -p a/d', 'a/d/'],
   'names of all kinds': ['echo > "a b"; echo > "ü"; echo > "*"', 'a b', 'ü', '*'],
 };
 
@@ -37,6 +39,17 @@ const PROBLEMS: Readonly<Record<string, readonly [script: string, message: RegEx
     ],
     'an undeclared folder': ['mkdir d', /"out\/d" was not declared/],
     'a folder in place of an output': ['mkdir a', /"out\/a" was not declared as a folder/, 'a'],
+    'a file in place of a folder': ['echo > d', /"out\/d" was not declared as a file/, 'd/'],
+    'a missing folder': [':', /the output "the d\/" is not there: nothing is at "out\/d\/"/, 'd/'],
+    'a link in place of a folder': ['ln -s / d', /"out\/d" is a symbolic link/, 'd/'],
+    'a link in a declared folder': ['mkdir d; ln -s ../d d/l', /"out\/d\/l" is a symbolic link/, 'd/'],
+    'a pipe in a declared folder': ['mkdir -p d/e; mkfifo d/e/p', /"out\/d\/e\/p" is no regular/, 'd/'],
+    'a name that is no UTF-8 in a declared folder': [
+      "mkdir d; echo > $'d/\\xff'",
+      /cannot be looked at/,
+      'd/',
+    ],
+    'a file beside a declared folder': ['mkdir d; echo > d/a; echo > da', /"out\/da" was not declared/, 'd/'],
     'a hidden file': ['echo > .hidden', /"out\/.hidden" was not declared/],
     'a link at a declared name': ['ln -s /etc/hostname a', /"out\/a" is a symbolic link/, 'a'],
     'a link beside an output': [

@@ -12,13 +12,17 @@ export interface OutputProblem {
 /** More entries than this count as too much output, however small they are. */
 export const MAX_ENTRIES = 100_000;
 
-/** The first problem, or undefined. A declared output is a regular file; folders are there only on the way to one. */
+/**
+ * The first problem, or undefined. A declared output is a regular file, or a folder to which every file and folder below it
+ * belongs; other folders are there only on the way to one.
+ */
 export async function checkOutputs(
   out: string,
   { outputs, resources }: Pick<ExecutionPlan, 'outputs' | 'resources'>,
 ): Promise<OutputProblem | undefined> {
-  const declared = new Set(outputs.map(({ src }) => src));
-  const onTheWay = new Set([...declared].flatMap(ancestors));
+  const declared = new Map(outputs.map(({ src }) => [placeOf(src), kindOf(src)]));
+  const onTheWay = new Set([...declared.keys()].flatMap(ancestors));
+  const isInside = (path: string) => ancestors(path).some((folder) => declared.get(folder) === 'folder');
   const found = new Set<string>();
   let problem: string | undefined;
   let bytes = 0;
@@ -31,10 +35,13 @@ export async function checkOutputs(
     if (over) return over;
     const { path, kind } = entry;
     if (declared.has(path)) found.add(path);
-    problem ??= describe(entry, kind === 'folder' ? onTheWay.has(path) : declared.has(path));
+    problem ??= describe(
+      entry,
+      declared.get(path) === kind || (kind === 'folder' && onTheWay.has(path)) || isInside(path),
+    );
   }
   if (problem === undefined) {
-    const missing = outputs.find(({ src }) => !found.has(src));
+    const missing = outputs.find(({ src }) => !found.has(placeOf(src)));
     if (missing) problem = `the output "${missing.role}" is not there: nothing is at "out/${missing.src}"`;
   }
   return problem === undefined
@@ -62,6 +69,11 @@ function describe({ path, kind }: OutEntry, belongs: boolean): string | undefine
   const wrong = WRONG_KINDS[kind] ?? (belongs ? undefined : `was not declared as a ${kind}`);
   return wrong && `${JSON.stringify(`out/${path}`)} ${wrong}`;
 }
+
+/** Without the slash that says that it is a folder. */
+export const placeOf = (src: string): string => (src.endsWith('/') ? src.slice(0, -1) : src);
+
+export const kindOf = (src: string): 'file' | 'folder' => (src.endsWith('/') ? 'folder' : 'file');
 
 /** `a/b/c` has `a` and `a/b`. */
 function ancestors(path: string): string[] {

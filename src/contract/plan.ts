@@ -27,7 +27,7 @@ export interface DeclaredOutput {
   readonly role: string;
   readonly type: string;
   readonly label: string;
-  /** A safe relative path below `out/`. The role `log` is reserved. */
+  /** A safe relative path below `out/`; one that ends with a slash is a folder. The role `log` is reserved. */
   readonly src: string;
 }
 

@@ -124,7 +124,10 @@ export interface AttemptFolders {
   prepare(attemptId: string, plan: ExecutionPlan): Promise<string>;
   /** Where the folder of an attempt is, whether or not it is there. */
   at(attemptId: string): string;
-  /** Makes what lies at `out/<src>` an artifact: a regular file, or a folder of such. Throws `run.outputs`. */
+  /**
+   * Makes what lies at `out/<src>` an artifact: a regular file, or, where `src` ends with a slash, a folder of such. Throws
+   * `run.outputs`.
+   */
   collect(attemptId: string, src: string): Promise<Artifact>;
   /** Adds to what the log will hold beside the program's own words. */
   note(attemptId: string, text: string): Promise<void>;

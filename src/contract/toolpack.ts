@@ -46,7 +46,10 @@ export interface ToolOutput {
   /** A media type, or a word that the tools of a pack agree on. */
   readonly type: string;
   readonly label: string;
-  /** Where the program leaves it: `out/…`. Of a docker tool it may be left out, and is `out/<role>` then. */
+  /**
+   * Where the program leaves it: `out/…`, a file, or with a slash at its end a folder, which becomes one artifact with all
+   * that is in it. Of a docker tool it may be left out, and is `out/<role>` then.
+   */
   readonly srcRelpath?: string;
 }
 

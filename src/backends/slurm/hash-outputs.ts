@@ -1,8 +1,13 @@
 // Owns: hashing outputs once more, to see that they are still what the job left.
 // Refuses: what is not declared, and links; `checkOutputs` has looked before.
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { createSha256 } from '../../base/digest.ts';
+import { kindOf, placeOf } from '../check-outputs.ts';
+import { outEntries } from '../out-entries.ts';
 import type { HashedOutput } from './job-script.ts';
+
+type Hashed = Omit<HashedOutput, 'src'>;
 
 /** The first output that differs from what the job said, or undefined. */
 export async function differingOutput(
@@ -12,18 +17,40 @@ export async function differingOutput(
 ): Promise<string | undefined> {
   for (const src of declared) {
     const before = said.find((output) => output.src === src);
-    const now = await hashFile(`${out}/${src}`);
+    const hash = kindOf(src) === 'file' ? hashFile : hashFolder;
+    const now = await hash(`${out}/${placeOf(src)}`);
     if (before?.sha256 !== now.sha256 || before.bytes !== now.bytes) return src;
   }
   return undefined;
 }
 
-async function hashFile(path: string): Promise<Omit<HashedOutput, 'src'>> {
+async function hashFile(path: string): Promise<Hashed> {
   const hash = createSha256();
   let bytes = 0;
   for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     hash.update(chunk);
   }
+  return { bytes, sha256: hash.hex() };
+}
+
+const OWNER_RUNS = 0o100;
+
+/** As coreutils on the node can say it: a record for each folder, for each file that can be run and for each file's hash, in order. */
+async function hashFolder(path: string): Promise<Hashed> {
+  const records: Buffer[] = [];
+  let bytes = 0;
+  for await (const entry of outEntries(path)) {
+    if (entry.kind === 'folder') records.push(Buffer.from(`folder ${entry.path}`));
+    if (entry.kind !== 'file') continue;
+    const place = `${path}/${entry.path}`;
+    const hashed = await hashFile(place);
+    bytes += hashed.bytes;
+    records.push(Buffer.from(`${hashed.sha256}  ./${entry.path}`));
+    if ((await stat(place)).mode & OWNER_RUNS) records.push(Buffer.from(`runs ${entry.path}`));
+  }
+  const hash = createSha256();
+  const end = Buffer.alloc(1);
+  for (const record of records.sort(Buffer.compare)) hash.update(Buffer.concat([record, end]));
   return { bytes, sha256: hash.hex() };
 }

@@ -38,6 +38,7 @@ export interface JobResult {
   readonly outputs: readonly HashedOutput[];
 }
 
+/** Of a folder: the bytes of all its files, and the hash of the records that `hash-outputs.ts` tells of. */
 export interface HashedOutput {
   readonly src: string;
   readonly bytes: number;
@@ -201,9 +202,20 @@ done
  * is dead, though perhaps not yet collected, all others are gone.
  */
 const EPILOGUE = `
+folder_records() {
+  cd "./$1" || exit
+  find . -mindepth 1 -type d -printf 'folder %P\\0'
+  find . -type f -perm -100 -printf 'runs %P\\0'
+  find . -type f -exec sha256sum -z -- {} +
+}
 output() {
-  [ -f "$1" ] || return
-  bytes=$(stat -c %s -- "$1") sum=$(sha256sum <"$1")
+  case $1 in
+    */) [ -d "$1" ] || return
+      bytes=$(find "./$1" -type f -printf '%s\\n' | awk '{ sum += $1 } END { printf "%.0f", sum }')
+      sum=$(folder_records "$1" | sort -z | sha256sum) ;;
+    *) [ -f "$1" ] || return
+      bytes=$(stat -c %s -- "$1") sum=$(sha256sum <"$1") ;;
+  esac
   outputs="$outputs\${outputs:+,}{\\"src\\":$2,\\"bytes\\":$bytes,\\"sha256\\":\\"\${sum%% *}\\"}"
 }
 alive() {

@@ -140,6 +140,7 @@ const CASES: readonly Case[] = [
   slurm('an output of another type', 'outputs.missing', put('plan.io.outputs.0.type', "'b'")),
   slurm('an output of another label', 'outputs.missing', put('plan.io.outputs.0.label', "'b'")),
   slurm('an output in another place', 'outputs.missing', put('plan.io.outputs.0.srcRelpath', "'out/b'")),
+  slurm('an output that is a folder', 'outputs.missing', put('plan.io.outputs.0.srcRelpath', "'out/s/'")),
   slurm('an output outside of out/', 'src_relpath.unsafe', put('plan.io.outputs.0.srcRelpath', "'out/../b'")),
   slurm('mutable state without a snapshot', 'snapshot.missing', put('canonicalParams', '{}'), /"reference"/),
   slurm(

@@ -3,7 +3,7 @@
 import { closest } from '../../base/closest.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { LOG_ROLE, TOOLPACK_ABI } from '../../contract/toolpack.ts';
-import { below, collisions, type PathFact } from './relpath.ts';
+import { collisions, outputPlace, type PathFact } from './relpath.ts';
 
 /** What the pack's process says of one definition. */
 export interface Described {
@@ -207,7 +207,7 @@ function outputFindings({ declaredOutputs, planKind }: Fields): readonly Finding
         ...at,
       });
     roles.add(role as string);
-    const place = below('out', srcRelpath ?? (planKind === 'docker' ? `out/${role as string}` : undefined));
+    const place = outputPlace(srcRelpath ?? (planKind === 'docker' ? `out/${role as string}` : undefined));
     if (!place.ok)
       findings.push({
         code: 'src_relpath.unsafe',

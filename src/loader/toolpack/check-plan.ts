@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import type { PlanKind, ToolOutput } from '../../contract/toolpack.ts';
 import { isObject, show } from './check-definition.ts';
-import { below, collisions, type PathFact } from './relpath.ts';
+import { below, collisions, outputPlace, type PathFact } from './relpath.ts';
 
 export type Tell = (code: string, message: string) => void;
 
@@ -160,7 +160,7 @@ function readOutputs(given: unknown, way: string, tell: Tell): readonly ToolOutp
       return [];
     }
     refuseUnknown(output, ['role', 'type', 'label', 'srcRelpath'], `${way}[${n}]`, tell);
-    const place = below('out', output.srcRelpath);
+    const place = outputPlace(output.srcRelpath);
     if (!place.ok)
       tell('src_relpath.unsafe', `${way}[${n}].srcRelpath is ${show(output.srcRelpath)}: ${place.fact}`);
     const [role, type, label] = [output.role, output.type, output.label].map(String) as [

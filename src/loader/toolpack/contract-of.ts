@@ -4,7 +4,7 @@ import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { DeclaredOutput } from '../../contract/plan.ts';
 import type { ToolContract } from '../../contract/tool.ts';
 import type { MutableState, PlanKind, ToolOutput } from '../../contract/toolpack.ts';
-import { below } from './relpath.ts';
+import { outputPlace } from './relpath.ts';
 
 /** The fields of a definition that kept every rule. */
 export interface ToolFields {
@@ -94,7 +94,7 @@ const OUTPUTS: JsonSchema = {
 /** With their places normal, in the order of their places. */
 export function outputsOf({ declaredOutputs }: ToolFields): readonly DeclaredOutput[] {
   const outputs = declaredOutputs.map(({ role, type, label, srcRelpath = `out/${role}` }) => {
-    const place = below('out', srcRelpath);
+    const place = outputPlace(srcRelpath);
     return { role, type, label, src: place.ok ? place.path : role };
   });
   return outputs.sort((a, b) => (a.src < b.src ? -1 : 1));

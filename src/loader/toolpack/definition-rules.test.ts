@@ -260,6 +260,27 @@ const CASES: readonly Case[] = [
     },
     message: /in each other's way/,
   },
+  {
+    rule: 'a file in a folder that is an output',
+    code: 'src_relpath.collision',
+    change: {
+      declaredOutputs:
+        "[{ role: 'a', type: 't', label: 'l', srcRelpath: 'out/x/' }, { role: 'b', type: 't', label: 'l', srcRelpath: 'out/x/y' }]",
+    },
+    message: /in each other's way/,
+  },
+  {
+    rule: 'all of out/ as one output',
+    code: 'src_relpath.unsafe',
+    change: { declaredOutputs: output("srcRelpath: 'out/'") },
+    message: /begin with "out\/"/,
+  },
+  {
+    rule: 'two slashes at the end of a place',
+    code: 'src_relpath.unsafe',
+    change: { declaredOutputs: output("srcRelpath: 'out/x//'") },
+    message: /it names a folder/,
+  },
 ];
 
 const fieldsText = (fields: Readonly<Record<string, string | undefined>>) =>

@@ -27,11 +27,19 @@ export function below(root: 'in' | 'out' | '', given: unknown): Place {
   return { ok: true, path: normal.path.slice(root.length + 1) };
 }
 
+/** Below `out`. A slash at its end says that it is a folder, and stays. */
+export function outputPlace(given: unknown): Place {
+  const isFolder = typeof given === 'string' && given.endsWith('/');
+  const place = below('out', isFolder ? given.slice(0, -1) : given);
+  return place.ok && isFolder ? { ok: true, path: `${place.path}/` } : place;
+}
+
 /** Pairs that would overwrite one another: the same file, or a file where another needs a folder. */
 export function collisions(places: readonly PathFact[]): readonly (readonly [string, string])[] {
   const taken = new Map<string, string>();
   const found: [string, string][] = [];
-  for (const { path, given } of places) {
+  for (const { path: place, given } of places) {
+    const path = place.endsWith('/') ? place.slice(0, -1) : place;
     const other = taken.get(path);
     if (other === undefined) taken.set(path, given);
     else found.push([other, given]);

@@ -15,7 +15,7 @@ export interface BackendEnvironment extends Environment {
   reopen(): Promise<Backend>;
   /** An absolute folder in which attempts are made. */
   readonly root: string;
-  /** Pinned, with `/bin/sh`, `cat`, `head`, `tail`, `sleep`, `mkfifo` and `ln`; absent where plans name no image. */
+  /** Pinned, with `/bin/sh`, `cat`, `head`, `tail`, `sleep`, `mkdir`, `chmod`, `mkfifo` and `ln`; absent where plans name no image. */
   readonly image?: string;
   /** Causes that cannot be told on this machine, each with a reason in the test that says so. */
   readonly lacks?: readonly AttemptCause[];
@@ -28,7 +28,7 @@ export interface BackendEnvironment extends Environment {
 export type BackendCase = ConformanceCase<BackendEnvironment>;
 
 export interface Wanted {
-  /** Names below out/; each is declared as an output of the same role. */
+  /** Names below out/, folders with a slash at their end; each is declared as an output of the same role. */
   readonly outputs?: readonly string[];
   readonly resources?: Partial<RunResources>;
   readonly argv?: readonly string[];

@@ -110,7 +110,7 @@ export const OUTCOME_CASES: readonly BackendCase[] = [
   },
 ];
 
-function fails(
+export function fails(
   who: string,
   failure: FailureClass,
   cause: AttemptCause,
