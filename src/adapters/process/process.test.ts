@@ -1,116 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import {
-  type CallFixture,
-  type ProgramFixture,
-  withPrograms,
-} from '../../capabilities/exec/programs-for-tests.ts';
-import type { AdapterConnection, Invocation, InvocationResult } from '../../contract/adapter.ts';
-import type { Effect } from '../../contract/effect.ts';
-import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
-import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
-import { handlesOn, installationOf, invocationOf, runningPrograms } from '../fixtures-for-tests.ts';
+import { installationOf } from '../fixtures-for-tests.ts';
 import { packFiles } from '../pack-for-tests.ts';
-import { bindYamlTool } from '../yaml-use.ts';
-import { createProcessAdapter, type ProcessAdapterHandles } from './process.ts';
-
-interface Opened {
-  readonly connection: AdapterConnection;
-  readonly fixture: ProgramFixture;
-  readonly tools: readonly BoundTool[];
-  call(id: string, input?: unknown, rest?: Partial<Invocation>): Promise<InvocationResult>;
-  effects(id: string, input?: unknown): Promise<readonly Effect[]>;
-}
-
-async function withPack<T>(
-  files: Readonly<Record<string, string>>,
-  use: (opened: Opened) => Promise<T>,
-  { config = {}, ...handles }: Partial<ProcessAdapterHandles> & { config?: JsonObject } = {},
-): Promise<T> {
-  return withPrograms(files, async (fixture) => {
-    const loader = new ToolpackLoader();
-    await loader.loadDir(join(fixture.root, 'packs/p'));
-    const tools = loader.list().flatMap(bindYamlTool);
-    const adapter = createProcessAdapter({ handlesFor: handlesOn(fixture), ...handles });
-    const installation = installationOf('pack', config);
-    const connection = await adapter.open(installation, tools);
-    try {
-      return await use({
-        connection,
-        fixture,
-        tools,
-        call: (id, input = {}, rest = {}) => connection.invoke(invocationOf(id, input, rest)),
-        async effects(id, args = {}) {
-          const tool = tools.find(({ contract }) => contract.id === id) as BoundTool;
-          return (
-            (await adapter.effects?.({ installation, tool, args, site: { place: (path) => path } })) ?? []
-          );
-        },
-      });
-    } finally {
-      await connection.close();
-    }
-  });
-}
-
-const PYTHON_TOOLS = `
-import json, time
-
-def echo(input):
-    print("this is no part of the answer")
-    return input
-
-def fail(input):
-    raise ValueError("failed as asked")
-
-def big(input):
-    return {"text": "x" * 256 * 1024}
-
-def wait(input, context):
-    context["progress"](50)
-    time.sleep(600)
-
-async def later(input):
-    import asyncio
-    await asyncio.sleep(0)
-    return {"later": True}
-
-class Box:
-    @staticmethod
-    def inner(input, context):
-        print(json.dumps({"progress": {"pct": 5, "message": "printed"}}))
-        return {"action": context["action"], "config": context["config"]}
-
-count = 0
-def counted(input):
-    global count
-    count += 1
-    return count
-
-def leave(input):
-    raise SystemExit(3)
-
-def crash(input):
-    import os
-    os._exit(9)
-
-def nan(input):
-    return float("nan")
-`;
-
-const NODE_TOOLS = `
-export const echo = (input) => { console.log('this is no part of the answer'); return input; };
-export const fail = () => { throw new TypeError('failed as asked'); };
-export const big = () => ({ text: 'x'.repeat(256 * 1024) });
-export const wait = (_, { progress }) => { progress(50); return new Promise(() => setInterval(() => {}, 1000)); };
-export const later = async () => { await null; return { later: true }; };
-let count = 0;
-export const counted = () => ++count;
-`;
+import { createProcessAdapter } from './process.ts';
+import { NODE_TOOLS, type OpenedPack, ownPrograms, PYTHON_TOOLS, withPack } from './process-for-tests.ts';
 
 const suiteTools = (kind: 'python' | 'node', warm: boolean) =>
   ['echo', 'fail', 'big', 'wait'].map(
@@ -125,7 +22,7 @@ for (const kind of ['python', 'node'] as const)
   for (const warm of [false, true])
     adapterSuite(`process (${kind}${warm ? ', warm' : ''})`, async () => {
       const over = Promise.withResolvers<void>();
-      const opened = Promise.withResolvers<Opened>();
+      const opened = Promise.withResolvers<OpenedPack>();
       const files = packFiles(suiteTools(kind, warm), { 'tools.py': PYTHON_TOOLS, 'tools.mjs': NODE_TOOLS });
       const closed = withPack(files, async (one) => {
         opened.resolve(one);
@@ -140,9 +37,8 @@ for (const kind of ['python', 'node'] as const)
         ...(warm
           ? {
               async crash() {
-                for (const pid of runningPrograms(kind === 'python' ? 'python3' : 'node', '"progress"'))
-                  if (readFileSync(`/proc/${pid}/environ`, 'latin1').includes(fixture.root))
-                    process.kill(pid, 'SIGKILL');
+                for (const pid of ownPrograms(fixture, kind === 'python' ? 'python3' : 'node'))
+                  process.kill(pid, 'SIGKILL');
               },
             }
           : {}),
@@ -179,7 +75,6 @@ describe('process', () => {
       'echo.sh': '#!/bin/sh\nread -r line; printf \'{"arg": "%s", "frame": %s}\' "$1" "$line"\n',
     };
     await withPack(packFiles(tools, scripts), async ({ call, fixture, tools: bound }) => {
-      const { chmodSync } = await import('node:fs');
       chmodSync(join(fixture.root, 'packs/p/echo.sh'), 0o755);
       assert.equal(bound.length, tools.length);
       const input = { n: 1, text: 'grüße "x"\n', list: [true, null] };
@@ -288,130 +183,6 @@ describe('process', () => {
     });
   });
 
-  it('sees the variables that it was granted, and nothing else', async () => {
-    const rest = {
-      env: { passthrough: ['HAFT_PASSED', 'HAFT_ABSENT'], set: { MINE: 'for {{ input.who }}' } },
-      templating: { engine: 'jinja2' },
-    };
-    const tools = [['p.env', { kind: 'python', script: 'env.py' }, rest]] as const;
-    const script = { 'env.py': 'import json, os\nprint(json.dumps(dict(os.environ)))' };
-    await withPack(
-      packFiles(tools, script),
-      async ({ call }) => {
-        const answer = (await call('p.env', { who: 'ada' })) as { data: Record<string, string> };
-        const { LC_CTYPE: _, PATH, ...others } = answer.data;
-        assert.ok(PATH);
-        assert.deepEqual(Object.keys(others).sort(), [
-          'HAFT_PASSED',
-          'HOME',
-          'LANG',
-          'MINE',
-          'PWD',
-          'TMPDIR',
-        ]);
-        assert.deepEqual([others.HAFT_PASSED, others.MINE], ['passed', 'for ada']);
-      },
-      { env: { HAFT_PASSED: 'passed', HAFT_SECRET: 'secret' } },
-    );
-  });
-
-  it('fills in the templates of a command, word by word: no value becomes another word', async () => {
-    const rest = {
-      templating: { engine: 'jinja2', context: { flag: '--x' } },
-      outputSchema: { type: 'array' },
-      credentials: { hub: { context: true } },
-    };
-    const code = 'import json, sys; print(json.dumps(sys.argv[1:]))';
-    const cmd = [
-      'python3',
-      '-c',
-      code,
-      '{{ flag }}={{ input.v }}',
-      '{{ input.list|join(",") }}',
-      '{{ credentials.hub.token }}',
-    ];
-    await withPack(packFiles([['p.args', { kind: 'cli', cmd }, rest]]), async ({ call, effects }) => {
-      const input = { v: 'a b; $(rm -rf /) "q"', list: [1, 2] };
-      const answer = await call('p.args', input, { credentials: { hub: { token: 's3cret' } } });
-      assert.deepEqual(answer, { ok: true, data: ['--x=a b; $(rm -rf /) "q"', '1,2', 's3cret'] });
-      const [declared] = await effects('p.args', input);
-      assert.ok(declared?.kind === 'exec' && declared.command.startsWith('python3 -c '));
-      assert.match(declared.command, /'--x=a b; \$\(rm -rf \/\) "q"' 1,2 SECRET$/);
-      await assert.rejects(call('p.args', {}), /Cannot fill in cmd\[4\] of "p.args": "join" needs|undefined/);
-    });
-  });
-
-  it('declares what caps and the command say, and is refused what its call did not declare', async () => {
-    const caps = {
-      network: ['https'],
-      filesystem: { read: ['data'], write: ['out'] },
-      subprocess: true,
-    };
-    const tools = [
-      ['p.all', { kind: 'python', module: 'tools:echo' }, { caps }],
-      ['p.none', { kind: 'python', module: 'tools:echo' }],
-      ['p.cli', { kind: 'cli', cmd: ['jq', '.'] }],
-      ['p.own', { kind: 'cli', cmd: ['./tool.sh'] }],
-    ] as const;
-    const scripts = { 'tools.py': PYTHON_TOOLS, 'tool.sh': '#!/bin/sh\n' };
-    await withPack(packFiles(tools, scripts), async ({ call, effects, fixture }) => {
-      assert.deepEqual(await effects('p.none'), []);
-      assert.deepEqual(await effects('p.own'), []);
-      assert.deepEqual(await effects('p.cli'), [{ kind: 'exec', command: 'jq .' }]);
-      const declared = await effects('p.all');
-      assert.deepEqual(declared, [
-        { kind: 'exec', command: '*' },
-        { kind: 'fs.read', path: 'data', tree: true },
-        { kind: 'fs.read', path: 'out', tree: true },
-        { kind: 'fs.write', path: 'out', tree: true },
-        { kind: 'net.connect', scheme: 'https', host: '*', port: 0 },
-      ]);
-      const within = (options: CallFixture) => ({
-        handles: { exec: fixture.call(options), http: undefined as never },
-      });
-      await assert.rejects(call('p.all', {}, within({ effects: declared.slice(1) })), {
-        reason: 'policy.undeclared',
-      });
-      await assert.rejects(call('p.cli', {}, within({ effects: [] })), { reason: 'policy.undeclared' });
-      assert.deepEqual(await call('p.none', { a: 1 }, within({ effects: [] })), { ok: true, data: { a: 1 } });
-    });
-  });
-
-  it('reads and writes what caps grant, relative to the workspace', async () => {
-    const rest = { caps: { filesystem: { read: ['data'], write: ['out'] } } };
-    const script = `
-import json, os
-def tried(what):
-    try: return what()
-    except OSError as error: return type(error).__name__
-print(json.dumps([
-  tried(lambda: open("data/a.txt").read()),
-  tried(lambda: open("out/b.txt", "w").write("done")),
-  tried(lambda: open("data/c.txt", "w").write("x")),
-  tried(lambda: open("secret.txt").read()),
-  tried(lambda: open("haft.yaml").read()),
-  sorted(os.listdir(".")),
-]))`;
-    const files = {
-      ...packFiles([['p.files', { kind: 'python', script: 'files.py' }, rest]], { 'files.py': script }),
-      'data/a.txt': 'alpha',
-      'secret.txt': 'secret',
-      'haft.yaml': 'version: 1\n',
-    };
-    await withPack(files, async ({ call, fixture }) => {
-      const { data } = (await call('p.files')) as { data: unknown };
-      assert.deepEqual(data, [
-        'alpha',
-        4,
-        'OSError',
-        'FileNotFoundError',
-        'FileNotFoundError',
-        ['data', 'out', 'packs'],
-      ]);
-      assert.equal(readFileSync(join(fixture.root, 'out/b.txt'), 'utf8'), 'done');
-    });
-  });
-
   it('says what a run depends on: its code, and the key that stands for the input', async () => {
     const templating = { engine: 'jinja2', cacheKey: '{{ input.city|lower }}' };
     const tools = [
@@ -445,74 +216,3 @@ print(json.dumps([
     });
   });
 });
-
-describe('warm workers', () => {
-  const warm = (name: string, rest: object = {}) =>
-    [`p.${name}`, { kind: 'python', module: `tools:${name}`, warm: true }, rest] as const;
-  const scripts = { 'tools.py': PYTHON_TOOLS, 'tools.mjs': NODE_TOOLS };
-
-  it('keep their state between calls, for tools of one profile, and not for others', async () => {
-    const tools = [
-      warm('counted'),
-      ['p.again', { kind: 'python', module: 'tools:counted', warm: true }],
-      ['p.other', { kind: 'python', module: 'tools:counted', warm: true }, { env: { set: { A: 'b' } } }],
-      ['p.js', { kind: 'node', module: './tools.mjs:counted', warm: true }],
-    ] as const;
-    await withPack(packFiles(tools, scripts), async ({ call }) => {
-      const data = async (id: string) => ((await call(id)) as { data: number }).data;
-      assert.deepEqual([await data('p.counted'), await data('p.counted'), await data('p.again')], [1, 2, 3]);
-      assert.deepEqual([await data('p.other'), await data('p.js'), await data('p.js')], [1, 1, 2]);
-    });
-  });
-
-  it('are replaced after so many calls, and after a fault', async () => {
-    await withPack(
-      packFiles([warm('counted'), warm('crash')], scripts),
-      async ({ call }) => {
-        const next = async () => ((await call('p.counted')) as { data: number }).data;
-        assert.deepEqual([await next(), await next(), await next(), await next()], [1, 2, 3, 1]);
-        await assert.rejects(call('p.crash'), { reason: 'call.outcome_unknown' });
-        assert.equal(await next(), 1);
-      },
-      { workers: { maxCalls: 3 } },
-    );
-  });
-
-  it('are ended by time and by cancelling, and refuse what is too long; the next call finds a new one', async () => {
-    const limits = { maxInputBytes: 1000, maxOutputBytes: 1000 };
-    const tools = [warm('wait', { timeoutMs: 300 }), warm('big', { limits }), warm('counted')];
-    await withPack(packFiles(tools, scripts), async ({ call, fixture }) => {
-      await assert.rejects(call('p.wait'), { reason: 'time.deadline' });
-      await assert.rejects(call('p.big'), { reason: 'output.too_large' });
-      assert.deepEqual(await call('p.counted'), { ok: true, data: 1 });
-      assert.equal(ownPrograms(fixture).length, 1, 'of those that were ended nothing is left');
-    });
-  });
-
-  it('are evicted when nobody came for a while', async () => {
-    await withPack(
-      packFiles([warm('counted')], scripts),
-      async ({ call, fixture }) => {
-        await call('p.counted');
-        const until = performance.now() + 10_000;
-        while (ownPrograms(fixture).length > 0) {
-          if (performance.now() > until) assert.fail('it was never ended');
-          await new Promise((resolve) => setTimeout(resolve, 10));
-        }
-        assert.deepEqual(await call('p.counted'), { ok: true, data: 1 });
-      },
-      { workers: { idleMs: 50 } },
-    );
-  });
-});
-
-/** Interpreters of this workspace; their working folder tells whose they are. */
-function ownPrograms({ root }: ProgramFixture): number[] {
-  return runningPrograms('python3', '"progress"').filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(root);
-    } catch {
-      return false;
-    }
-  });
-}

@@ -1,5 +1,5 @@
 // Owns: how the examples of shell_allow are decided: as the call of that line would be.
-// Refuses: the other sections; diagnostics.test.ts has them.
+// Refuses: the other sections; rule-diagnostics.test.ts has them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createReport } from '../yaml/report.ts';

@@ -1,27 +1,10 @@
-// Owns: every diagnostic of haft.yaml, each with its exact place and what it tells to type instead.
-// Refuses: wording beyond the words that help.
+// Owns: every diagnostic of the keys and values of haft.yaml, each with its exact place and what it tells to type instead.
+// Refuses: what rules and examples say together; rule-diagnostics.test.ts has that.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { loadHaftYaml } from './load-haft-yaml.ts';
+import { describe, it } from 'node:test';
+import { type DiagnosticCase, itTells, policyTexts } from './diagnostics-for-tests.ts';
 
-interface Case {
-  readonly code: string;
-  readonly at: readonly [line: number, column: number];
-  /** The lines after `version: 1`, or the whole file where that is what is wrong. */
-  readonly lines?: readonly string[];
-  readonly file?: string | Uint8Array;
-  readonly says?: string;
-  readonly hint?: string;
-  readonly severity?: 'warning';
-  /** Other codes that the same mistake brings with it. */
-  readonly also?: readonly string[];
-}
-
-const CASES: readonly Case[] = [
+const CASES: readonly DiagnosticCase[] = [
   // The file
   { code: 'file.too_large', at: [1, 1], file: `version: 1\n#${'x'.repeat(1024 * 1024)}`, says: '1048576' },
   {
@@ -203,188 +186,12 @@ const CASES: readonly Case[] = [
     lines: ['paths:', '  extra_roots:', '    - src'],
     hint: 'remove',
   },
-
-  // Rules
-  {
-    code: 'rule.unknown',
-    at: [3, 11],
-    lines: ['validators:', '  - rule: secrets.scann', '    enforcement: blocking'],
-    hint: 'secrets.scan',
-  },
-  {
-    code: 'rule.unavailable',
-    at: [3, 11],
-    lines: ['validators:', '  - rule: lint.must.pass', '    enforcement: blocking'],
-    hint: 'warning',
-  },
-  {
-    code: 'rule.unavailable',
-    at: [3, 11],
-    lines: ['validators:', '  - rule: lint.must.pass', '    enforcement: warning'],
-    severity: 'warning',
-  },
-  {
-    code: 'rule.lowered',
-    at: [4, 18],
-    lines: ['validators:', '  - rule: sec.paths.sandbox', '    enforcement: warning'],
-    hint: 'blocking',
-  },
-  {
-    code: 'rule.duplicate',
-    at: [5, 11],
-    lines: [
-      'validators:',
-      '  - rule: secrets.scan',
-      '    enforcement: blocking',
-      '  - rule: secrets.scan',
-      '    enforcement: warning',
-    ],
-    says: 'validators[0]',
-  },
-  {
-    code: 'rule.shadowed',
-    at: [6, 17],
-    lines: [
-      'tools:',
-      '  rules:',
-      '    - {tool: file_*, decision: deny}',
-      '    - tool: file_read',
-      '      decision: allow',
-    ],
-    says: 'tools.rules[0] (line 4)',
-    severity: 'warning',
-  },
-  {
-    code: 'rule.shadowed',
-    at: [5, 43],
-    lines: [
-      'paths:',
-      '  rules:',
-      '    - {path: "docs/**", write: ask}',
-      '    - {path: docs/a.md, read: ask, write: allow}',
-    ],
-    severity: 'warning',
-  },
-
-  // Examples
-  {
-    code: 'example.fails',
-    at: [7, 16],
-    lines: [
-      'paths:',
-      '  rules:',
-      '    - path: secrets',
-      '      read: deny',
-      '      examples:',
-      '        deny: [secrts/key]',
-    ],
-    says: 'read of "secrts/key" must not be let through, and the default says allow',
-  },
-  {
-    code: 'example.fails',
-    at: [7, 17],
-    lines: [
-      'paths:',
-      '  rules:',
-      '    - path: secrets',
-      '      write: deny',
-      '      examples:',
-      "        allow: ['write: secrets/x']",
-    ],
-    says: 'paths.rules[0] says deny',
-  },
-  {
-    code: 'example.fails',
-    at: [5, 14],
-    lines: ['shell_allow:', "  - pattern: '^cargo'", '    examples:', '      deny: [cargo-evil]'].toSpliced(
-      3,
-      0,
-    ),
-    says: '"cargo-evil" must not be let through, and shell_allow[0] says allow',
-  },
-  {
-    code: 'example.fails',
-    at: [6, 17],
-    lines: [
-      'network:',
-      '  allowed_domains:',
-      '    - domain: crates.io',
-      '      examples:',
-      '        allow: ["https://crates.io:8443/x"]',
-    ],
-    says: 'the default says deny',
-  },
-  {
-    code: 'example.fails',
-    at: [6, 22],
-    lines: [
-      'tools:',
-      '  rules:',
-      '    - {tool: curl, decision: ask, examples: {',
-      '        allow: [file_read],',
-      '        deny: [curl, wget]}}',
-    ],
-    says: '"wget" must not be let through',
-  },
-  {
-    code: 'example.fails',
-    at: [5, 47],
-    lines: [
-      'paths:',
-      '  rules:',
-      '    - {path: a, read: deny}',
-      '    - {path: b, read: deny, examples: {deny: [a/x]}}',
-    ],
-    says: 'is not matched by this rule, but by paths.rules[0]',
-  },
-  {
-    code: 'example.fails',
-    at: [4, 68],
-    lines: [
-      'tools:',
-      '  rules:',
-      '    - {tool: curl, paths: [src], decision: deny, examples: {deny: [curl]}}',
-    ],
-    says: 'a path where the rule has paths',
-  },
 ];
 
-const folder = mkdtempSync(join(tmpdir(), 'haft-diagnostics-'));
-const workspace = join(folder, 'workspace');
-mkdirSync(join(workspace, 'src'), { recursive: true });
-writeFileSync(join(folder, 'beside.txt'), '');
-after(() => rmSync(folder, { recursive: true }));
-
-async function load(file: string | Uint8Array): Promise<readonly Diagnostic[]> {
-  writeFileSync(join(workspace, 'haft.yaml'), file);
-  const availableRules = ['sec.paths.sandbox', 'secrets.scan'];
-  const { value, diagnostics } = await loadHaftYaml({ workspace, availableRules });
-  const failed = diagnostics.some(({ severity }) => severity === 'error');
-  assert.equal(value === undefined, failed, 'a policy with errors has no value');
-  return diagnostics;
-}
-
-const show = (found: readonly Diagnostic[]) =>
-  found
-    .map(({ code, line, column, message, hint }) => `${line}:${column} ${code} ${message} [${hint}]`)
-    .join('\n');
+const load = policyTexts();
 
 describe('loadHaftYaml', () => {
-  for (const { code, at, lines, file, says, hint, severity = 'error', also = [] } of CASES) {
-    const text = file ?? `version: 1\n${(lines ?? []).join('\n')}\n`;
-    it(`tells ${code} of ${JSON.stringify(Buffer.from(text).toString().slice(0, 70))}`, async () => {
-      const found = await load(text);
-      const [line, column] = at;
-      const one = found.find((d) => d.code === code && d.line === line && d.column === column);
-      assert.ok(one, show(found));
-      assert.equal(one.file, 'haft.yaml');
-      assert.equal(one.severity, severity);
-      if (says) assert.ok(one.message.includes(says), show(found));
-      if (hint) assert.ok(one.hint?.includes(hint), show(found));
-      const others = found.filter((d) => d.code !== code && !also.includes(d.code));
-      assert.deepEqual(others, [], show(found));
-    });
-  }
+  itTells(CASES, load);
 
   it('tells everything that is wrong at once, in the order of the file', async () => {
     const found = await load(
@@ -416,32 +223,5 @@ describe('loadHaftYaml', () => {
     const text =
       '\ufeffversion: 1\r\ngit:\r\n  allow_push: true\r\npaths:\r\n  rules:\r\n    - &r {path: a, read: deny}\r\n    - *r\r\n';
     assert.deepEqual(await load(text), []);
-  });
-
-  it('refuses a file that is a link to where tools may write, and follows one that is not', async () => {
-    const linked = join(folder, 'linked');
-    mkdirSync(linked);
-    writeFileSync(join(linked, 'policy.yaml'), 'version: 1\n');
-    symlinkSync('policy.yaml', join(linked, 'haft.yaml'));
-    const inside = await loadHaftYaml({ workspace: linked });
-    assert.equal(inside.diagnostics[0]?.code, 'file.link');
-    assert.equal(inside.value, undefined);
-    rmSync(join(linked, 'haft.yaml'));
-    writeFileSync(join(folder, 'shared.yaml'), 'version: 1\n');
-    symlinkSync('../shared.yaml', join(linked, 'haft.yaml'));
-    assert.deepEqual((await loadHaftYaml({ workspace: linked })).diagnostics, []);
-    mkdirSync(join(folder, 'granted'));
-    writeFileSync(join(folder, 'granted', 'ci.yaml'), 'version: 1\npaths: {extra_roots: [../granted]}\n');
-    const granted = await loadHaftYaml({ workspace: linked, file: join(folder, 'granted', 'ci.yaml') });
-    assert.equal(granted.diagnostics[0]?.code, 'file.link');
-  });
-
-  it('refuses a folder in place of the file, and a named file that is not there', async () => {
-    const odd = join(folder, 'odd');
-    mkdirSync(join(odd, 'haft.yaml'), { recursive: true });
-    assert.equal((await loadHaftYaml({ workspace: odd })).diagnostics[0]?.code, 'file.not_regular');
-    const missing = await loadHaftYaml({ workspace: odd, file: 'ci.yaml' });
-    assert.equal(missing.diagnostics[0]?.code, 'file.missing');
-    assert.equal(missing.diagnostics[0]?.file, 'ci.yaml');
   });
 });

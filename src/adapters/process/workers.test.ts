@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { packFiles } from '../pack-for-tests.ts';
+import { NODE_TOOLS, ownPrograms, PYTHON_TOOLS, withPack } from './process-for-tests.ts';
+
+describe('warm workers', () => {
+  const warm = (name: string, rest: object = {}) =>
+    [`p.${name}`, { kind: 'python', module: `tools:${name}`, warm: true }, rest] as const;
+  const scripts = { 'tools.py': PYTHON_TOOLS, 'tools.mjs': NODE_TOOLS };
+
+  it('keep their state between calls, for tools of one profile, and not for others', async () => {
+    const tools = [
+      warm('counted'),
+      ['p.again', { kind: 'python', module: 'tools:counted', warm: true }],
+      ['p.other', { kind: 'python', module: 'tools:counted', warm: true }, { env: { set: { A: 'b' } } }],
+      ['p.js', { kind: 'node', module: './tools.mjs:counted', warm: true }],
+    ] as const;
+    await withPack(packFiles(tools, scripts), async ({ call }) => {
+      const data = async (id: string) => ((await call(id)) as { data: number }).data;
+      assert.deepEqual([await data('p.counted'), await data('p.counted'), await data('p.again')], [1, 2, 3]);
+      assert.deepEqual([await data('p.other'), await data('p.js'), await data('p.js')], [1, 1, 2]);
+    });
+  });
+
+  it('are replaced after so many calls, and after a fault', async () => {
+    await withPack(
+      packFiles([warm('counted'), warm('crash')], scripts),
+      async ({ call }) => {
+        const next = async () => ((await call('p.counted')) as { data: number }).data;
+        assert.deepEqual([await next(), await next(), await next(), await next()], [1, 2, 3, 1]);
+        await assert.rejects(call('p.crash'), { reason: 'call.outcome_unknown' });
+        assert.equal(await next(), 1);
+      },
+      { workers: { maxCalls: 3 } },
+    );
+  });
+
+  it('are ended by time and by cancelling, and refuse what is too long; the next call finds a new one', async () => {
+    const limits = { maxInputBytes: 1000, maxOutputBytes: 1000 };
+    const tools = [warm('wait', { timeoutMs: 300 }), warm('big', { limits }), warm('counted')];
+    await withPack(packFiles(tools, scripts), async ({ call, fixture }) => {
+      await assert.rejects(call('p.wait'), { reason: 'time.deadline' });
+      await assert.rejects(call('p.big'), { reason: 'output.too_large' });
+      assert.deepEqual(await call('p.counted'), { ok: true, data: 1 });
+      assert.equal(ownPrograms(fixture).length, 1, 'of those that were ended nothing is left');
+    });
+  });
+
+  it('are evicted when nobody came for a while', async () => {
+    await withPack(
+      packFiles([warm('counted')], scripts),
+      async ({ call, fixture }) => {
+        await call('p.counted');
+        const until = performance.now() + 10_000;
+        while (ownPrograms(fixture).length > 0) {
+          if (performance.now() > until) assert.fail('it was never ended');
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        assert.deepEqual(await call('p.counted'), { ok: true, data: 1 });
+      },
+      { workers: { idleMs: 50 } },
+    );
+  });
+});
