@@ -74,6 +74,8 @@ export interface RunQuery {
   readonly state?: RunState;
   readonly backend?: string;
   readonly sinceTs?: number;
+  /** Only ids that begin so. */
+  readonly prefix?: string;
   /** Runs that come after this one, in the order of the list. */
   readonly after?: string;
   /** By default 100. */

@@ -42,12 +42,16 @@ const LIST = `SELECT run_id AS runId, tool, contract, state, attempts, backend, 
   updated_ts AS updatedTs FROM runs WHERE n < ?1 AND (?2 IS NULL OR tool = ?2) AND (?3 IS NULL OR state = ?3)
   AND (?4 IS NULL OR backend = ?4) AND created_ts >= ?5 ORDER BY n DESC LIMIT ?6`;
 /** The same with the index that fits: SQLite takes none for a condition that may be absent. */
-const listOf = ({ tool, state }: RunQuery): string =>
-  tool !== undefined
-    ? LIST.replace('(?2 IS NULL OR tool = ?2)', 'tool = ?2')
-    : state !== undefined
-      ? LIST.replace('(?3 IS NULL OR state = ?3)', 'state = ?3')
-      : LIST;
+const listOf = ({ tool, state, prefix }: RunQuery): string => {
+  const list =
+    tool !== undefined
+      ? LIST.replace('(?2 IS NULL OR tool = ?2)', 'tool = ?2')
+      : state !== undefined
+        ? LIST.replace('(?3 IS NULL OR state = ?3)', 'state = ?3')
+        : LIST;
+  return prefix === undefined ? list : list.replace('n < ?1', `n < ?1 AND ${BEGINS}`);
+};
+const BEGINS = 'run_id >= ?7 AND run_id < ?7 || char(1114111)';
 
 export function createRunStore(connection: Connection, group: GroupCommit, self: string): RunStore {
   const outputsOf = (id: string): OutputColumns[] =>
@@ -172,14 +176,17 @@ export function createRunStore(connection: Connection, group: GroupCommit, self:
         connection.sql('SELECT * FROM attempts WHERE run_id = ? ORDER BY number').all(runId).map(attemptOf),
       ),
     list(query) {
-      const { tool = null, state = null, backend = null, sinceTs = 0, after, limit = 100 } = query;
+      const { tool = null, state = null, backend = null, sinceTs = 0, prefix, after, limit = 100 } = query;
       return connection.read(() => {
         const from =
           after === undefined ? undefined : connection.sql('SELECT n FROM runs WHERE run_id = ?').get(after);
         if (after !== undefined && !from)
           throw fail('run.unknown', `Cannot list what comes after ${after}: no run has this id`);
         const place = (from?.n as number | undefined) ?? Number.MAX_SAFE_INTEGER;
-        const rows = connection.sql(listOf(query)).all(place, tool, state, backend, sinceTs, limit);
+        const begins = prefix === undefined ? [] : [prefix];
+        const rows = connection
+          .sql(listOf(query))
+          .all(place, tool, state, backend, sinceTs, limit, ...begins);
         return rows.map((row) => ({ ...row }) as unknown as RunRow);
       });
     },

@@ -230,6 +230,10 @@ export const RUN_CASES: readonly StoreCase[] = [
       assert.deepEqual(await ids({ state: 'failed' }), ['run_2', 'run_1']);
       assert.deepEqual(await ids({ backend: 'slurm' }), ['run_6', 'run_5']);
       assert.deepEqual(await ids({ sinceTs: 50 }), ['run_6', 'run_5']);
+      await runs.begin(run({ runId: 'run_4%2' }), attempt('att_7'), 70);
+      assert.deepEqual(await ids({ prefix: 'run_4' }), ['run_4%2', 'run_4']);
+      assert.deepEqual(await ids({ prefix: 'run_4', tool: 'even' }), ['run_4']);
+      assert.deepEqual(await ids({ prefix: 'run_%' }), []);
       await assert.rejects(runs.list({ after: 'run_9' }), { reason: 'run.unknown' });
     },
   },
