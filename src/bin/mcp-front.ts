@@ -26,7 +26,7 @@ async function serve(workspace: string, io: Io): Promise<number> {
     say: io.err,
     async open() {
       const { openRuntime } = await import('../hosts/cli/open-runtime.ts');
-      runtime = await openRuntime(workspace, io);
+      runtime = await openRuntime(workspace, io, { living: true });
       return runtime;
     },
   });

@@ -16,6 +16,7 @@ export const command: Command = {
   },
   examples: ['haft mcp', 'haft mcp --workspace ~/project', 'haft mcp --searchable'],
   positionals: [0, 0],
+  lives: true,
   run: ({ workspace, runtime, io, flags }) =>
     serveMcp({ workspace, open: runtime, say: io.err, searchable: flags.searchable === true }),
 };

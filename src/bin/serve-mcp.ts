@@ -30,9 +30,9 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   const start = async (): Promise<DefaultRuntime> => {
     try {
       const runtime = await open();
-      tellTruth(runtime, kept);
-      const { followPolicy } = await import('../hosts/cli/follow-policy.ts');
-      unfollow = followPolicy(runtime, say, () => tellTruth(runtime, undefined));
+      tellTruth(runtime);
+      const { followWorkspace } = await import('../hosts/cli/follow-workspace.ts');
+      unfollow = followWorkspace(runtime, say, () => soon(runtime));
       return runtime;
     } catch (thrown) {
       const error = toErrorEntry(thrown);
@@ -46,12 +46,25 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
     opened.catch(() => {});
     return opened;
   };
+  let told = kept;
   /** Keeps what is true for the next start, and tells a client that was told otherwise. */
-  const tellTruth = (live: DefaultRuntime, told: string | undefined): void => {
+  const tellTruth = (live: DefaultRuntime): void => {
     const tools = catalogueOf(live);
     if (tools === told) return;
+    // Before the first answer out of an open runtime there is nothing to take back.
+    if (!mode && told !== undefined) server.toolsChanged();
+    told = tools;
     writeCatalogue(workspace, tools);
-    if (!mode && (told !== undefined || kept !== undefined)) server.toolsChanged();
+  };
+  /** A pack that is replaced tells several times in one turn. */
+  let due = false;
+  const soon = (live: DefaultRuntime): void => {
+    if (due) return;
+    due = true;
+    setImmediate(() => {
+      due = false;
+      tellTruth(live);
+    });
   };
 
   const server = serveStdio(runtime, VERSION, {

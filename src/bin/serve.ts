@@ -3,7 +3,7 @@
 import { fail } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import type { Command } from '../hosts/cli/command.ts';
-import { followPolicy } from '../hosts/cli/follow-policy.ts';
+import { followWorkspace } from '../hosts/cli/follow-workspace.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
@@ -19,6 +19,7 @@ export const command: Command = {
   },
   examples: ['haft serve', 'haft serve --port 0 --json'],
   positionals: [0, 0],
+  lives: true,
   async run({ runtime, flags, io, json, workspace }) {
     const port = Number(flags.port ?? 4280);
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
@@ -49,7 +50,7 @@ export const command: Command = {
           `haft: ${host} can be reached from other machines; whoever has the token can call every tool\n`,
         );
     }
-    const unfollow = followPolicy(live, io.err);
+    const unfollow = followWorkspace(live, io.err);
     await aborted(io.signal);
     unfollow();
     await daemon.close();

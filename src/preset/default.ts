@@ -45,6 +45,8 @@ export interface DefaultRuntimeOptions {
   readonly freshPacks?: boolean;
   /** Instead of those that haft.yaml names and those that were added. */
   readonly packs?: PolicyFile['packs'];
+  /** This process stays: servers of packs that are not there yet are looked for, and what they once said is asked again. */
+  readonly living?: boolean;
 }
 
 export interface DefaultRuntime extends Runtime {
@@ -52,6 +54,8 @@ export interface DefaultRuntime extends Runtime {
   readonly workspace: string;
   /** Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned. */
   reloadPolicy(): Promise<readonly Diagnostic[]>;
+  /** Takes over the packs that were added, removed, enabled or disabled, and what was accepted in haft.lock. */
+  reloadPacks(): Promise<void>;
   /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
   artifacts(): Promise<ArtifactStore>;
 }
@@ -120,6 +124,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     await sweepAfter(runtime, root);
     const { close } = runtime;
     const closeAll = async () => {
+      await packs.close();
       await close();
       search.close();
       await exec.close();
@@ -133,6 +138,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       lock: options.lock,
       fresh: options.freshPacks,
       packs: options.packs,
+      living: options.living,
     });
     await packs.follow(policy.file).catch(async (thrown) => {
       await closeAll();
@@ -150,6 +156,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         }
         return diagnostics;
       },
+      reloadPacks: () => packs.follow(runtime.policy.current.loaded.file),
     });
   } catch (thrown) {
     await store.close();

@@ -23,6 +23,8 @@ export interface Command {
   readonly positionals: readonly [least: number, most: number];
   /** What the first of them may be, where that is known; completion offers it. */
   readonly choices?: readonly string[];
+  /** It goes on until it is told to stop, and takes over what changes meanwhile. */
+  readonly lives?: boolean;
   /** Answers with the exit code. Failures of the table may be thrown. */
   run(invocation: Invocation): Promise<number>;
 }

@@ -4,10 +4,15 @@ import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.
 import type { Io } from './command.ts';
 
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
-export async function openRuntime(workspace: string, io: Io, frozen = false): Promise<DefaultRuntime> {
+export async function openRuntime(
+  workspace: string,
+  io: Io,
+  { frozen = false, living = false }: { readonly frozen?: boolean; readonly living?: boolean } = {},
+): Promise<DefaultRuntime> {
   const runtime = await createDefaultRuntime({
     workspace,
     lock: frozen || isFrozen(process.env) ? 'frozen' : 'hold',
+    ...(living ? { living, onWarning: (message: string) => io.err(`haft: ${message}\n`) } : {}),
   });
   for (const { tool, callId } of runtime.startup.inFlight) {
     io.err(

@@ -70,7 +70,8 @@ async function runCommand(
       ...run,
       workspace,
       runtime() {
-        opened ??= openRuntime(workspace, run.io, run.flags.frozen === true);
+        const frozen = run.flags.frozen === true;
+        opened ??= openRuntime(workspace, run.io, { frozen, living: command.lives === true });
         return opened;
       },
     });

@@ -18,13 +18,13 @@ import type { PackSite } from './pack-site.ts';
 import { serverNeeds } from './server-needs.ts';
 
 export function createDefaultPacks(site: PackSite): Packs {
-  const { runtime, root, store, onWarning = () => {}, fresh = false, lock = 'hold' } = site;
+  const { runtime, root, store, onWarning = () => {}, fresh = false, living = false, lock = 'hold' } = site;
   const { handlesFor } = runtime.installations;
   const schemas = createSchemaCompiler();
   const credentials = openCredentials({ workspace: root, users: async () => store.credentials });
   const secretsFor: SecretsFor = async ({ config }) =>
     (await credentials.resolve(serverNeeds(config), '')).secrets;
-  const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh, credentials };
+  const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh, living, credentials };
   const yaml = combineAdapters('yaml', [
     createProcessAdapter({ handlesFor }),
     createHttpAdapter({ handlesFor }),

@@ -2,12 +2,21 @@
 // Refuses: to start with a pack that is wrong; a server that is merely not there hides nothing and stops nothing.
 import { canonicalText } from '../../base/canonical-json.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
+import type { BoundTool } from '../../contract/manifest.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
 import type { OpenPack, Runtime } from '../../contract/runtime.ts';
 import { type PackEntry, packEntries } from './pack-entries.ts';
 
 /** Opens an entry of its kind. One kind of entry may be several packs. */
-export type OpenEntry = (entry: PackEntry) => Promise<readonly OpenPack[]>;
+export type OpenEntry = (entry: PackEntry, follow: PackFollow) => Promise<readonly OpenPack[]>;
+
+/** How a pack that is open tells what became of it. */
+export interface PackFollow {
+  /** The pack has these tools from now on. What nobody accepted of them is quarantined. */
+  changed(name: string, tools: readonly BoundTool[]): void;
+  /** Aborts when the pack is not open any more. */
+  readonly signal: AbortSignal;
+}
 
 export interface PacksOptions {
   readonly runtime: Pick<Runtime, 'installations'>;
@@ -29,84 +38,149 @@ export interface PackLock {
 export interface Packs {
   /** Opens what is new, closes what is gone, and leaves alone what is as it was. */
   follow(policy: Pick<PolicyFile, 'packs'>): Promise<void>;
+  /** Nothing is followed any more. The packs themselves stay open; the runtime closes them. */
+  close(): Promise<void>;
 }
 
 export function createPacks(options: PacksOptions): Packs {
   const { runtime, openers, onWarning, quarantine = false, lock = () => NO_LOCK } = options;
   const { installations } = runtime;
-  /** By entry, as text: its packs as they came, and as they are callable. */
-  const open = new Map<string, readonly Opened[]>();
+  /** By entry, as text. */
+  const open = new Map<string, Opened>();
+  const inTurn = createTurns();
 
-  const tryOpen = async (entry: PackEntry): Promise<readonly OpenPack[] | Failure> => {
+  const openOne = async (key: string, entry: PackEntry): Promise<Found> => {
+    const following = new AbortController();
+    const changed: PackFollow['changed'] = (name, tools) =>
+      void inTurn(() => retool(following.signal, key, name, tools)).catch((thrown: Error) =>
+        onWarning?.(`Left as it was: ${thrown.message}`),
+      );
     try {
-      return await openers[entry.kind](entry);
+      const packs = await openers[entry.kind](entry, { changed, signal: following.signal });
+      return { key, following, packs };
     } catch (thrown) {
-      if (isFailure(thrown)) return thrown;
+      following.abort();
+      if (isFailure(thrown)) return { key, following, packs: thrown };
       throw thrown;
     }
   };
 
-  /** What a person accepted, or took back, since: such packs are opened anew. */
-  const lockAgain = async (packs: readonly Opened[], accepted: PackLock): Promise<readonly Opened[]> => {
-    const again = packs.map(({ pack }) => ({ pack, callable: accepted.apply(pack) }));
-    for (const [at, { callable }] of again.entries()) {
-      if (sameQuarantine(callable, packs[at]!.callable)) continue;
-      await installations.remove(callable.installation.name);
-      installations.add(callable);
+  /** A server says that it has other tools. */
+  const retool = async (
+    signal: AbortSignal,
+    key: string,
+    name: string,
+    tools: readonly BoundTool[],
+  ): Promise<void> => {
+    const opened = open.get(key);
+    if (signal.aborted || !opened) return;
+    const accepted = lock();
+    const packs = opened.packs.map((one) => {
+      if (one.pack.installation.name !== name) return one;
+      const pack = { ...one.pack, tools };
+      return { pack, callable: accepted.apply(pack) };
+    });
+    await replaceChanged(opened.packs, packs);
+    open.set(key, { ...opened, packs });
+  };
+
+  /** What a person accepted, or took back, since. */
+  const lockAgain = async (opened: Opened, accepted: PackLock): Promise<Opened> => {
+    const packs = opened.packs.map(({ pack }) => ({ pack, callable: accepted.apply(pack) }));
+    await replaceChanged(opened.packs, packs);
+    return { ...opened, packs };
+  };
+
+  const replaceChanged = async (before: Opened['packs'], after: Opened['packs']): Promise<void> => {
+    for (const [at, { callable }] of after.entries()) {
+      const old = before[at]!.callable;
+      if (isSameFace(callable, old)) continue;
+      await installations.replace(callable);
+      const known = new Set(Object.values(old.quarantine ?? {}));
+      for (const why of Object.values(callable.quarantine ?? {})) if (!known.has(why)) onWarning?.(why);
     }
-    return again;
+  };
+
+  const closeOne = async (key: string, { packs, following }: Opened): Promise<void> => {
+    open.delete(key);
+    following.abort();
+    for (const { pack } of packs) await installations.remove(pack.installation.name);
+  };
+
+  const add = (key: string, following: AbortController, packs: readonly OpenPack[], accepted: PackLock) => {
+    const applied = packs.map((pack) => ({ pack, callable: accepted.apply(pack) }));
+    for (const { callable } of applied) installations.add(callable);
+    open.set(key, { packs: applied, following });
+    for (const { callable } of applied)
+      for (const why of Object.values(callable.quarantine ?? {})) onWarning?.(why);
+  };
+
+  const follow: Packs['follow'] = async (policy) => {
+    const wanted = new Map(
+      packEntries(policy)
+        .filter(({ enabled }) => enabled)
+        .map((entry) => [canonicalText({ ...entry }), entry]),
+    );
+    const fresh = [...wanted].filter(([key]) => !open.has(key));
+    const found = await Promise.all(fresh.map(([key, entry]) => openOne(key, entry)));
+    const kept = [...open].filter(([key]) => wanted.has(key));
+    const accepted = lock();
+    const fine = found.flatMap(({ packs }) => (isFailure(packs) ? [] : packs));
+    // What could not be opened is the greater problem, and would look like something that is gone.
+    if (quarantine || !found.some(({ packs }) => isFailure(packs)))
+      accepted.check([...kept.flatMap(([, { packs }]) => packs.map(({ pack }) => pack)), ...fine]);
+    for (const [key, opened] of [...open]) if (!wanted.has(key)) await closeOne(key, opened);
+    for (const [key, opened] of kept) open.set(key, await lockAgain(opened, accepted));
+    const problems: string[] = [];
+    for (const { key, following, packs } of found) {
+      try {
+        if (isFailure(packs)) throw packs;
+        add(key, following, packs, accepted);
+      } catch (thrown) {
+        following.abort();
+        if (!isFailure(thrown)) throw thrown;
+        problems.push(thrown.message);
+      }
+    }
+    if (problems.length === 0) return;
+    if (!quarantine) throw fail('pack.invalid', `Cannot start: packs have problems\n${problems.join('\n')}`);
+    for (const problem of problems) onWarning?.(`Left out: ${problem}`);
   };
 
   return {
-    async follow(policy) {
-      const wanted = new Map(
-        packEntries(policy)
-          .filter(({ enabled }) => enabled)
-          .map((entry) => [canonicalText({ ...entry }), entry]),
-      );
-      for (const [key, packs] of open) {
-        if (wanted.has(key)) continue;
-        open.delete(key);
-        for (const { pack } of packs) await installations.remove(pack.installation.name);
-      }
-      const fresh = [...wanted].filter(([key]) => !open.has(key));
-      const found = await Promise.all(
-        fresh.map(async ([key, entry]) => ({ key, packs: await tryOpen(entry) })),
-      );
-      const accepted = lock();
-      const fine = found.flatMap(({ packs }) => (isFailure(packs) ? [] : packs));
-      // What could not be opened is the greater problem, and would look like something that is gone.
-      if (quarantine || !found.some(({ packs }) => isFailure(packs)))
-        accepted.check([...[...open.values()].flat().map(({ pack }) => pack), ...fine]);
-      for (const [key, packs] of open) open.set(key, await lockAgain(packs, accepted));
-      const problems: string[] = [];
-      for (const { key, packs } of found) {
-        try {
-          if (isFailure(packs)) throw packs;
-          const applied = packs.map((pack) => ({ pack, callable: accepted.apply(pack) }));
-          for (const { callable } of applied) installations.add(callable);
-          open.set(key, applied);
-          for (const { callable } of applied)
-            for (const why of Object.values(callable.quarantine ?? {})) onWarning?.(why);
-        } catch (thrown) {
-          if (!isFailure(thrown)) throw thrown;
-          problems.push(thrown.message);
-        }
-      }
-      if (problems.length === 0) return;
-      if (!quarantine)
-        throw fail('pack.invalid', `Cannot start: packs have problems\n${problems.join('\n')}`);
-      for (const problem of problems) onWarning?.(`Left out: ${problem}`);
+    follow: (policy) => inTurn(() => follow(policy)),
+    async close() {
+      for (const { following } of open.values()) following.abort();
+      await inTurn(async () => {});
     },
   };
 }
 
+/** One change after the other: each finds what the one before it left. */
+function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work, work);
+    last = turn.catch(() => {});
+    return turn;
+  };
+}
+
+/** Its packs as they came, and as they are callable. */
 interface Opened {
-  readonly pack: OpenPack;
-  readonly callable: OpenPack;
+  readonly packs: readonly { readonly pack: OpenPack; readonly callable: OpenPack }[];
+  readonly following: AbortController;
+}
+
+interface Found {
+  readonly key: string;
+  readonly following: AbortController;
+  readonly packs: readonly OpenPack[] | Failure;
 }
 
 const NO_LOCK: PackLock = { check() {}, apply: (pack) => pack };
 
-const sameQuarantine = (a: OpenPack, b: OpenPack): boolean =>
-  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {});
+/** Callers are told the same of both, and may call the same. */
+const isSameFace = (a: OpenPack, b: OpenPack): boolean =>
+  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) &&
+  (a.tools === b.tools || JSON.stringify(a.tools) === JSON.stringify(b.tools));

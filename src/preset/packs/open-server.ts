@@ -2,26 +2,21 @@
 // Refuses: to start a server only to list what is known of it already.
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
-import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
 import type { Credentials } from '../../contract/credentials.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SchemaCompiler } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
+import {
+  awaitServer,
+  DISCOVERY_MS,
+  type Discovery,
+  followServer,
+  type ServerAdapter,
+} from './follow-server.ts';
 import type { OpenEntry } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
 import { serverSecrets } from './server-needs.ts';
-
-/** An adapter whose other side says which tools it has. */
-export interface ServerAdapter extends Adapter {
-  open(installation: Installation, tools: readonly BoundTool[]): AdapterConnection & Discovering;
-}
-
-interface Discovering {
-  discover(
-    signal: AbortSignal,
-  ): Promise<{ readonly tools: readonly BoundTool[]; readonly problems: readonly string[] }>;
-}
 
 export interface ServerSite {
   readonly adapter: ServerAdapter;
@@ -31,15 +26,15 @@ export interface ServerSite {
   readonly onWarning: (message: string) => void;
   /** Asks also where the tools are known, and fails where the server is not there. */
   readonly fresh: boolean;
+  /** The host stays: what is not there may come, and what is known may be of another time. */
+  readonly living: boolean;
   readonly credentials: Credentials;
 }
 
-/** A server that does not say within this time what it has is not there. */
-const DISCOVERY_MS = 20_000;
 const FORMAT = 1;
 
 export function serverOpener(site: ServerSite): OpenEntry {
-  return async (entry) => {
+  return async (entry, { changed, signal }) => {
     await checkConfig(entry, site);
     const installation: Installation = {
       name: entry.name,
@@ -52,10 +47,23 @@ export function serverOpener(site: ServerSite): OpenEntry {
     // The ids of its tools begin with its name: two packs of one config are two.
     const key = `${entry.name}-${installation.digest.replace(':', '-')}`;
     const known = site.fresh ? undefined : readOwnCache<readonly BoundTool[]>(site.cacheFolder, key, FORMAT);
-    const tools = known ?? (await discover(installation, site));
-    if (!known && tools.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, tools);
-    const secrets = serverSecrets(entry.config, site.credentials);
-    return [{ installation, adapter: site.adapter, tools, ...secrets }];
+    const keep = ({ tools, problems }: Discovery) => {
+      for (const problem of problems) site.onWarning(problem);
+      if (tools.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, tools);
+      return tools;
+    };
+    const told = (found: Discovery) => changed(installation.name, keep(found));
+    const look = () => discover(installation, site.adapter, signal);
+    const asked = known ? undefined : await look().catch((thrown: Error) => thrown);
+    if (asked instanceof Error) {
+      if (site.fresh) throw asked;
+      site.onWarning(`The tools of "${installation.name}" are not known: ${asked.message}`);
+      if (site.living) awaitServer(look, { told, signal });
+    }
+    const tools = known ?? (asked === undefined || asked instanceof Error ? [] : keep(asked));
+    const doubtful = site.living && known !== undefined;
+    const adapter = followServer(site.adapter, { told, signal, doubtful });
+    return [{ installation, adapter, tools, ...serverSecrets(entry.config, site.credentials) }];
   };
 }
 
@@ -71,20 +79,15 @@ async function checkConfig(
   throw fail('pack.invalid', `Cannot take the pack "${name}": ${list}`);
 }
 
-/** Once, for its list alone: calls have a connection of their own. */
+/** For its list alone: calls have a connection of their own. */
 async function discover(
   installation: Installation,
-  { adapter, onWarning, fresh }: ServerSite,
-): Promise<readonly BoundTool[]> {
+  adapter: ServerAdapter,
+  signal: AbortSignal,
+): Promise<Discovery> {
   const connection = adapter.open(installation, []);
   try {
-    const { tools, problems } = await connection.discover(AbortSignal.timeout(DISCOVERY_MS));
-    for (const problem of problems) onWarning(problem);
-    return tools;
-  } catch (thrown) {
-    if (fresh) throw thrown;
-    onWarning(`The tools of "${installation.name}" are not known: ${(thrown as Error).message}`);
-    return [];
+    return await connection.discover(AbortSignal.any([signal, AbortSignal.timeout(DISCOVERY_MS)]));
   } finally {
     await connection.close();
   }

@@ -20,10 +20,10 @@ export interface ToolpackFolderSite {
 
 /** For entries that are folders: those of toolpacks are opened here, the rest by `others`. */
 export function toolpackOpener(site: ToolpackFolderSite, others: OpenEntry): OpenEntry {
-  return async (entry) => {
+  return async (entry, follow) => {
     const { name, path = '.' } = entry;
     const folder = join(site.root, path);
-    if (!isToolpackFolder(folder)) return others(entry);
+    if (!isToolpackFolder(folder)) return others(entry, follow);
     const { runs, installations } = site.runtime;
     const { schemas, cacheFolder } = site;
     const { handlesFor } = installations;

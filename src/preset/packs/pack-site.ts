@@ -13,6 +13,8 @@ export interface PackSite {
   readonly lock?: LockMode | undefined;
   /** Asks servers for their tools, also where they are known. */
   readonly fresh?: boolean | undefined;
+  /** The host stays, and takes over what changes meanwhile. */
+  readonly living?: boolean | undefined;
   /** Instead of those that haft.yaml names and those that were added: for trying some out. */
   readonly packs?: PolicyFile['packs'] | undefined;
 }

@@ -19,5 +19,6 @@ export function createPacksOnDemand(site: PackSite): Packs {
       loaded ??= import('./default-packs.ts').then((module) => module.createDefaultPacks(site));
       await (await loaded).follow({ packs });
     },
+    close: async () => (await loaded)?.close(),
   };
 }
