@@ -37,6 +37,15 @@ describe('createCircuitBreaker', () => {
     assert.equal(breaker.state, 'closed');
   });
 
+  it('lets a look through at any time, and closes when it succeeds', async () => {
+    const breaker = createCircuitBreaker('x', { failures: 1, restMs: 100 }, stillPace());
+    await assert.rejects(breaker.guard(broken));
+    assert.equal(breaker.state, 'open');
+    await assert.rejects(breaker.guard(broken, undefined, true), { reason: 'http.failed' });
+    assert.equal(await breaker.guard(works, undefined, true), 'fine');
+    assert.equal(breaker.state, 'closed');
+  });
+
   it('counts only what it is told to count', async () => {
     const breaker = createCircuitBreaker('x', { failures: 1, restMs: 100 }, stillPace());
     await assert.rejects(breaker.guard(broken, () => false));

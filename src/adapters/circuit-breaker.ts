@@ -14,8 +14,11 @@ export interface BreakerOptions {
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
 export interface CircuitBreaker {
-  /** Runs it, or throws `tool.unhealthy` at once where nothing is to be tried. `counts` says which throws are failures. */
-  guard<T>(run: () => Promise<T>, counts?: (thrown: unknown) => boolean): Promise<T>;
+  /**
+   * Runs it, or throws `tool.unhealthy` at once where nothing is to be tried. `counts` says which throws are failures.
+   * `anyway`: for looks, which are made to find out whether it is back.
+   */
+  guard<T>(run: () => Promise<T>, counts?: (thrown: unknown) => boolean, anyway?: boolean): Promise<T>;
   readonly state: BreakerState;
   /** What opened it. */
   readonly cause: Failure | undefined;
@@ -33,9 +36,9 @@ export function createCircuitBreaker(name: string, options: BreakerOptions, pace
     return pace.now() - openedAt >= options.restMs ? 'half_open' : 'open';
   };
   return {
-    async guard(run, counts = () => true) {
+    async guard(run, counts = () => true, anyway = false) {
       const now = state();
-      if (now === 'open' || (now === 'half_open' && trying)) throw resting(name, cause);
+      if (!anyway && (now === 'open' || (now === 'half_open' && trying))) throw resting(name, cause);
       if (now === 'half_open') trying = true;
       try {
         const result = await run();

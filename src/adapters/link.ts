@@ -12,13 +12,15 @@ export interface Linked {
 }
 
 export interface Link<T extends Linked> {
-  /** What is open, or becomes so. Whatever it rejects with, nothing was sent. */
-  open(signal: AbortSignal): Promise<T>;
+  /** What is open, or becomes so. Whatever it rejects with, nothing was sent. `look`: also while it is left alone. */
+  open(signal: AbortSignal, look?: boolean): Promise<T>;
   readonly current: T | undefined;
   readonly breaker: CircuitBreaker;
   readonly closed: boolean;
-  /** Runs while the connection must not be closed for having nothing to do. */
-  hold<R>(use: () => Promise<R>): Promise<R>;
+  /** Nothing is open, because nobody needed it. */
+  readonly asleep: boolean;
+  /** Runs while the connection must not be closed for having nothing to do. A look is no use of it. */
+  hold<R>(use: () => Promise<R>, look?: boolean): Promise<R>;
   close(): Promise<void>;
 }
 
@@ -40,11 +42,15 @@ export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
   let current: T | undefined;
   let opening: Promise<T> | undefined;
   let holders = 0;
+  let lastUse = pace.now();
+  /** Somebody needed it since it was last closed for having nothing to do. */
+  let wanted = false;
   let idle: NodeJS.Timeout | undefined;
 
-  const connect = async (): Promise<T> => {
+  const connect = async (look: boolean): Promise<T> => {
+    wanted = true;
     try {
-      const made = await breaker.guard(() => options.connect(closing.signal));
+      const made = await breaker.guard(() => options.connect(closing.signal), undefined, look);
       if (closing.signal.aborted) {
         await made.close();
         throw closedLink(name);
@@ -60,18 +66,20 @@ export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
   const rest = () => {
     clearTimeout(idle);
     if (holders > 0 || idleMs === undefined || !current) return;
+    const left = Math.max(0, lastUse + idleMs - pace.now());
     idle = setTimeout(() => {
       const unused = current;
       current = undefined;
+      wanted = false;
       void unused?.close();
-    }, idleMs);
+    }, left);
     idle.unref();
   };
   return {
-    open(signal) {
+    open(signal, look = false) {
       if (closing.signal.aborted) return Promise.reject(closedLink(name));
       if (current && !current.gone) return Promise.resolve(current);
-      opening ??= connect();
+      opening ??= connect(look);
       opening.catch(() => {});
       return orAborted(opening, signal);
     },
@@ -81,14 +89,18 @@ export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
     get closed() {
       return closing.signal.aborted;
     },
+    get asleep() {
+      return !wanted;
+    },
     breaker,
-    async hold(use) {
+    async hold(use, look = false) {
       holders++;
       clearTimeout(idle);
       try {
         return await use();
       } finally {
         holders--;
+        if (!look) lastUse = pace.now();
         rest();
       }
     },

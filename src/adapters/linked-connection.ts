@@ -40,12 +40,13 @@ export function linkedConnection<T extends Linked>(options: LinkedConnectionOpti
     },
     async health(signal) {
       try {
-        await link.hold(async () => ping(await link.open(signal), signal));
+        await link.hold(async () => ping(await link.open(signal, true), signal), true);
         return { status: 'ready', checkedTs: Date.now() };
       } catch (thrown) {
         return { status: 'unhealthy', checkedTs: Date.now(), message: (thrown as Error).message };
       }
     },
+    asleep: () => link.asleep,
     close: () => link.close(),
   };
 }

@@ -58,6 +58,24 @@ export const PROGRAM_CONFIG = {
   idle_ms: { type: 'integer', minimum: 1, description: 'After so long without a call it is ended.' },
   timeout_ms: { type: 'integer', minimum: 1, description: 'Of one call.' },
   max_output_bytes: { type: 'integer', minimum: 1, description: 'Of one answer.' },
+  health: {
+    type: 'object',
+    properties: {
+      interval_ms: { type: 'integer', minimum: 100, description: 'Between two looks; 30000 by default.' },
+      timeout_ms: { type: 'integer', minimum: 1, description: 'Of one look; 5000 by default.' },
+      failure_threshold: {
+        type: 'integer',
+        minimum: 1,
+        description: 'So many failures in a row make it unhealthy; 3 by default.',
+      },
+      success_threshold: {
+        type: 'integer',
+        minimum: 1,
+        description: 'So many successes make it ready again; 1 by default.',
+      },
+    },
+    additionalProperties: false,
+  },
 } as const;
 
 /** The fields as they are once the schema holds. */

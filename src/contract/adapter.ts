@@ -38,6 +38,8 @@ export interface AdapterConnection {
   /** Sends one call. Rejects with a failure of the table; `call.outcome_unknown` once it may have left. */
   invoke(invocation: Invocation): Promise<InvocationResult>;
   health(signal: AbortSignal): Promise<HealthReport>;
+  /** Nothing is open, and nothing was lost: `health` would start something. Absent: never. */
+  asleep?(): boolean;
   /** Takes other tools over from now on, without losing what is under way. Absent: it is opened anew for them. */
   retool?(tools: readonly BoundTool[]): void;
   /** Ends everything that was started. Calls under way are rejected. Closing twice is fine. */

@@ -38,6 +38,8 @@ export interface HealthSubject {
 export interface HealthWays {
   /** The connection that calls use. Asked for with every look; only the first need open it. */
   connection(): MaybePromise<Pick<AdapterConnection, 'health'>>;
+  /** Nothing is open, and nothing was lost: a look in its interval would start it for nobody. Absent: never. */
+  asleep?(): boolean;
   /** The guarded handle of the installation, for `endpoint`. */
   readonly http?: HttpHandle;
   /** The one call, for `ping`: decided and audited like any other, but not held up by `HealthGate.admit`. */
@@ -48,11 +50,21 @@ export interface HealthWays {
 export interface HealthGate {
   /**
    * Throws `tool.unhealthy` for what is unhealthy. After it was left alone for a while, one look is made, shared by
-   * all calls that wait for it, and decides. Answers at once, without a promise, where all is well.
+   * all calls that wait for it, and decides. Answers at once, without a promise, where all is well; the signal is asked
+   * for only where it is not.
    */
-  admit(name: string, signal: AbortSignal): MaybePromise<void>;
+  admit(name: string, signal: () => AbortSignal): MaybePromise<void>;
   /** Tells how a call ended: calls are looks, too. */
   observe(name: string, error: Pick<ErrorEntry, 'reason' | 'message'> | undefined): void;
+}
+
+/** The gate as one tool has it; the pipeline knows no names. */
+export interface ToolGate {
+  /** The signal is asked for only where the call has to wait. */
+  admit(signal: () => AbortSignal): MaybePromise<void>;
+  observe(error: Pick<ErrorEntry, 'reason' | 'message'> | undefined): void;
+  /** What was last seen of it. */
+  report(): HealthReport | undefined;
 }
 
 export interface HealthMonitor extends HealthGate {

@@ -6,6 +6,7 @@ import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
 import type { EventBus, EventListener } from './event.ts';
+import type { ToolGate } from './health.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
 import type { BoundTool, HealthReport, Installation, LoadResult } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -45,6 +46,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | (() => AbortSignal);
   /** Events of this call only. */
   readonly onEvent?: EventListener;
+  /** A look at the tool's health by a call: not held up by what is known of it. */
+  readonly probe?: boolean;
   /** Executes a prepared run although its result is known, and leaves that as it is. */
   readonly verify?: boolean;
 }
@@ -58,6 +61,8 @@ export interface OpenPack {
   secrets?(tool: BoundTool, sessionId: string): Promise<ResolvedCredentials | undefined>;
   /** By id: tools that cannot be called because they are not what a person accepted, and the message that says so. */
   readonly quarantine?: { readonly [id: string]: string };
+  /** Whether what the tool is reached by works. Absent: nobody watches it. */
+  gate?(tool: BoundTool): ToolGate | undefined;
 }
 
 export interface RuntimeInstallations {
@@ -74,6 +79,8 @@ export interface RuntimeInstallations {
   health(name: string, signal: AbortSignal): Promise<HealthReport>;
   /** The ways out of an installation between its calls: policy as it is then decides each access. */
   handlesFor(installation: Installation): CallHandles;
+  /** Nothing is open of it, and nothing was lost: `health` would start something for nobody. */
+  asleep(name: string): boolean;
 }
 
 export interface ToolListing {
@@ -86,6 +93,8 @@ export interface ToolListing {
   readonly quarantined?: string;
 }
 
+  /** Of a tool that is watched: what was last seen of what it is reached by. */
+  readonly health?: HealthReport;
 export interface RuntimePolicy {
   readonly current: PolicyEngine;
   /** Takes a policy over, whole, for calls that start from now on. */

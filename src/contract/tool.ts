@@ -2,6 +2,7 @@
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
+import type { ToolGate } from './health.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
 import type { PreparedRun, PrepareSite, RunInputs } from './runs.ts';
 
@@ -72,6 +73,8 @@ export interface Tool<Args = never, Data = unknown> extends ToolContract {
    * names the run, and `run` finds it as `ctx.run`.
    */
   prepare?(args: Args, site: PrepareSite): Promise<PreparedRun>;
+  /** Whether what it is reached by works. Absent for tools that nobody watches. */
+  readonly gate?: ToolGate;
   /** Of another deterministic tool: what its outcome depends on beside its arguments and policy. */
   runInputs?(args: Args): MaybePromise<RunInputs>;
 }
@@ -91,7 +94,7 @@ const BUILTIN_DEFAULTS = {
 
 type DefaultedField = keyof typeof BUILTIN_DEFAULTS;
 /** A builtin's run is its arguments. */
-type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare' | 'runInputs'> &
+type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare' | 'runInputs' | 'gate'> &
   Partial<Pick<Tool<Args, Data>, DefaultedField>>;
 
 /** Writes a builtin down, with the usual answers filled in. The result is frozen. */

@@ -87,6 +87,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     const http = createHttpCapability();
     const search = createSearchCapability({ files: fs });
     const exec = createExecCapability(openProxy);
+    const events = createEventBus();
     const runtime = await createRuntime({
       root,
       policy,
@@ -111,7 +112,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         artifacts: createArtifactsCapability({ store: artifacts, files: fs }),
       },
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
-      events: createEventBus(),
+      events,
       clock,
       newId,
       process: identity,
@@ -139,6 +140,8 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       fresh: options.freshPacks,
       packs: options.packs,
       living: options.living,
+      events,
+      clock,
     });
     await packs.follow(policy.file).catch(async (thrown) => {
       await closeAll();

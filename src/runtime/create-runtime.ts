@@ -1,7 +1,8 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
 import type { PolicyEngine } from '../contract/policy.ts';
-import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
+import type { Runtime, RuntimeParts, ToolListing } from '../contract/runtime.ts';
+import type { AnyTool } from '../contract/tool.ts';
 import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
 import { createHistories } from './history.ts';
@@ -62,6 +63,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
           ...(granted || !decision.admit ? {} : { admit: decision.admit }),
           ...(quarantined === undefined ? {} : { quarantined }),
         };
+          ...healthOf(tool),
       }),
     policy: {
       get current() {
@@ -91,4 +93,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       await parts.store.close();
     },
   };
+}
+
+function healthOf({ gate }: AnyTool): Pick<ToolListing, 'health'> {
+  const health = gate?.report();
+  return health ? { health } : {};
 }

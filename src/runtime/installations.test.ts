@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createInprocessAdapter, type InprocessFunction } from '../adapters/inprocess/inprocess.ts';
 import { createRedactor } from '../base/redact/create-redactor.ts';
+import { fail } from '../contract/errors.ts';
 import type { BoundTool, Installation } from '../contract/manifest.ts';
 import type { OpenPack } from '../contract/runtime.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../preset/default.ts';
@@ -114,6 +115,93 @@ describe('installations', () => {
       assert.ok(!text.includes(secret));
       assert.ok(!text.includes(Buffer.from(secret).toString('base64')));
     }
+  });
+
+  it('takes secrets out of the words of a bug, too, before the log gets them', async () => {
+    const secret = 'correct-horse-battery';
+    const base64 = Buffer.from(secret).toString('base64');
+    const functions: Record<string, InprocessFunction> = {
+      'p.throws': async ({ credentials }) => {
+        const token = credentials?.github?.token ?? '';
+        throw new TypeError(`cannot parse ${token} (${Buffer.from(token).toString('base64')})`);
+      },
+      'p.throws_text': async ({ credentials }) => {
+        throw `no error, but ${credentials?.github?.token}`;
+      },
+    };
+    runtime.installations.add({
+      ...pack('p', functions),
+      secrets: async () => ({
+        secrets: { github: { token: secret } },
+        redactor: createRedactor({ secrets: [secret], guess: false }),
+      }),
+    });
+    const logged: string[] = [];
+    runtime.subscribe(({ event, data }) => {
+      if (event === 'InternalError') logged.push((data as { stack: string }).stack);
+    });
+    const answers = [await call('p.throws'), await call('p.throws_text')];
+    assert.deepEqual(
+      answers.map(({ errors }) => errors[0]?.reason),
+      ['internal.unexpected', 'internal.unexpected'],
+    );
+    assert.match(logged[0] ?? '', /TypeError: cannot parse[\s\S]*at /);
+    assert.match(logged[1] ?? '', /no error, but/);
+    for (const text of [...logged, JSON.stringify(answers), JSON.stringify(await runtime.audit.rows({}))])
+      assert.ok(!text.includes(secret) && !text.includes(base64), text);
+  });
+
+  it('asks whoever watches a tool before a call, unless the call is a look, and tells how it ended', async () => {
+    const seen: unknown[] = [];
+    let sick = false;
+    const functions: Record<string, InprocessFunction> = {
+      'p.echo': async ({ args }) => ({ ok: true, data: args }),
+      'p.lost': async () => {
+        throw fail('call.outcome_unknown', 'lost');
+      },
+      'p.free': async ({ args }) => ({ ok: true, data: args }),
+    };
+    const report = { status: 'ready', checkedTs: 1 } as const;
+    runtime.installations.add({
+      ...pack('p', functions),
+      gate: ({ contract: { id } }) =>
+        id === 'p.free'
+          ? undefined
+          : {
+              admit() {
+                if (sick) throw fail('tool.unhealthy', 'Cannot use "p": its health check fails');
+              },
+              observe: (error) => void seen.push([id, error?.reason]),
+              report: () => report,
+            },
+    });
+    await call('p.echo', { text: 'a' });
+    await call('p.lost');
+    await call('p.free', { text: 'a' });
+    sick = true;
+    assert.equal(await reasonOf('p.echo', { text: 'a' }), 'tool.unhealthy');
+    assert.equal(await reasonOf('p.echo', { txt: 'wrong' }), 'tool.unhealthy');
+    assert.equal((await call('p.free', { text: 'a' })).ok, true);
+    assert.equal((await runtime.call({ tool: 'p.echo', args: { text: 'a' } }, { probe: true })).ok, true);
+    assert.deepEqual(seen, [
+      ['p.echo', undefined],
+      ['p.lost', 'call.outcome_unknown'],
+      ['p.echo', undefined],
+    ]);
+    const shown = runtime.tools().filter(({ origin }) => origin === 'pack p');
+    assert.deepEqual(
+      shown.map(({ contract: { id }, health }) => [id, health]),
+      [
+        ['p.echo', report],
+        ['p.free', undefined],
+        ['p.lost', report],
+      ],
+    );
+    const rows = await runtime.audit.rows({ tool: 'p.echo', limit: 20 });
+    assert.ok(
+      rows.some(({ errors }) => errors[0]?.reason === 'tool.unhealthy'),
+      'a refused call is recorded',
+    );
   });
 
   it('refuses a name that is taken, and then nothing of the pack is there', async () => {

@@ -3,7 +3,7 @@
 import type { AdapterConnection, CallHandles, Invocation } from '../contract/adapter.ts';
 import type { ToolContext } from '../contract/capability.ts';
 import type { ResolvedCredentials } from '../contract/credentials.ts';
-import { type Failure, fail, isFailure } from '../contract/errors.ts';
+import { fail, isFailure } from '../contract/errors.ts';
 import type { Json } from '../contract/json.ts';
 import type { BoundTool, HealthReport } from '../contract/manifest.ts';
 import type { PrepareSite } from '../contract/runs.ts';
@@ -20,6 +20,8 @@ export interface Installations extends Omit<RuntimeInstallations, 'handlesFor'> 
 interface Installed {
   pack: OpenPack;
   connection?: Promise<AdapterConnection>;
+  /** The same, once it is there. */
+  opened?: AdapterConnection;
 }
 
 export function createInstallations(registry: Registry, changed: () => void): Installations {
@@ -27,10 +29,16 @@ export function createInstallations(registry: Registry, changed: () => void): In
 
   const connect = (entry: Installed): Promise<AdapterConnection> => {
     const { adapter, installation, tools } = entry.pack;
-    entry.connection ??= Promise.resolve(adapter.open(installation, tools)).catch((thrown) => {
-      delete entry.connection;
-      throw thrown;
-    });
+    entry.connection ??= Promise.resolve(adapter.open(installation, tools)).then(
+      (opened) => {
+        entry.opened = opened;
+        return opened;
+      },
+      (thrown) => {
+        delete entry.connection;
+        throw thrown;
+      },
+    );
     return entry.connection;
   };
 
@@ -75,6 +83,7 @@ export function createInstallations(registry: Registry, changed: () => void): In
       if (!connection) return;
       if (connection.retool) return connection.retool(entry.pack.tools);
       delete entry.connection;
+      delete entry.opened;
       await connection.close();
     },
     async remove(name) {
@@ -96,7 +105,12 @@ export function createInstallations(registry: Registry, changed: () => void): In
     async health(name, signal): Promise<HealthReport> {
       const entry = installed.get(name);
       if (!entry) throw fail('tool.unknown', `Cannot look at "${name}": no such pack is installed`);
-      return (await connect(entry)).health(signal);
+      const report = await (await connect(entry)).health(signal);
+      return report.message === undefined ? report : withoutSecretsOf(entry.pack, report);
+    },
+    asleep(name) {
+      const entry = installed.get(name);
+      return entry !== undefined && (entry.opened?.asleep?.() ?? entry.opened === undefined);
     },
     async close() {
       await Promise.all([...installed.values()].map(hangUp));
@@ -116,8 +130,10 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
   const { adapter, installation } = pack;
   const why = quarantineOf(pack, tool.contract.id);
   if (why !== undefined) return quarantinedTool(tool, why);
+  const gate = pack.gate?.(tool);
   return {
     ...tool.contract,
+    ...(gate ? { gate } : {}),
     effects: (args: unknown, site) => adapter.effects?.({ installation, tool, args, site }) ?? [],
     ...(adapter.prepare
       ? {
@@ -135,11 +151,16 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
       if (mutates || !idempotent) await ctx.intend();
       try {
         const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved));
-        if (result.ok) return resolved ? resolved.redactor.value(result.data) : result.data;
+        if (result.ok) {
+          gate?.observe(undefined);
+          return resolved ? resolved.redactor.value(result.data) : result.data;
+        }
         const details = result.details === undefined ? undefined : { details: result.details as Json };
         throw fail('tool.failed', `"${tool.contract.id}" failed: ${result.message}`, details);
       } catch (thrown) {
-        throw resolved && isFailure(thrown) ? withoutSecrets(thrown, resolved) : thrown;
+        const shown = resolved ? withoutSecrets(thrown, resolved) : thrown;
+        if (isFailure(shown)) gate?.observe(shown);
+        throw shown;
       }
     },
   };
@@ -185,7 +206,18 @@ function invocationOf(
   };
 }
 
-/** A program may put what it was given into its own words. */
-function withoutSecrets({ reason, message, details }: Failure, { redactor }: ResolvedCredentials): Failure {
-  return fail(reason, redactor.text(message), details && redactor.value(details));
+/** What a server says while it fails to start is looked at with the secrets that it was started with. */
+async function withoutSecretsOf({ secrets, tools: [tool] }: OpenPack, report: HealthReport) {
+  const resolved = tool && (await secrets?.(tool, ''));
+  return resolved ? resolved.redactor.value(report) : report;
+}
+
+/** A program, or a bug on the way to it, may put what it was given into words. */
+function withoutSecrets(thrown: unknown, { redactor }: ResolvedCredentials): unknown {
+  if (isFailure(thrown)) {
+    const { reason, message, details } = thrown;
+    return fail(reason, redactor.text(message), details && redactor.value(details));
+  }
+  const words = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  return Object.assign(new Error('redacted'), { stack: redactor.text(words) });
 }

@@ -73,6 +73,8 @@ export async function runCall(
     record.contract = tool.contract;
     const limits = effectiveLimits(tool, engine);
 
+    const healthy = options.probe ? undefined : tool.gate?.admit(() => askedSignal(options));
+    if (healthy) await healthy;
     const args = await checkInput(registered, record, request.args ?? {}, limits.input);
     record.attribution = attributionOf(session, args);
     record.effects = await tool.effects(args as never, site.effectSite);
@@ -285,6 +287,9 @@ interface Execution {
   readonly effects?: readonly Effect[];
   emit(event: EventMessage): void;
 }
+
+const askedSignal = ({ signal }: CallOptions): AbortSignal =>
+  (typeof signal === 'function' ? signal() : signal) ?? new AbortController().signal;
 
 /** The context of this call; its handles re-check every access against the declared effects and policy. */
 function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, how: Execution): ToolContext {

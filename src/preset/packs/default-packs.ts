@@ -9,6 +9,8 @@ import { createStdioAdapter } from '../../adapters/stdio/stdio.ts';
 import { applyLock, checkFrozen } from '../../loader/lock/apply-lock.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
+import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
+import { systemTiming } from '../../runtime/health/timing.ts';
 import { openCredentials } from '../open-credentials.ts';
 import { folderOpener } from './open-folder.ts';
 import { createPacks, type PackLock, type Packs } from './open-packs.ts';
@@ -16,6 +18,7 @@ import { serverOpener } from './open-server.ts';
 import { toolpackOpener } from './open-toolpack-folder.ts';
 import type { PackSite } from './pack-site.ts';
 import { serverNeeds } from './server-needs.ts';
+import { watchPacks } from './watch-packs.ts';
 
 export function createDefaultPacks(site: PackSite): Packs {
   const { runtime, root, store, onWarning = () => {}, fresh = false, living = false, lock = 'hold' } = site;
@@ -29,8 +32,9 @@ export function createDefaultPacks(site: PackSite): Packs {
     createProcessAdapter({ handlesFor }),
     createHttpAdapter({ handlesFor }),
   ]);
-  return createPacks({
-    runtime,
+  const health = createHealthMonitor({ timing: systemTiming(site.clock), events: site.events });
+  const packs = createPacks({
+    runtime: { installations: watchPacks(runtime, health) },
     onWarning,
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
@@ -42,6 +46,14 @@ export function createDefaultPacks(site: PackSite): Packs {
       ),
     },
   });
+  if (living) health.start();
+  return {
+    ...packs,
+    async close() {
+      await packs.close();
+      await health.close();
+    },
+  };
 }
 
 function lockOf(root: string, frozen: boolean): PackLock {

@@ -1,11 +1,15 @@
 // Owns: what the packs of a workspace are opened with.
 // Refuses: to open anything.
+import type { EventBus } from '../../contract/event.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
-import type { Runtime } from '../../contract/runtime.ts';
+import type { Clock, Runtime } from '../../contract/runtime.ts';
 import type { Store } from '../../contract/store.ts';
 
 export interface PackSite {
   readonly runtime: Runtime;
+  /** Told how the health of packs changes. */
+  readonly events: EventBus;
+  readonly clock: Clock;
   readonly store: Pick<Store, 'credentials' | 'installations'>;
   /** The workspace. */
   readonly root: string;

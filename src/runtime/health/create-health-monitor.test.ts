@@ -122,10 +122,19 @@ describe('a health monitor', () => {
   it('admits at once what is not unhealthy, and what nobody watches', async () => {
     const { monitor, side } = bench();
     monitor.watch(side.subject());
-    assert.equal(monitor.admit('side', NEVER), undefined);
-    assert.equal(monitor.admit('file_read', NEVER), undefined);
+    assert.equal(
+      monitor.admit('side', () => NEVER),
+      undefined,
+    );
+    assert.equal(
+      monitor.admit('file_read', () => assert.fail('asked')),
+      undefined,
+    );
     await monitor.look('side', NEVER);
-    assert.equal(monitor.admit('side', NEVER), undefined);
+    assert.equal(
+      monitor.admit('side', () => NEVER),
+      undefined,
+    );
     assert.equal(side.looks, 1);
   });
 
@@ -135,20 +144,23 @@ describe('a health monitor', () => {
     side.answer = async () => ({ status: 'unhealthy', checkedTs: null, message: 'gone' });
     await monitor.look('side', NEVER);
     await monitor.look('side', NEVER);
-    assert.throws(() => monitor.admit('side', NEVER), {
+    assert.throws(() => monitor.admit('side', () => NEVER), {
       reason: 'tool.unhealthy',
-      message: 'Cannot use "side": its health check fails (gone)',
+      message:
+        'Cannot use "side": its health check fails (gone); it is tried again in 1 s, and "haft tools health side" says more',
       details: { retry_after_ms: 1000 },
     });
     await timing.run(1000);
-    const refused = await Promise.allSettled(Array.from({ length: 5 }, () => monitor.admit('side', NEVER)));
+    const refused = await Promise.allSettled(
+      Array.from({ length: 5 }, () => monitor.admit('side', () => NEVER)),
+    );
     assert.equal(side.looks, 3);
     for (const one of refused) assert.equal((one as PromiseRejectedResult).reason.reason, 'tool.unhealthy');
-    assert.throws(() => monitor.admit('side', NEVER), { reason: 'tool.unhealthy' });
+    assert.throws(() => monitor.admit('side', () => NEVER), { reason: 'tool.unhealthy' });
 
     await timing.run(1000);
     side.answer = async () => ({ status: 'ready', checkedTs: null });
-    await Promise.all(Array.from({ length: 5 }, () => monitor.admit('side', NEVER)));
+    await Promise.all(Array.from({ length: 5 }, () => monitor.admit('side', () => NEVER)));
     assert.equal(side.looks, 4);
     assert.equal(monitor.report('side')?.status, 'ready');
   });
@@ -162,7 +174,7 @@ describe('a health monitor', () => {
     await timing.run(1000);
     side.answer = () => answer.promise;
     const controller = new AbortController();
-    const waiting = monitor.admit('side', controller.signal);
+    const waiting = monitor.admit('side', () => controller.signal);
     controller.abort(new Error('cancelled'));
     await assert.rejects(Promise.resolve(waiting), /cancelled/);
     answer.resolve({ status: 'ready', checkedTs: null });
@@ -190,7 +202,7 @@ describe('a health monitor', () => {
     monitor.start();
     assert.equal(timing.pending, 0);
     assert.deepEqual(await monitor.look('side', NEVER), { status: 'disabled', checkedTs: null });
-    assert.throws(() => monitor.admit('side', NEVER), { reason: 'tool.disabled' });
+    assert.throws(() => monitor.admit('side', () => NEVER), { reason: 'tool.disabled' });
     assert.equal(side.looks, 0);
   });
 
@@ -212,6 +224,46 @@ describe('a health monitor', () => {
     assert.equal((await monitor.look('side', NEVER)).status, 'ready');
     await monitor.close();
     assert.equal(timing.pending, 0);
+  });
+
+  it('starts nothing that sleeps only to look at it, but brings back what is unhealthy', async () => {
+    const { monitor, side, timing } = bench();
+    let asleep = true;
+    const subject = side.subject();
+    monitor.watch({ ...subject, ways: { ...subject.ways, asleep: () => asleep } });
+    monitor.start();
+    await timing.run(10_000);
+    assert.equal(side.looks, 0);
+    asleep = false;
+    await timing.run(1000);
+    assert.equal(side.looks, 1);
+    for (const message of ['lost', 'lost'])
+      monitor.observe('side', { reason: 'call.outcome_unknown', message });
+    asleep = true;
+    await timing.run(1000);
+    assert.deepEqual([side.looks, monitor.report('side')?.status], [2, 'ready']);
+    await monitor.close();
+  });
+
+  it('counts a look by a call once, whatever the call tells', async () => {
+    const { monitor, timing } = bench();
+    const call: HealthWays['call'] = async () => {
+      monitor.observe('x', { reason: 'http.failed', message: 'lost' });
+      const error = { code: 'E_INTERNAL', reason: 'http.failed', message: 'lost', retryable: true } as const;
+      return { ok: false, tool: 'x', requestId: '', callId: '', durationMs: 0, data: null, errors: [error] };
+    };
+    const ways: HealthWays = { connection: () => assert.fail('asked'), call };
+    monitor.watch({ name: 'x', enabled: true, plan: { ...PLAN, strategy: 'ping', tool: 'x' }, ways });
+    assert.equal((await monitor.look('x', NEVER)).status, 'degraded');
+    assert.equal((await monitor.look('x', NEVER)).status, 'unhealthy');
+    assert.equal(timing.pending, 0);
+  });
+
+  it('leaves unverified what an adapter cannot look at', async () => {
+    const { monitor, side } = bench();
+    side.answer = async () => ({ status: 'unverified', checkedTs: null });
+    monitor.watch(side.subject());
+    assert.deepEqual(await monitor.look('side', NEVER), { status: 'unverified', checkedTs: null });
   });
 
   it('does not keep a process alive', async () => {

@@ -29,8 +29,9 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
   const watching = new Map<string, Watched>();
   let started = false;
 
-  const note = (watched: Watched, look: Look): HealthReport => {
+  const note = (watched: Watched, look: Look | undefined): HealthReport => {
     const { subject, state: before } = watched;
+    if (!look) return reportOf(watched);
     watched.state = judge(subject.plan, before, look);
     watched.checkedTs = timing.now();
     watched.restUntil = timing.monotonic() + spread(subject.plan.intervalMs);
@@ -54,7 +55,9 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
   const spread = (ms: number) => ms * (0.9 + 0.2 * timing.random());
 
   const look = (watched: Watched): Promise<HealthReport> => {
-    watched.looking ??= probe(watched, timing)
+    // Later, so that whatever the probe does finds that a look is under way.
+    watched.looking ??= Promise.resolve()
+      .then(() => probe(watched, timing))
       .then((seen) => (watched.ending.signal.aborted ? reportOf(watched) : note(watched, seen)))
       .finally(() => {
         watched.looking = undefined;
@@ -63,11 +66,24 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
     return watched.looking;
   };
 
+  /** For a call that cannot be made unless the look is a good one. */
+  const lookFor = async (watched: Watched, signal: AbortSignal): Promise<void> => {
+    const { status } = await orAborted(look(watched), signal).catch((thrown) => {
+      const { name } = watched.subject;
+      throw signal.aborted ? fail('time.cancelled', `Cannot use "${name}": the call was cancelled`) : thrown;
+    });
+    if (status === 'unhealthy') throw refusal(watched, watched.restUntil - timing.monotonic());
+  };
+
   const plan = (watched: Watched, ms = watched.subject.plan.intervalMs): void => {
     watched.cancelTimer?.();
     watched.cancelTimer = undefined;
     if (!started || watched.ending.signal.aborted || !watched.subject.enabled) return;
-    watched.cancelTimer = timing.after(spread(ms), () => void look(watched));
+    watched.cancelTimer = timing.after(spread(ms), () => {
+      // What nobody uses is not started to be looked at; what is unhealthy is looked at, so that it comes back.
+      if (watched.state.status !== 'unhealthy' && watched.subject.ways.asleep?.()) plan(watched);
+      else void look(watched);
+    });
   };
 
   const end = (watched: Watched): void => {
@@ -105,13 +121,12 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
       if (!watched.subject.enabled) throw fail('tool.disabled', `Cannot use "${name}": it is disabled`);
       const rest = watched.restUntil - timing.monotonic();
       if (rest > 0 && !watched.looking) throw refusal(watched, rest);
-      return orAborted(look(watched), signal).then(({ status }) => {
-        if (status === 'unhealthy') throw refusal(watched, watched.restUntil - timing.monotonic());
-      });
+      return lookFor(watched, signal());
     },
     observe(name, error) {
       const watched = watching.get(name);
-      if (!watched?.subject.enabled) return;
+      // Of a look by a call, the look says what it saw.
+      if (!watched?.subject.enabled || (watched.looking && watched.subject.plan.strategy === 'ping')) return;
       if (!error) note(watched, { status: 'ready' });
       else if (Object.hasOwn(TELLING, error.reason))
         note(watched, { status: 'unhealthy', message: error.message });
@@ -148,7 +163,7 @@ function reportOf({ subject, state, checkedTs }: Watched): HealthReport {
 }
 
 /** Ends with its time, also where the probe does not mind its signal. Never rejects. */
-async function probe({ subject, ending }: Watched, timing: HealthTiming): Promise<Look> {
+async function probe({ subject, ending }: Watched, timing: HealthTiming): Promise<Look | undefined> {
   const { plan, ways } = subject;
   const deadline = new AbortController();
   const signal = AbortSignal.any([ending.signal, deadline.signal]);
@@ -171,8 +186,10 @@ async function probe({ subject, ending }: Watched, timing: HealthTiming): Promis
 
 function refusal({ subject, state }: Watched, restMs: number) {
   const because = state.message === undefined ? '' : ` (${state.message})`;
-  const message = `Cannot use "${subject.name}": its health check fails${because}`;
-  return fail('tool.unhealthy', message, { retry_after_ms: Math.max(0, Math.ceil(restMs)) });
+  const rest = Math.max(0, Math.ceil(restMs));
+  const hint = `it is tried again in ${Math.ceil(rest / 1000)} s, and "haft tools health ${subject.name}" says more`;
+  const message = `Cannot use "${subject.name}": its health check fails${because}; ${hint}`;
+  return fail('tool.unhealthy', message, { retry_after_ms: rest });
 }
 
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

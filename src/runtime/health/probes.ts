@@ -5,11 +5,13 @@ import type { HealthPlan, HealthStrategy, HealthWays } from '../../contract/heal
 import type { Look } from './look.ts';
 import { normaliseStatus } from './normalise-status.ts';
 
-export type Probe = (plan: HealthPlan, ways: HealthWays, signal: AbortSignal) => Promise<Look>;
+/** Undefined where there is nothing to be seen. */
+export type Probe = (plan: HealthPlan, ways: HealthWays, signal: AbortSignal) => Promise<Look | undefined>;
 
 /** Only the adapter can tell whether its program starts, its host takes a connection, its server answers. */
 const askAdapter: Probe = async (_plan, ways, signal) => {
   const { status, message } = await (await ways.connection()).health(signal);
+  if (status === 'unverified') return undefined;
   return { status: normaliseStatus(status), ...(message === undefined ? {} : { message }) };
 };
 

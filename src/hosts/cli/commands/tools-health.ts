@@ -45,8 +45,9 @@ async function lookAtAll({ runtime, workspace, io }: Invocation, wanted: readonl
   const monitor = createHealthMonitor({ timing, events: createEventBus() });
   try {
     // One look has to be enough for whoever asks now.
-    for (const subject of healthSubjects(live))
-      monitor.watch({ ...subject, plan: { ...subject.plan, failureThreshold: 1 } });
+    for (const pack of live.installations.all())
+      for (const subject of healthSubjects(live, pack))
+        monitor.watch({ ...subject, plan: { ...subject.plan, failureThreshold: 1 } });
     const off = (await withWorkspacePacks(workspace, (packs) => packs.list())).filter(
       ({ enabled }) => !enabled,
     );
