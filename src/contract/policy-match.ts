@@ -18,8 +18,10 @@ export function strictestOf(verdicts: Iterable<Verdict>): Verdict | undefined {
 /** What makes two entries of a list the same rule: everything but its decision. A text is its own identity. */
 export function ruleIdentity(entry: unknown): string {
   if (typeof entry !== 'object' || entry === null) return JSON.stringify(entry);
-  const { tool, paths, path, pattern, domain } = entry as { readonly [key: string]: unknown };
-  return JSON.stringify(pattern ?? domain ?? (path === undefined ? [tool, paths ?? null] : ['path', path]));
+  const { tool, paths, path, pattern, domain, image } = entry as { readonly [key: string]: unknown };
+  return JSON.stringify(
+    pattern ?? domain ?? image ?? (path === undefined ? [tool, paths ?? null] : ['path', path]),
+  );
 }
 
 // ---------------------------------------------------------------------------------------------- paths

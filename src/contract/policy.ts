@@ -43,6 +43,70 @@ export interface PolicyFile {
   readonly sandbox?: 'required' | 'optional';
   /** Packs, as paths relative to haft.yaml or as descriptions. */
   readonly packs?: readonly (string | JsonObject)[];
+  /** Where deterministic runs are executed, on which images, and how much they may use up. */
+  readonly runs?: RunsPolicy;
+}
+
+/** The backends that policy can name. */
+export const BACKEND_NAMES = ['local', 'docker', 'slurm'] as const;
+export type BackendName = (typeof BACKEND_NAMES)[number];
+
+/** Without any of it: `local` alone, and no image. */
+export interface RunsPolicy {
+  /** Where runs are executed when neither a rule nor the caller says otherwise; `local` by default. */
+  readonly backend?: BackendName;
+  /** What callers may choose beside it. */
+  readonly backends?: readonly BackendName[];
+  /** Of the rules that match a tool the first holds. */
+  readonly rules?: readonly RunRule[];
+  /** Images that docker and slurm may run. A text is an entry with `image` alone. */
+  readonly images?: readonly (string | ImageRule)[];
+  /** The smaller of these and what a plan asks for holds. */
+  readonly limits?: RunLimits;
+  /** Where attempts work; nodes of a cluster must see it at the same path. By default `.haft/runs`. */
+  readonly folder?: string;
+  readonly docker?: { readonly socket?: string };
+  readonly slurm?: SlurmSettings;
+}
+
+export interface RunRule {
+  /** A glob over tool ids. */
+  readonly tool: string;
+  readonly backend: BackendName;
+  readonly backends?: readonly BackendName[];
+}
+
+export interface ImageRule {
+  /** `name@sha256:…`, `sha256:…`, a repository, `name:tag`, or a prefix: `registry/*`. */
+  readonly image: string;
+  /** What toolpacks call it: it stands for `image`, which is a digest then, and no engine is asked. */
+  readonly name?: string;
+  /** Globs over tool ids; without it all. */
+  readonly tools?: readonly string[];
+}
+
+export interface RunLimits {
+  readonly cpus?: number;
+  readonly memory_bytes?: number;
+  readonly wall_ms?: number;
+  readonly output_bytes?: number;
+  readonly log_bytes?: number;
+  readonly processes?: number;
+}
+
+/** Of each list the first is what jobs get; the others are what callers may choose instead. */
+export interface SlurmSettings {
+  readonly partitions?: readonly string[];
+  readonly accounts?: readonly string[];
+  readonly qos?: readonly string[];
+  readonly gres?: readonly string[];
+  readonly constraint?: string;
+  /** Jobs of this workspace in the queue at one time. */
+  readonly max_jobs?: number;
+  /** The cluster's slurm.conf, where it is not the machine's own. */
+  readonly conf?: string;
+  /** Where the nodes have the unpacked file systems of images. */
+  readonly images?: readonly { readonly image: string; readonly folder: string }[];
 }
 
 /** Calls that a rule must let through and must not, checked whenever the policy is loaded. */

@@ -6,6 +6,7 @@ import type { Backend } from './backend.ts';
 import type { Json, JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId } from './object-store.ts';
 import type { ExecutionPlan } from './plan.ts';
+import type { PolicyFile } from './policy.ts';
 import type { AttemptRecord, LinkedOutput, RunRecord } from './run.ts';
 import type { RunQuery, RunRow } from './run-store.ts';
 
@@ -16,6 +17,8 @@ export interface PreparedRun {
   /** All that the run id depends on beside tool, contract and policy. */
   readonly params: JsonObject;
   readonly plan: ExecutionPlan;
+  /** By the backend that it is written for, where the tool says so: equal but for what they may use up. */
+  readonly plans?: { readonly [backend: string]: ExecutionPlan };
   /** What the tool needs of this when it runs; nobody else looks at it. */
   readonly carry: JsonObject;
 }
@@ -40,6 +43,8 @@ export interface RunTicket extends PreparedRun {
   readonly runId: string;
   readonly preimage: JsonObject;
   readonly purpose: AttemptRecord['purpose'];
+  /** Where it is executed; by default on the first backend of the host. */
+  readonly backend?: string;
 }
 
 // -------------------------------------------------------------------------------------------- while
@@ -61,8 +66,6 @@ export interface RunRequest {
   readonly args: JsonObject;
   /** What the tool does around the execution: the toolpack's `run`. */
   readonly conduct: Conduct;
-  /** The name of the backend; by default the one that policy chooses. */
-  readonly backend?: string;
   onOutput?(stream: 'stdout' | 'stderr', text: string): void;
 }
 
@@ -109,10 +112,28 @@ export interface RunParts {
   readonly backends: readonly Backend[];
   readonly folders: AttemptFolders;
   readonly artifacts: ArtifactStore;
-  /** Which of the backends runs this, by name. By default the first. */
-  choose?(run: { readonly tool: string; readonly plan: ExecutionPlan }): MaybePromise<string>;
+  /**
+   * Where this runs and what it may use up there. Throws what policy denies, with the line that would admit it. Asked
+   * before anybody looks for an earlier result. By default the first backend, and the plan as it is.
+   */
+  choose?(run: RunChoice): MaybePromise<ChosenPlace>;
   /** By default the word of the first backend that has images. */
-  pinImage?(reference: string): Promise<string>;
+  pinImage?(reference: string, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<string>;
+}
+
+export interface RunChoice {
+  readonly tool: string;
+  /** That of the call: its session's. */
+  readonly policy: PolicyFile;
+  readonly plan: ExecutionPlan;
+  readonly plans?: PreparedRun['plans'];
+  /** What the caller wants; refused where policy does not grant it. */
+  readonly backend?: string;
+}
+
+export interface ChosenPlace {
+  readonly backend: string;
+  readonly plan: ExecutionPlan;
 }
 
 /** The folders that attempts work in: `in/`, `out/`, `meta/`. */
@@ -155,7 +176,8 @@ export interface RuntimeRuns extends RunExecutor {
   verify(runId: string, options?: RunCallOptions): Promise<RunVerification>;
   /**
    * Looks after every open attempt whose process died: finished ones are finished, lost ones are marked so, and those
-   * that still run are followed to their end or, without `follow`, left to whoever calls the run next.
+   * that still run are followed to their end or, without `follow`, left to whoever calls the run next. Then every backend
+   * ends what it still holds of attempts that are over; one that cannot be asked is left out.
    */
   recover(options?: { readonly follow?: boolean }): Promise<readonly RecoveredAttempt[]>;
 }
@@ -163,6 +185,8 @@ export interface RuntimeRuns extends RunExecutor {
 export interface RunCallOptions {
   readonly signal?: AbortSignal;
   readonly sessionId?: string;
+  /** Where it is executed, among what policy grants. */
+  readonly backend?: string;
 }
 
 export interface RunComparison {
@@ -196,7 +220,9 @@ export interface RunVerification {
 
 export interface RecoveredAttempt {
   readonly attemptId: string;
+  /** Empty where the store does not know the attempt. */
   readonly runId: string;
-  readonly became: 'finished' | 'lost' | 'followed' | 'left';
+  /** `reaped`: it had ended, and an engine still held something of it. */
+  readonly became: 'finished' | 'lost' | 'followed' | 'left' | 'reaped';
   readonly cause?: AttemptCause;
 }

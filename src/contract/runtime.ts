@@ -50,6 +50,8 @@ export interface CallOptions {
   readonly probe?: boolean;
   /** Executes a prepared run although its result is known, and leaves that as it is. */
   readonly verify?: boolean;
+  /** Where a prepared run is executed: one of the backends that policy grants to the tool. */
+  readonly backend?: string;
 }
 
 /** A pack that calls can reach: how this host knows it, its tools, and how they are reached. */

@@ -118,7 +118,14 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       process: identity,
       async runs() {
         const { createRunParts } = await import('./runs/run-parts.ts');
-        const usual = createRunParts({ folder, artifacts: await artifacts(), process: identity });
+        const usual = await createRunParts({
+          folder,
+          artifacts: await artifacts(),
+          process: identity,
+          policy: () => runtime.policy.current.host,
+          env: process.env,
+          alert: (message) => onWarning?.(message),
+        });
         return options.runs ? options.runs(usual) : usual;
       },
     });
@@ -133,6 +140,8 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     };
     const packs = createPacksOnDemand({
       runtime,
+      events,
+      clock,
       root,
       store,
       onWarning,
@@ -140,8 +149,6 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       fresh: options.freshPacks,
       packs: options.packs,
       living: options.living,
-      events,
-      clock,
     });
     await packs.follow(policy.file).catch(async (thrown) => {
       await closeAll();

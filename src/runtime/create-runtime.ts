@@ -34,6 +34,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     makeContext: createContextMaker(parts, history),
     replay: parts.replay ?? runs.replay,
     prepareSite: runs.prepareSite,
+    chooseRun: runs.choose,
     keepPolicy: createPolicyKeeper(parts),
   };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
@@ -62,8 +63,8 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
           enabled: granted && quarantined === undefined,
           ...(granted || !decision.admit ? {} : { admit: decision.admit }),
           ...(quarantined === undefined ? {} : { quarantined }),
-        };
           ...healthOf(tool),
+        };
       }),
     policy: {
       get current() {

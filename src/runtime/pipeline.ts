@@ -3,11 +3,11 @@
 import type { ToolContext } from '../contract/capability.ts';
 import type { Effect } from '../contract/effect.ts';
 import type { CallRequest, CallResponse, EventMessage } from '../contract/envelope.ts';
-import { type ErrorEntry, fail } from '../contract/errors.ts';
+import { type ErrorEntry, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Decision, PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
-import type { PrepareSite, RunTicket } from '../contract/runs.ts';
+import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
 import type { CallOptions, Explanation, RuntimeParts } from '../contract/runtime.ts';
 import type { AnyTool, EffectSite } from '../contract/tool.ts';
 import { requireApproval } from './approval.ts';
@@ -34,7 +34,9 @@ export interface PipelineSite {
   readonly makeContext: ContextMaker;
   readonly replay: ReplaySource;
   /** What preparing a run may look at; loads what runs need. */
-  prepareSite(signal: AbortSignal): Promise<PrepareSite>;
+  prepareSite(signal: AbortSignal, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<PrepareSite>;
+  /** Where policy lets a prepared run go. */
+  chooseRun(run: RunChoice): Promise<ChosenPlace | undefined>;
   /** Keeps the policy that a run is made under, for proofs. */
   readonly keepPolicy: KeepPolicy;
 }
@@ -71,10 +73,10 @@ export async function runCall(
     const registered = site.registry.find(request.tool);
     const { tool } = registered;
     record.contract = tool.contract;
-    const limits = effectiveLimits(tool, engine);
-
     const healthy = options.probe ? undefined : tool.gate?.admit(() => askedSignal(options));
     if (healthy) await healthy;
+    const limits = effectiveLimits(tool, engine);
+
     const args = await checkInput(registered, record, request.args ?? {}, limits.input);
     record.attribution = attributionOf(session, args);
     record.effects = await tool.effects(args as never, site.effectSite);
@@ -268,15 +270,28 @@ async function prepareRun(
   tool: AnyTool,
   args: JsonObject,
   engine: PolicyEngine,
-  { signal, verify }: CallOptions,
+  options: CallOptions,
 ): Promise<RunTicket | undefined> {
-  const asked = typeof signal === 'function' ? signal() : signal;
-  const given = await site.prepareSite(asked ?? new AbortController().signal);
+  const { backend, verify, onStarted } = options;
+  const run = { tool: tool.id, policy: engine.loaded.file };
+  const given = await site.prepareSite(askedSignal(options), run);
   const prepared = await tool.prepare?.(args as never, given);
   if (!prepared) return undefined;
+  const { plan, plans } = prepared;
+  const wanted = { ...run, plan, ...(plans ? { plans } : {}), ...(backend === undefined ? {} : { backend }) };
+  const place = await site.chooseRun(wanted).catch((thrown) => {
+    if (isFailure(thrown) && thrown.code === 'E_POLICY')
+      record.decision = { verdict: 'deny', rule: String(thrown.details?.rule ?? 'runs') };
+    throw thrown;
+  });
   record.run = identifyRun(tool, prepared.params, engine.hashFor(tool.id));
-  return { ...prepared, ...record.run, purpose: verify ? 'verify' : 'run' };
+  const session = record.session === site.sessions.defaultId ? null : record.session;
+  const told = onStarted ? { onStarted } : {};
+  return { ...prepared, ...place, ...record.run, ...told, session, purpose: verify ? 'verify' : 'run' };
 }
+
+const askedSignal = ({ signal }: CallOptions): AbortSignal =>
+  (typeof signal === 'function' ? signal() : signal) ?? new AbortController().signal;
 
 interface Execution {
   readonly engine: PolicyEngine;
@@ -287,9 +302,6 @@ interface Execution {
   readonly effects?: readonly Effect[];
   emit(event: EventMessage): void;
 }
-
-const askedSignal = ({ signal }: CallOptions): AbortSignal =>
-  (typeof signal === 'function' ? signal() : signal) ?? new AbortController().signal;
 
 /** The context of this call; its handles re-check every access against the declared effects and policy. */
 function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, how: Execution): ToolContext {

@@ -1,5 +1,6 @@
 // Owns: which image a plan may run: pinned by what cannot change, and named by policy.
 // Refuses: tags, which can move, and to fetch anything.
+import { admitsImage, repositoryOf } from '../../base/image-reference.ts';
 import type { PinnedImage } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import type { EngineApi } from './engine-api.ts';
@@ -19,7 +20,7 @@ export async function requireImage(
       `Cannot run the image ${JSON.stringify(image ?? null)}: it is not pinned by a digest`,
     );
   const names = image.startsWith('sha256:') ? [image, ...(await tagsOf(api, image))] : [image];
-  if (!names.some((name) => admitted.some((entry) => admits(entry, name))))
+  if (!names.some((name) => admitted.some((entry) => admitsImage(entry, name))))
     throw fail('policy.denied', `Cannot run the image "${image}": policy does not name it`, { image });
 }
 
@@ -32,14 +33,6 @@ export async function pinImage(api: EngineApi, reference: string): Promise<Pinne
   const own = digests.find((digest) => digest.startsWith(`${repositoryOf(reference)}@`)) ?? digests[0];
   return own === undefined ? { image: found.Id, by: 'image_id' } : { image: own, by: 'repository_digest' };
 }
-
-function admits(entry: string, name: string): boolean {
-  if (entry.endsWith('/*')) return name.startsWith(entry.slice(0, -1));
-  return name === entry || (!name.startsWith('sha256:') && repositoryOf(name) === entry);
-}
-
-/** Without digest and tag. The colon of a port is followed by a slash. */
-const repositoryOf = (reference: string) => reference.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
 
 async function tagsOf(api: EngineApi, image: string): Promise<readonly string[]> {
   return (await inspectImage(api, image))?.RepoTags ?? [];

@@ -4,7 +4,17 @@ import { checkPathGlob, type PatternCompiler, parseDomain } from '../../contract
 import type { TextProblem } from '../yaml/shape-site.ts';
 
 /** The checks that the table names. */
-export type TextCheck = 'name' | 'path-glob' | 'tool-glob' | 'pattern' | 'domain' | 'folder' | 'example';
+export type TextCheck =
+  | 'name'
+  | 'path-glob'
+  | 'tool-glob'
+  | 'pattern'
+  | 'domain'
+  | 'folder'
+  | 'example'
+  | 'image'
+  | 'place'
+  | 'word';
 
 export interface TextSite {
   /** Where the file holds patterns, the engine that compiles them. */
@@ -28,7 +38,30 @@ export const TEXT_CHECKS: { readonly [C in TextCheck]: (text: string, site: Text
         ],
   domain: checkDomain,
   pattern: checkPattern,
+  image: checkImage,
+  place: (text) =>
+    /^\/[^\0]*$/.test(text)
+      ? []
+      : [{ code: 'value.text', fact: 'it is not an absolute path of this machine' }],
+  // It becomes an argument of sbatch.
+  word: (text) =>
+    /^[\w.][\w.:,&|()=*+-]*$/.test(text)
+      ? []
+      : [{ code: 'value.text', fact: 'it is not a word as Slurm has them' }],
 };
+
+function checkImage(text: string): TextProblem[] {
+  const [, name = '', digest] = /^([^@]*)(?:@(.*))?$/s.exec(text) ?? [];
+  const bare = /^sha256:/.test(text);
+  const isDigest = (given: string) => /^sha256:[0-9a-f]{64}$/.test(given);
+  if (bare || digest !== undefined) {
+    if (isDigest(bare ? text : (digest ?? ''))) return [];
+    return [{ code: 'image.invalid', fact: 'a digest is sha256: and 64 digits from 0 to f' }];
+  }
+  if (/^[a-z0-9][\w.:/-]*(\/\*)?$/i.test(name)) return [];
+  const fact = 'an image is a name, a name with a tag or a digest, or a prefix that ends in /*';
+  return [{ code: 'image.invalid', fact }];
+}
 
 function checkGlob(text: string): TextProblem[] {
   try {

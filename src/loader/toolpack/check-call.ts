@@ -20,6 +20,8 @@ export interface CallRules {
 export interface CheckedCall {
   readonly canonicalParams: JsonObject;
   readonly plan: ExecutionPlan;
+  /** By the engine that it is written for. */
+  readonly plans: { readonly [engine: string]: ExecutionPlan };
 }
 
 export interface CallProblem {
@@ -42,10 +44,11 @@ export function checkCall(answer: unknown, rules: CallRules): CheckedCall | read
     compareInputs(plan, linked, tell);
     if (plan.outputs) compareOutputs(plan.outputs, rules.outputs, tell);
   }
-  const [first, second] = plans.map((plan) => toExecution(plan, rules.outputs));
+  const made = plans.map((plan) => [plan.engine, toExecution(plan, rules.outputs)] as const);
+  const [first, second] = made.map(([, plan]) => plan);
   if (first && second) compareEngines(first, second, tell);
   if (problems.length > 0 || !params || !first) return problems;
-  return { canonicalParams: params, plan: first };
+  return { canonicalParams: params, plan: first, plans: Object.fromEntries(made) };
 }
 
 const ANSWER = ['canonicalParams', 'inputsToLink', 'plan'];

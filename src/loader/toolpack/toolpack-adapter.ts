@@ -53,7 +53,7 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
           },
         ];
     if (!('plan' in checked)) throw refusal(cannot, checked);
-    const { plan, canonicalParams } = checked;
+    const { plan, plans, canonicalParams } = checked;
     const held = await given.artifacts.hold(plan.inputs.map(({ artifact }) => artifact));
     const inputs = plan.inputs.map(({ role, artifact, dest }, n) => ({
       role,
@@ -72,7 +72,7 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
       outputs: plan.outputs.map((output) => ({ ...output })),
     };
     const authored = (answer as { readonly value: { readonly plan: Json } }).value.plan;
-    return { params, plan, carry: { canonicalParams, plan: authored } };
+    return { params, plan, plans, carry: { canonicalParams, plan: authored } };
   };
 
   const conduct = async (fields: ToolFields, attempt: ConductedAttempt): Promise<Json> => {

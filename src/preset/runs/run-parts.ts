@@ -1,27 +1,68 @@
 // Owns: where the runs of a workspace are executed: its backends, and the folders that attempts work in.
 // Refuses: to start anything before an attempt needs it.
 import { createAttemptFolders } from '../../backends/attempt-folders.ts';
-import { createLocalBackend } from '../../backends/local/local-backend.ts';
-import { createSandbox } from '../../capabilities/exec/sandbox/create-sandbox.ts';
+import { workspaceScope } from '../../backends/workspace-scope.ts';
 import type { ArtifactStore } from '../../contract/artifacts.ts';
+import type { Backend } from '../../contract/backend.ts';
+import { fail } from '../../contract/errors.ts';
+import { BACKEND_NAMES, type PolicyFile } from '../../contract/policy.ts';
 import type { RunParts } from '../../contract/runs.ts';
-import { isAlive } from '../../stores/process-identity.ts';
+import { BACKEND_MAKERS, type BackendSite } from './backend-makers.ts';
+import { backendsInUse, choosePlace } from './choose-place.ts';
+import { entriesFor, pinnedByPolicy } from './image-rules.ts';
+import { createLazyBackend } from './lazy-backend.ts';
 
-export interface RunPartsSite {
+export interface RunPartsSite extends Pick<BackendSite, 'process' | 'env' | 'alert'> {
   /** The state folder, `.haft`. */
   readonly folder: string;
   readonly artifacts: ArtifactStore;
-  /** This process, as attempts know their owners. */
-  readonly process: string;
+  /** As it is now: haft.yaml may be read again while this lives. */
+  policy(): PolicyFile;
 }
 
-export function createRunParts({ folder, artifacts, process }: RunPartsSite): RunParts {
-  const root = `${folder}/runs`;
+export async function createRunParts(given: RunPartsSite): Promise<RunParts> {
+  const { folder, artifacts, policy, process, env, alert } = given;
+  const own = `${folder}/runs`;
+  const runs = () => policy().runs ?? {};
+  const scope = () => workspaceScope(own);
+  const shared = runs().folder;
+  const root = shared === undefined ? own : `${shared}/${await scope()}`;
+  const site: BackendSite = { root, process, scope, env, alert };
+  const backends = BACKEND_NAMES.map((name) => {
+    const { settings, make, hasImages = false } = BACKEND_MAKERS[name];
+    return createLazyBackend({
+      name,
+      hasImages,
+      settings: () => JSON.stringify(settings(runs()) ?? null),
+      make: () => make(site, runs()),
+      isInUse: () => backendsInUse(runs()).includes(name),
+    });
+  });
+  const pinOnEngine = enginePins(backends, () => backendsInUse(runs()));
+
   return {
     artifacts,
     folders: createAttemptFolders({ root, artifacts }),
-    backends: [
-      createLocalBackend({ root, sandbox: () => createSandbox({ workspace: root }), process, isAlive }),
-    ],
+    backends,
+    choose: (run) =>
+      choosePlace(run, async (tags, image) => {
+        const pinned = await Promise.all(tags.map((tag) => pinOnEngine(tag).catch(() => undefined)));
+        return pinned.includes(image);
+      }),
+    async pinImage(reference, { tool, policy: file }) {
+      return pinnedByPolicy(entriesFor(tool, file.runs ?? {}), reference) ?? pinOnEngine(reference);
+    },
+  };
+}
+
+/** Asks the engines that policy lets runs go to. */
+function enginePins(backends: readonly Backend[], inUse: () => readonly string[]) {
+  return async (reference: string): Promise<string> => {
+    const backend = backends.find(({ name, pinImage }) => pinImage && inUse().includes(name));
+    if (backend?.pinImage) return (await backend.pinImage(reference)).image;
+    throw fail(
+      'run.infrastructure',
+      `Cannot pin the image "${reference}": no backend of this host has images, and runs.images of haft.yaml does not say which digest it stands for`,
+    );
   };
 }

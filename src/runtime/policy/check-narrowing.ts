@@ -70,6 +70,7 @@ const ROWS: { readonly [K in keyof Required<PolicyFile>]: Row } = {
   undo: (host, session) => larger(host.undo, session.undo),
   sandbox: (host, session) => (session.sandbox === 'optional' && host.sandbox !== 'optional' ? [''] : []),
   packs: () => [''],
+  runs: () => [''],
 };
 
 const WEIGHT: { readonly [E in Enforcement]: number } = { suggestion: 0, warning: 1, blocking: 2 };

@@ -64,6 +64,7 @@ function meaningOf(file: PolicyFile): unknown {
     undo: file.undo ?? {},
     sandbox: file.sandbox ?? 'required',
     packs: file.packs ?? [],
+    ...(file.runs ? { runs: { backend: 'local', ...file.runs, images: imagesOf(file) } } : {}),
   };
 }
 
@@ -87,8 +88,26 @@ function projectionOf(tool: string, file: PolicyFile, complete: boolean): unknow
     allow_push: file.git?.allow_push ?? (complete ? false : null),
     limits: file.limits ?? {},
     sandbox: file.sandbox ?? (complete ? 'required' : null),
+    ...runsOf(tool, file),
   };
 }
+
+/** Which images there are and how much a run may use up can change what it makes; where it runs cannot. */
+function runsOf(tool: string, file: PolicyFile): object {
+  const images = imagesOf(file, tool);
+  const { limits = {} } = file.runs ?? {};
+  if (images.length === 0 && Object.keys(limits).length === 0) return {};
+  return { runs: { images, limits } };
+}
+
+const imagesOf = (file: PolicyFile, tool?: string): unknown[] =>
+  asSet(
+    (file.runs?.images ?? []).flatMap((entry) => {
+      const { image, name = null, tools } = asRule(entry, 'image');
+      if (tool === undefined) return [[image, name, tools ? asSet(tools) : null]];
+      return !tools || tools.some((glob) => matchesTool(glob, tool)) ? [[image, name]] : [];
+    }),
+  );
 
 const answered = (decision: Verdict): Verdict => (decision === 'deny' ? 'deny' : 'allow');
 

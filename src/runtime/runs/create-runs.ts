@@ -7,9 +7,11 @@ import type { Runtime } from '../../contract/runtime.ts';
 import { cancelRun } from './cancel-run.ts';
 import { explainRuns } from './explain-runs.ts';
 import { createFlights } from './flights.ts';
+import { lookAtRun } from './look-at-run.ts';
 import { recoverAttempts } from './recover-attempts.ts';
 import { releaseReason } from './release.ts';
 import type { RunSite } from './run-site.ts';
+import { submitRun } from './submit-run.ts';
 import { verifyRun } from './verify-run.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -31,15 +33,26 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
   };
   const callAgain = async ({ runId, tool, args }: RunRecord, options: RunCallOptions, verify = false) => {
     if (!args) throw fail('run.unknown', `Cannot make the call of ${runId} again: only its result was kept`);
-    const { signal, sessionId } = options;
+    const { signal, sessionId, backend } = options;
     const response = await call(
       { tool, args, ...(sessionId ? { sessionId } : {}) },
-      { ...(signal ? { signal } : {}), verify },
+      { ...(signal ? { signal } : {}), ...(backend === undefined ? {} : { backend }), verify },
     );
     const [error] = response.errors;
     if (error) throw fail(error.reason, error.message, error.details);
     return response;
   };
+  const recover: RuntimeRuns['recover'] = ({ follow = false, runId } = {}) =>
+    recoverAttempts({
+      site,
+      follow,
+      runId,
+      resume: (run) => callAgain(run, { signal: leaving.signal }),
+      track(work) {
+        const tracked = work.finally(() => following.delete(tracked));
+        following.add(tracked);
+      },
+    });
 
   return {
     execute: flights.execute,
@@ -62,16 +75,9 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
     watch: async (runId, onLog, signal) => watchRun(site, await get(runId), onLog, signal),
     verify: async (runId, options = {}) =>
       verifyRun(site, await get(runId), (run) => callAgain(run, options, true)),
-    recover: ({ follow = false } = {}) =>
-      recoverAttempts({
-        site,
-        follow,
-        resume: (run) => callAgain(run, { signal: leaving.signal }),
-        track(work) {
-          const tracked = work.finally(() => following.delete(tracked));
-          following.add(tracked);
-        },
-      }),
+    recover,
+    look: (runId) => lookAtRun(site, runId, { get, recover }),
+    submit: (request, options) => submitRun(request, { ...options, call, leaving: leaving.signal }),
     release: () => leaving.abort(releaseReason()),
     async close() {
       await flights.close();

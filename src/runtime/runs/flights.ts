@@ -21,6 +21,8 @@ interface Flight {
   readonly outcome: Promise<RunOutcome>;
   readonly control: AbortController;
   readonly listeners: Set<NonNullable<RunRequest['onOutput']>>;
+  /** Its newest attempt is with the engine. Never rejects. */
+  readonly started: Promise<AttemptRecord>;
   waiting: number;
 }
 
@@ -35,15 +37,17 @@ export function createFlights(site: RunSite): Flights {
   const launch = (key: string, request: RunRequest): Flight => {
     const control = new AbortController();
     const listeners: Flight['listeners'] = new Set();
+    const started = Promise.withResolvers<AttemptRecord>();
     const shared: RunRequest = {
       ...request,
+      onStarted: started.resolve,
       onOutput(...said) {
         for (const hear of listeners) hear(...said);
       },
     };
     const outcome = fly(site, pause, shared, control.signal).finally(() => flights.delete(key));
     outcome.catch(() => {});
-    const flight: Flight = { outcome, control, listeners, waiting: 0 };
+    const flight: Flight = { outcome, control, listeners, started: started.promise, waiting: 0 };
     flights.set(key, flight);
     return flight;
   };
@@ -54,6 +58,7 @@ export function createFlights(site: RunSite): Flights {
       const key = `${request.ticket.purpose} ${request.ticket.runId}`;
       const flight = flights.get(key) ?? launch(key, request);
       const { onOutput } = request;
+      void flight.started.then((attempt) => request.ticket.onStarted?.(attempt));
       flight.waiting += 1;
       if (onOutput) flight.listeners.add(onOutput);
       try {
@@ -82,8 +87,8 @@ async function fly(
 ): Promise<RunOutcome> {
   const { ticket, tool, contract, args, callId } = request;
   const { runId, preimage, plan, purpose } = ticket;
-  const { choose, backends } = await site.parts();
-  const chosen = request.backend ?? (await choose?.({ tool, plan })) ?? backends[0]?.name;
+  const { backends } = await site.parts();
+  const chosen = ticket.backend ?? backends[0]?.name;
   if (chosen === undefined)
     throw fail('run.infrastructure', `Cannot run "${tool}": this host has no backend`);
   for (let tries = 1; ; tries++) {
@@ -93,13 +98,15 @@ async function fly(
     const id = newAttemptId(site.newId, runId);
     const begun = await site.store.begin(
       { runId, tool, contract, preimage, args, plan, seenResult: seen?.callId ?? null },
-      { id, purpose, backend: chosen, callId },
+      { id, purpose, backend: chosen, callId, session: ticket.session },
       site.clock.now(),
     );
     try {
       if (begun.mine) return await conductAttempt(site, begun.attempt, request, signal);
+      request.onStarted?.(begun.attempt);
       const joined = await awaitOther(site, begun.attempt, signal);
-      return 'data' in joined ? joined : await conductAttempt(site, joined, request, signal);
+      if ('data' in joined) return joined;
+      return await conductAttempt(site, joined, await asBegun(site, request), signal);
     } catch (thrown) {
       const again =
         isTriedAgain(thrown) || (!begun.mine && isFailure(thrown) && thrown.reason === 'run.cancelled');
@@ -107,6 +114,13 @@ async function fly(
       await pause(BACK_OFF_MS * tries);
     }
   }
+}
+
+/** An attempt goes on with the plan that it was begun with, whatever the backend that this call would have had. */
+async function asBegun(site: RunSite, request: RunRequest): Promise<RunRequest> {
+  const { ticket } = request;
+  const begun = ticket.purpose === 'run' ? (await site.store.get(ticket.runId))?.plan : undefined;
+  return begun ? { ...request, ticket: { ...ticket, plan: begun } } : request;
 }
 
 /** Somebody may have finished the run since it was looked for. A result that does not verify is only named. */

@@ -2,7 +2,7 @@
 // Refuses: to cost a call of an ordinary tool anything.
 import { fail } from '../../contract/errors.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
-import type { PrepareSite, RunParts, RuntimeRuns } from '../../contract/runs.ts';
+import type { ChosenPlace, PrepareSite, RunChoice, RunParts, RuntimeRuns } from '../../contract/runs.ts';
 import type { Runtime, RuntimeParts } from '../../contract/runtime.ts';
 import type { Runs } from './create-runs.ts';
 import { createStoreReplay } from './store-replay.ts';
@@ -10,7 +10,9 @@ import { createStoreReplay } from './store-replay.ts';
 export interface LazyRuns {
   readonly runtime: RuntimeRuns;
   readonly replay: ReplaySource;
-  prepareSite(signal: AbortSignal): Promise<PrepareSite>;
+  prepareSite(signal: AbortSignal, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<PrepareSite>;
+  /** Where a run goes, by policy; undefined where the host leaves that open. */
+  choose(run: RunChoice): Promise<ChosenPlace | undefined>;
   /** Goes away from what is only followed. */
   release(): void;
   close(): Promise<void>;
@@ -56,6 +58,8 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
       get: async (...args) => (await load()).get(...args),
       attempts: async (...args) => (await load()).attempts(...args),
       list: async (...args) => (await load()).list(...args),
+      look: async (...args) => (await load()).look(...args),
+      submit: async (...args) => (await load()).submit(...args),
       explain: async (...args) => (await load()).explain(...args),
       retry: async (...args) => (await load()).retry(...args),
       cancel: async (...args) => (await load()).cancel(...args),
@@ -64,13 +68,18 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
       recover: async (...args) => (await load()).recover(...args),
     },
     replay,
-    async prepareSite(signal) {
+    async choose(run) {
+      const { choose } = await runParts();
+      const { backend, plan } = run;
+      return choose ? choose(run) : backend === undefined ? undefined : { backend, plan };
+    },
+    async prepareSite(signal, run) {
       const { artifacts, backends, pinImage } = await runParts();
       return {
         artifacts,
         signal,
         async pinImage(reference) {
-          if (pinImage) return pinImage(reference);
+          if (pinImage) return pinImage(reference, run);
           const backend = backends.find((one) => one.pinImage);
           if (!backend?.pinImage)
             throw fail(

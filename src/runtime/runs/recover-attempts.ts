@@ -9,6 +9,8 @@ import { backendOf, type RunSite } from './run-site.ts';
 export interface Recovery {
   readonly site: RunSite;
   readonly follow: boolean;
+  /** Only what is open of this run; no backend is asked for anything else. */
+  readonly runId?: string | undefined;
   /** Makes the call again: it finds the open attempt, and goes on with it. */
   resume(run: RunRecord): Promise<unknown>;
   /** For what goes on in the background. */
@@ -19,9 +21,10 @@ export interface Recovery {
 const PROMPT_MS = 200;
 
 export async function recoverAttempts(recovery: Recovery): Promise<readonly RecoveredAttempt[]> {
-  const { site } = recovery;
+  const { site, runId } = recovery;
   const found: RecoveredAttempt[] = [];
   for (const attempt of await site.store.abandoned()) {
+    if (runId !== undefined && attempt.runId !== runId) continue;
     const became = await recoverOne(recovery, attempt);
     const after = await site.store.attempt(attempt.id);
     found.push({
@@ -31,7 +34,21 @@ export async function recoverAttempts(recovery: Recovery): Promise<readonly Reco
       ...(after?.cause ? { cause: after.cause } : {}),
     });
   }
-  return found;
+  return runId === undefined ? [...found, ...(await reapAll(site))] : found;
+}
+
+/** An engine that is not there holds nothing that could be ended now. */
+async function reapAll(site: RunSite): Promise<readonly RecoveredAttempt[]> {
+  const isStillOpen = async (id: string): Promise<boolean> => {
+    const attempt = await site.store.attempt(id);
+    return attempt !== undefined && isOpen(attempt.state);
+  };
+  const reaped: RecoveredAttempt[] = [];
+  for (const backend of (await site.parts()).backends) {
+    for (const attemptId of await backend.reap(isStillOpen).catch(() => []))
+      reaped.push({ attemptId, runId: (await site.store.attempt(attemptId))?.runId ?? '', became: 'reaped' });
+  }
+  return reaped;
 }
 
 async function recoverOne(recovery: Recovery, attempt: AttemptRecord): Promise<RecoveredAttempt['became']> {

@@ -18,6 +18,7 @@ export const command: Command = {
   options: {
     session: { type: 'string', value: 'ID', help: 'make the call in this session, opening it if need be' },
     'request-id': { type: 'string', value: 'ID', help: 'the request_id to send' },
+    backend: { type: 'string', value: 'NAME', help: 'where a run is executed, among what policy grants' },
   },
   examples: [`haft call file_read '{"path":"README.md"}'`, 'haft call file_write @args.json --json'],
   positionals: [1, 2],
@@ -32,6 +33,7 @@ export const command: Command = {
       { tool, args, sessionId, requestId: flags['request-id'] as string | undefined },
       {
         signal: () => io.signal,
+        ...(flags.backend === undefined ? {} : { backend: flags.backend as string }),
         onEvent: (event) => {
           const { pct, message } = event.progress ?? {};
           if (io.tty && event.progress) io.err(`${pct === undefined ? '' : `${pct}% `}${message ?? ''}\n`);

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { admitsImage, digestOf, repositoryOf } from './image-reference.ts';
+
+const DIGEST = `sha256:${'ab'.repeat(32)}`;
+
+describe('repositoryOf', () => {
+  for (const [reference, repository] of [
+    ['busybox', 'busybox'],
+    ['busybox:1', 'busybox'],
+    ['localhost:5000/haft/busybox', 'localhost:5000/haft/busybox'],
+    ['localhost:5000/haft/busybox:1', 'localhost:5000/haft/busybox'],
+    [`localhost:5000/haft/busybox@${DIGEST}`, 'localhost:5000/haft/busybox'],
+  ] as const)
+    it(`of ${reference} is ${repository}`, () => assert.equal(repositoryOf(reference), repository));
+});
+
+describe('digestOf', () => {
+  it('is there of what is pinned, and only of that', () => {
+    assert.equal(digestOf(DIGEST), DIGEST);
+    assert.equal(digestOf(`a/b@${DIGEST}`), DIGEST);
+    assert.equal(digestOf('a/b:1'), undefined);
+    assert.equal(digestOf(`${DIGEST}0`), undefined);
+  });
+});
+
+describe('admitsImage', () => {
+  for (const [entry, name, admitted] of [
+    [DIGEST, DIGEST, true],
+    [`a/b@${DIGEST}`, `a/b@${DIGEST}`, true],
+    [`a/b@${DIGEST}`, DIGEST, true],
+    [DIGEST, `a/b@${DIGEST}`, true],
+    ['a/b', `a/b@${DIGEST}`, true],
+    ['a/b', 'a/b:1', true],
+    ['a/*', `a/b@${DIGEST}`, true],
+    ['a/b:1', 'a/b:1', true],
+    ['a/b:1', 'a/b:2', false],
+    ['a/b:1', `a/b@${DIGEST}`, false],
+    ['a', `a/b@${DIGEST}`, false],
+    ['a/b', `a/bc@${DIGEST}`, false],
+    ['b', DIGEST, false],
+    ['sha256', DIGEST, false],
+  ] as const)
+    it(`${entry} ${admitted ? 'admits' : 'does not admit'} ${name}`, () =>
+      assert.equal(admitsImage(entry, name), admitted));
+});

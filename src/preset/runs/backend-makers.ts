@@ -1,0 +1,119 @@
+// Owns: the backends that a workspace can have, each made from policy: one row for each.
+// Refuses: to load one before it is asked for.
+import { digestOf } from '../../base/image-reference.ts';
+import type { Attempt, Backend } from '../../contract/backend.ts';
+import type { BackendName, RunsPolicy, SlurmSettings } from '../../contract/policy.ts';
+import { isAlive } from '../../stores/process-identity.ts';
+
+export interface BackendSite {
+  /** The folder that attempts' folders are in. */
+  readonly root: string;
+  /** This process, as attempts know their owners. */
+  readonly process: string;
+  /** What tells this workspace from all others on an engine, for as long as it exists. */
+  scope(): Promise<string>;
+  /** The environment of the host: PATH, DOCKER_HOST, SLURM_CONF. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  alert(message: string): void;
+}
+
+interface BackendMaker {
+  /** The part of policy that it is made from. */
+  settings(runs: RunsPolicy): unknown;
+  make(site: BackendSite, runs: RunsPolicy): Promise<Backend>;
+  readonly hasImages?: boolean;
+}
+
+export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
+  local: {
+    settings: () => null,
+    async make({ root, process }) {
+      const { createLocalBackend } = await import('../../backends/local/local-backend.ts');
+      const { createSandbox } = await import('../../capabilities/exec/sandbox/create-sandbox.ts');
+      return createLocalBackend({
+        root,
+        sandbox: () => createSandbox({ workspace: root }),
+        process,
+        isAlive,
+      });
+    },
+  },
+  docker: {
+    hasImages: true,
+    settings: ({ docker, images, limits }) => ({ docker, images, limits }),
+    async make({ scope, env }, { docker, images = [], limits = {} }) {
+      const { createDockerBackend } = await import('../../backends/docker/docker-backend.ts');
+      return createDockerBackend({
+        socket: docker?.socket ?? socketOf(env.DOCKER_HOST),
+        scope: await scope(),
+        images: images.map((entry) => (typeof entry === 'string' ? entry : entry.image)),
+        ...(limits.processes === undefined ? {} : { processes: limits.processes }),
+        ...(limits.log_bytes === undefined ? {} : { logBytes: limits.log_bytes }),
+      });
+    },
+  },
+  slurm: {
+    settings: ({ slurm, limits }) => ({ slurm, limits }),
+    async make({ root, scope, env, alert }, { slurm = {}, limits = {} }) {
+      const { createSlurmBackend } = await import('../../backends/slurm/slurm-backend.ts');
+      const { createLocalRunner } = await import('../../backends/slurm/command-runner.ts');
+      const { seccompFilter } = await import('../../capabilities/exec/sandbox/seccomp.ts');
+      const seccomp = Object.entries(MACHINES).flatMap(([arch, machine]) => {
+        const filter = seccompFilter(arch);
+        return filter ? [[machine, filter] as const] : [];
+      });
+      const backend = await createSlurmBackend({
+        run: createLocalRunner({ env: slurmEnv(slurm, env) }),
+        scope: await scope(),
+        folder: `${root}/slurm`,
+        policy: jobPolicy(slurm),
+        container: {
+          kind: 'bubblewrap',
+          images: Object.fromEntries(
+            (slurm.images ?? []).map(({ image, folder }) => [digestOf(image) ?? image, folder]),
+          ),
+          seccomp: Object.fromEntries(seccomp),
+        },
+        alert,
+        ...(limits.log_bytes === undefined ? {} : { logBytes: limits.log_bytes }),
+      });
+      return byDigest(backend);
+    },
+  },
+};
+
+/** What `uname -m` calls the CPUs that there are filters for. */
+const MACHINES = { x64: 'x86_64', arm64: 'aarch64' } as const;
+
+export function socketOf(dockerHost: string | undefined): string {
+  return dockerHost?.startsWith('unix://') ? dockerHost.slice('unix://'.length) : '/var/run/docker.sock';
+}
+
+export function slurmEnv({ conf }: SlurmSettings, env: BackendSite['env']): Readonly<Record<string, string>> {
+  const file = conf ?? env.SLURM_CONF;
+  return { PATH: env.PATH ?? '/usr/bin:/bin', ...(file === undefined ? {} : { SLURM_CONF: file }) };
+}
+
+function jobPolicy({ partitions, accounts, qos, gres, constraint }: SlurmSettings) {
+  const first = {
+    partition: partitions?.[0],
+    account: accounts?.[0],
+    qos: qos?.[0],
+    gres: gres?.[0],
+    constraint,
+  };
+  return Object.fromEntries(Object.entries(first).filter(([, value]) => value !== undefined));
+}
+
+/** Nodes have an image by what it is, whatever a registry calls it. */
+function byDigest(backend: Backend): Backend {
+  const named = (attempt: Attempt): Attempt => {
+    const digest = attempt.plan.image && digestOf(attempt.plan.image);
+    return digest ? { ...attempt, plan: { ...attempt.plan, image: digest } } : attempt;
+  };
+  return {
+    ...backend,
+    start: (attempt) => backend.start(named(attempt)),
+    find: (attempt) => backend.find(named(attempt)),
+  };
+}

@@ -1,0 +1,115 @@
+// Owns: where policy lets a run go: which backend, on which image, and how much it may use up there.
+// Refuses: to ask an engine where the text of policy is enough, and what no line of policy grants.
+import { type Failure, fail } from '../../contract/errors.ts';
+import type { ExecutionPlan, RunResources } from '../../contract/plan.ts';
+import { BACKEND_NAMES, type BackendName, type RunLimits, type RunsPolicy } from '../../contract/policy.ts';
+import { matchesTool } from '../../contract/policy-match.ts';
+import type { ChosenPlace, RunChoice } from '../../contract/runs.ts';
+import { renderGrant } from '../../runtime/policy/grant.ts';
+import { admitsByText, entriesFor } from './image-rules.ts';
+
+/** What a backend's engine says of an image that policy may know by a tag only. */
+export type AdmitsByTag = (tags: readonly string[], image: string) => Promise<boolean>;
+
+export async function choosePlace(run: RunChoice, admitsByTag: AdmitsByTag): Promise<ChosenPlace> {
+  const { runs = {} } = run.policy;
+  const backend = chooseBackend(run, runs);
+  const plan = run.plans?.[backend] ?? run.plan;
+  // The sandbox of this machine has no images: programs are the machine's.
+  if (backend !== 'local' && plan.image !== undefined) await requireImage(run, plan.image, runs, admitsByTag);
+  return { backend, plan: withinLimits(plan, runs.limits) };
+}
+
+/** What policy lets callers of a tool choose among; the first is where it goes by itself. */
+export function grantedBackends(tool: string, { backend = 'local', backends, rules }: RunsPolicy): Granted {
+  const at = (rules ?? []).findIndex((rule) => matchesTool(rule.tool, tool));
+  const rule = rules?.[at];
+  if (!rule) return { rule: 'runs.backends', names: unique([backend, ...(backends ?? [])]) };
+  const names = unique([rule.backend, ...(rule.backends ?? backends ?? [])]);
+  return { rule: `runs.rules[${at}]`, names, glob: rule.tool };
+}
+
+export interface Granted {
+  readonly rule: string;
+  readonly names: readonly BackendName[];
+  /** The tools that the rule is for, where one holds. */
+  readonly glob?: string;
+}
+
+/** Every backend that some tool may be executed on. */
+export const backendsInUse = ({ backend = 'local', backends = [], rules = [] }: RunsPolicy = {}) =>
+  unique([backend, ...backends, ...rules.flatMap((rule) => [rule.backend, ...(rule.backends ?? [])])]);
+
+function chooseBackend({ tool, plans, backend: asked }: RunChoice, runs: RunsPolicy): BackendName {
+  const granted = grantedBackends(tool, runs);
+  if (asked !== undefined && !isBackend(asked))
+    throw fail(
+      'usage',
+      `Cannot run "${tool}" on "${asked.slice(0, 80)}": backends are ${list(BACKEND_NAMES)}`,
+    );
+  if (asked !== undefined && !granted.names.includes(asked)) throw ungranted(tool, asked, granted);
+  const candidates = asked === undefined ? granted.names : [asked];
+  const fitting = candidates.find((name) => offers(plans, name));
+  if (fitting !== undefined) return fitting;
+  const written = Object.keys(plans ?? {}) as BackendName[];
+  const [wanted = 'local'] = written;
+  if (asked === undefined) throw ungranted(tool, wanted, granted);
+  throw fail('usage', `Cannot run "${tool}" on ${asked}: its plans are for ${list(written)}`);
+}
+
+/** The sandbox of this machine takes every plan. */
+const offers = (plans: RunChoice['plans'], name: BackendName): boolean =>
+  name === 'local' || plans === undefined || plans[name] !== undefined;
+
+function ungranted(tool: string, asked: BackendName, { rule, names, glob }: Granted): Failure {
+  const [backend = 'local', ...others] = names;
+  const backends = unique([...others, asked]);
+  const admit = renderGrant({
+    runs: glob === undefined ? { backends } : { rules: [{ tool: glob, backend, backends }] },
+  });
+  return fail('policy.denied', `Cannot run "${tool}" on ${asked}: policy grants ${list(names)}`, {
+    rule,
+    admit,
+  });
+}
+
+async function requireImage(
+  { tool }: RunChoice,
+  image: string,
+  runs: RunsPolicy,
+  admitsByTag: AdmitsByTag,
+): Promise<void> {
+  const entries = entriesFor(tool, runs);
+  if (admitsByText(entries, image)) return;
+  const tags = entries.flatMap((entry) => (isTag(entry.image) ? [entry.image] : []));
+  if (image.startsWith('sha256:') && tags.length > 0 && (await admitsByTag(tags, image))) return;
+  const message = `Cannot run "${tool}" on the image "${image}": no line of policy admits it`;
+  throw fail('policy.denied', message, {
+    rule: 'runs.images',
+    image,
+    admit: renderGrant({ runs: { images: [image] } }),
+  });
+}
+
+/** `name:tag`: what it stands for an engine has to say. */
+const isTag = (entry: string): boolean =>
+  /:[^/:@]+$/.test(entry) && !entry.includes('@') && !entry.startsWith('sha256:');
+
+const FIELDS: { readonly [K in keyof RunResources]: keyof RunLimits } = {
+  cpus: 'cpus',
+  memoryBytes: 'memory_bytes',
+  wallMs: 'wall_ms',
+  outputBytes: 'output_bytes',
+};
+
+function withinLimits(plan: ExecutionPlan, limits: RunLimits = {}): ExecutionPlan {
+  const amounts = (Object.keys(FIELDS) as (keyof RunResources)[]).map((field) => [
+    field,
+    Math.min(plan.resources[field], limits[FIELDS[field]] ?? Number.POSITIVE_INFINITY),
+  ]);
+  return { ...plan, resources: { ...plan.resources, ...Object.fromEntries(amounts) } };
+}
+
+const isBackend = (name: string): name is BackendName => (BACKEND_NAMES as readonly string[]).includes(name);
+const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
+const list = (names: readonly string[]): string => names.join(', ');
