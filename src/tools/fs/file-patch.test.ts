@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { sha256Hex } from '../../base/digest.ts';
-import { createFsHandle } from '../../capabilities/fs/handle.ts';
 import type { Effect } from '../../contract/effect.ts';
-import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { fileHarness } from './file-harness-for-tests.ts';
 import { filePatch } from './file-patch.ts';
 import { undo } from './undo.ts';
 
-describe('file_patch', () => {
-  let harness: ToolHarness;
-  before(async () => {
-    const openObjects = (folder: string) => openObjectStore({ folder, process: 'test' });
-    harness = await createToolHarness({
-      capabilities: { fs: createFsHandle },
-      openObjects,
-      schemas: createSchemaCompiler(),
-    });
-  });
-  after(() => harness.close());
+const harness = await fileHarness();
 
+describe('file_patch', () => {
   const HUNK = '@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n';
   const plain = (name: string, hunk = HUNK) => `--- a/${name}\n+++ b/${name}\n${hunk}`;
   const TEXT = 'one\ntwo\nthree\n';

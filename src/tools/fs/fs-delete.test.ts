@@ -2,28 +2,16 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { sha256Hex } from '../../base/digest.ts';
-import { createFsHandle } from '../../capabilities/fs/handle.ts';
 import type { Effect } from '../../contract/effect.ts';
-import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { fileHarness } from './file-harness-for-tests.ts';
 import { fsDelete } from './fs-delete.ts';
 import { undo } from './undo.ts';
 
-describe('fs_delete', () => {
-  let harness: ToolHarness;
-  before(async () => {
-    const openObjects = (folder: string) => openObjectStore({ folder, process: 'test' });
-    harness = await createToolHarness({
-      capabilities: { fs: createFsHandle },
-      openObjects,
-      schemas: createSchemaCompiler(),
-    });
-  });
-  after(() => harness.close());
+const harness = await fileHarness();
 
+describe('fs_delete', () => {
   it('deletes a file, and undo brings it back', async () => {
     harness.put('file', 'x', 0o750);
     const before = harness.tree();

@@ -1,26 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { createFsHandle } from '../../capabilities/fs/handle.ts';
+import { before, describe, it } from 'node:test';
 import type { Effect } from '../../contract/effect.ts';
-import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { fileHarness } from './file-harness-for-tests.ts';
 import { fsList } from './fs-list.ts';
 
-describe('fs_list', () => {
-  let harness: ToolHarness;
-  before(async () => {
-    const openObjects = (folder: string) => openObjectStore({ folder, process: 'test' });
-    harness = await createToolHarness({
-      capabilities: { fs: createFsHandle },
-      openObjects,
-      schemas: createSchemaCompiler(),
-    });
-  });
-  after(() => harness.close());
+const harness = await fileHarness();
 
+describe('fs_list', () => {
   before(() => {
     for (const file of [
       'README.md',

@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync, mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { sha256Hex } from '../../base/digest.ts';
-import { createFsHandle } from '../../capabilities/fs/handle.ts';
-import type { Effect } from '../../contract/effect.ts';
-import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { fileHarness } from './file-harness-for-tests.ts';
 import { fsMove } from './fs-move.ts';
+import { describeRefusals } from './place-refusals-for-tests.ts';
 import { undo } from './undo.ts';
 
-describe('fs_move', () => {
-  let harness: ToolHarness;
-  before(async () => {
-    const openObjects = (folder: string) => openObjectStore({ folder, process: 'test' });
-    harness = await createToolHarness({
-      capabilities: { fs: createFsHandle },
-      openObjects,
-      schemas: createSchemaCompiler(),
-    });
-  });
-  after(() => harness.close());
+const harness = await fileHarness();
 
+describe('fs_move', () => {
   it('moves a file, with its bits, into folders that it creates', async () => {
     harness.put('m/run.sh', 'x', 0o755);
     const { data, effects } = await harness.call(fsMove, { src: 'm/run.sh', dst: 'n/o/run.sh' });
@@ -98,77 +86,12 @@ describe('fs_move', () => {
     assert.deepEqual([harness.tree(), one.changes, tree.changes], [before, [], []]);
   });
 
-  describe('refuses', () => {
-    before(() => {
-      harness.put('r/file', 'content');
-      harness.put('r/full/x', 'x');
-      mkdirSync(join(harness.root, 'r/dir'));
-      symlinkSync('/etc', join(harness.root, 'r/outside'));
-    });
-
-    const TABLE: [string, Record<string, string | boolean>, string][] = [
-      ['nothing', { src: 'r/none', dst: 'r/new' }, 'path.not_found'],
-      ['what is there', { src: 'r/file', dst: 'r/full/x' }, 'path.exists'],
-      ['an empty folder that is there', { src: 'r/file', dst: 'r/dir' }, 'path.exists'],
-      ['a file onto a folder', { src: 'r/file', dst: 'r/full', overwrite: true }, 'path.is_directory'],
-      ['a folder onto a file', { src: 'r/full', dst: 'r/file', overwrite: true }, 'path.not_directory'],
-      ['a folder into itself', { src: 'r/full', dst: 'r/full/in/it' }, 'path.invalid'],
-      ['something onto itself', { src: 'r/file', dst: 'r/./file', overwrite: true }, 'path.invalid'],
-      [
-        'a missing folder, without create_dirs',
-        { src: 'r/file', dst: 'r/no/x', create_dirs: false },
-        'path.not_found',
-      ],
-      ['below a file', { src: 'r/full/x', dst: 'r/file/x' }, 'path.not_directory'],
-      [
-        'another version',
-        { src: 'r/file', dst: 'r/new', expected_sha256: sha256Hex('other') },
-        'file.conflict',
-      ],
-      [
-        'a version of a folder',
-        { src: 'r/full', dst: 'r/new', expected_sha256: sha256Hex('') },
-        'file.conflict',
-      ],
-      ['climbing from', { src: '../x', dst: 'r/new' }, 'path.outside_workspace'],
-      ['climbing to', { src: 'r/file', dst: '../x' }, 'path.outside_workspace'],
-      [
-        'through a link that leaves, from',
-        { src: 'r/outside/passwd', dst: 'r/new' },
-        'path.outside_workspace',
-      ],
-      ['through a link that leaves, to', { src: 'r/file', dst: 'r/outside/x' }, 'path.outside_workspace'],
-      ['no destination', { src: 'r/file' }, 'input.schema'],
-      ['an argument that there is not', { src: 'r/file', dst: 'r/new', force: true }, 'input.schema'],
-      [
-        'a folder onto one that is not empty',
-        { src: 'r/dir', dst: 'r/full', overwrite: true },
-        'path.not_empty',
-      ],
-      ['the root', { src: '.', dst: 'r/new' }, 'path.protected'],
-    ];
-    for (const [what, args, reason] of TABLE) {
-      for (const dry_run of [false, true]) {
-        it(`${what}${dry_run ? ', in a dry run as well' : ''}`, async () => {
-          const failure = await harness.refuse(fsMove, { ...args, dry_run });
-          assert.equal(failure.reason, reason, failure.message);
-          assert.ok(!failure.message.includes(harness.root), failure.message);
-        });
-      }
-    }
-
-    it('to bring a file that may not be read to where it may be', async () => {
-      const denies = (effect: Effect) => effect.kind === 'fs.read' && effect.path === 'r/full/x';
-      for (const src of ['r/full/x', 'r/full']) {
-        const failure = await harness.refuse(fsMove, { src, dst: 'r/public' }, { denies });
-        assert.equal(failure.reason, 'policy.denied');
-      }
-    });
-
-    it('a place that may not be written', async () => {
-      const denies = (effect: Effect) => effect.kind === 'fs.write' && effect.path === 'r/kept/x';
-      const failure = await harness.refuse(fsMove, { src: 'r/full', dst: 'r/kept' }, { denies });
-      assert.equal(failure.reason, 'policy.denied');
-    });
-  });
+  describeRefusals(fsMove, harness, [
+    [
+      'a folder onto one that is not empty',
+      { src: 'r/dir', dst: 'r/full', overwrite: true },
+      'path.not_empty',
+    ],
+    ['the root', { src: '.', dst: 'r/new' }, 'path.protected'],
+  ]);
 });

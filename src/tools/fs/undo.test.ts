@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { createFsHandle } from '../../capabilities/fs/handle.ts';
+import { describe, it } from 'node:test';
 import type { Effect } from '../../contract/effect.ts';
-import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { fileHarness } from './file-harness-for-tests.ts';
 import { filePatch } from './file-patch.ts';
 import { fileRead } from './file-read.ts';
 import { fileWrite } from './file-write.ts';
@@ -14,18 +11,9 @@ import { fsDelete } from './fs-delete.ts';
 import { fsMove } from './fs-move.ts';
 import { undo } from './undo.ts';
 
-describe('undo', () => {
-  let harness: ToolHarness;
-  before(async () => {
-    const openObjects = (folder: string) => openObjectStore({ folder, process: 'test' });
-    harness = await createToolHarness({
-      capabilities: { fs: createFsHandle },
-      openObjects,
-      schemas: createSchemaCompiler(),
-    });
-  });
-  after(() => harness.close());
+const harness = await fileHarness();
 
+describe('undo', () => {
   interface Conflict {
     readonly path: string;
     readonly fact: string;
