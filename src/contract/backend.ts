@@ -22,6 +22,8 @@ export interface Backend {
    * is listed before `isOpen` is asked, so that an attempt that was recorded before it was started is safe.
    */
   reap(isOpen: (attemptId: string) => Promise<boolean>): Promise<readonly string[]>;
+  /** What the engine itself says of an attempt that is under way, where it has words of its own. */
+  look?(attempt: Pick<Attempt, 'id'>): Promise<EngineJob | undefined>;
   /** Pins an image by what cannot change, where this backend runs images. Rejects when it is not there. */
   pinImage?(reference: string): Promise<PinnedImage>;
   /** Lets go of connections and timers. Attempts under way go on where the engine can carry them, to be found again. */
@@ -37,6 +39,16 @@ export interface Attempt {
    * `meta/log` holds its standard output and error.
    */
   readonly folder: string;
+}
+
+export interface EngineJob {
+  /** The engine's own name for it: a job id. */
+  readonly id: string;
+  /** In the engine's words: `PENDING`. */
+  readonly state: string;
+  /** Why it waits, where the engine says. */
+  readonly reason?: string;
+  readonly phase: 'queued' | 'running' | 'ended' | 'unknown';
 }
 
 export interface BackendHandle {

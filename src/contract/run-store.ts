@@ -46,7 +46,8 @@ export interface NewRun {
   readonly seenResult?: string | null;
 }
 
-export type NewAttempt = Pick<AttemptRecord, 'id' | 'purpose' | 'backend' | 'callId'>;
+export type NewAttempt = Pick<AttemptRecord, 'id' | 'purpose' | 'backend' | 'callId'> &
+  Partial<Pick<AttemptRecord, 'session'>>;
 
 export interface Begun {
   /** False: it was there already. */

@@ -78,6 +78,8 @@ export interface AttemptRecord {
   /** The process that conducts it. */
   readonly owner: string;
   readonly callId: string;
+  /** Of the call that began it; null where that named none. */
+  readonly session: string | null;
   readonly createdTs: number;
   readonly startedTs: number | null;
   readonly endedTs: number | null;

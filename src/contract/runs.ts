@@ -9,6 +9,7 @@ import type { ExecutionPlan } from './plan.ts';
 import type { PolicyFile } from './policy.ts';
 import type { AttemptRecord, LinkedOutput, RunRecord } from './run.ts';
 import type { RunQuery, RunRow } from './run-store.ts';
+import type { RunLook, RunSubmission, SubmittedRun } from './runs-handle.ts';
 
 // ------------------------------------------------------------------------------------------- before
 
@@ -43,6 +44,10 @@ export interface RunTicket extends PreparedRun {
   readonly runId: string;
   readonly preimage: JsonObject;
   readonly purpose: AttemptRecord['purpose'];
+  /** Of the call; null where it named none. */
+  readonly session: string | null;
+  /** Told once its attempt is with the engine, whoever brought it there. */
+  onStarted?(attempt: AttemptRecord): void;
   /** Where it is executed; by default on the first backend of the host. */
   readonly backend?: string;
 }
@@ -67,6 +72,7 @@ export interface RunRequest {
   /** What the tool does around the execution: the toolpack's `run`. */
   readonly conduct: Conduct;
   onOutput?(stream: 'stdout' | 'stderr', text: string): void;
+  onStarted?(attempt: AttemptRecord): void;
 }
 
 /** What a prepared run answers to its caller. */
@@ -164,6 +170,10 @@ export interface RuntimeRuns extends RunExecutor {
   get(runId: string): Promise<RunRecord>;
   attempts(runId: string): Promise<readonly AttemptRecord[]>;
   list(query?: RunQuery): Promise<readonly RunRow[]>;
+  /** A run as it stands; one that ended while nobody watched is finished first. */
+  look(runId: string): Promise<RunLook>;
+  /** Makes a call that goes on by itself; see `RunsHandle.submit`. */
+  submit(request: RunSubmission, options: SubmitOptions): Promise<SubmittedRun>;
   /** Field by field, why two runs are not the same; without the second, the newest other run of the same tool. */
   explain(runId: string, otherId?: string): Promise<RunComparison>;
   /** The same call again, through the pipeline. One that succeeded is answered by its result. */
@@ -179,7 +189,21 @@ export interface RuntimeRuns extends RunExecutor {
    * that still run are followed to their end or, without `follow`, left to whoever calls the run next. Then every backend
    * ends what it still holds of attempts that are over; one that cannot be asked is left out.
    */
-  recover(options?: { readonly follow?: boolean }): Promise<readonly RecoveredAttempt[]>;
+  recover(options?: RecoverOptions): Promise<readonly RecoveredAttempt[]>;
+}
+
+export interface RecoverOptions {
+  readonly follow?: boolean;
+  /** Only what is open of this run. */
+  readonly runId?: string;
+}
+
+export interface SubmitOptions {
+  readonly sessionId: string;
+  /** So that the audit shows which call made this one. */
+  readonly requestId: string;
+  /** Cancels it as long as it is not with the engine. */
+  readonly signal: AbortSignal;
 }
 
 export interface RunCallOptions {

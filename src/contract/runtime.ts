@@ -6,13 +6,14 @@ import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
 import type { EventBus, EventListener } from './event.ts';
-import type { ToolGate } from './health.ts';
+import type { ToolHealth } from './health.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
 import type { BoundTool, HealthReport, Installation, LoadResult } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from './policy.ts';
 import type { ReplaySource } from './replay.ts';
 import type { RuleDefinition } from './rule.ts';
+import type { AttemptRecord } from './run.ts';
 import type { RunParts, RuntimeRuns } from './runs.ts';
 import type { Approval, AuditRow, AuditStore, SessionRecord, Store, Usage } from './store.ts';
 import type { AnyTool, ToolContract } from './tool.ts';
@@ -48,6 +49,8 @@ export interface CallOptions {
   readonly onEvent?: EventListener;
   /** A look at the tool's health by a call: not held up by what is known of it. */
   readonly probe?: boolean;
+  /** Of a prepared run: told once its attempt is with the engine, whoever brought it there. */
+  onStarted?(attempt: AttemptRecord): void;
   /** Executes a prepared run although its result is known, and leaves that as it is. */
   readonly verify?: boolean;
   /** Where a prepared run is executed: one of the backends that policy grants to the tool. */
@@ -61,10 +64,19 @@ export interface OpenPack {
   readonly tools: readonly BoundTool[];
   /** The secrets that a call of the tool gets, at the last moment. Throws where a required one is missing. */
   secrets?(tool: BoundTool, sessionId: string): Promise<ResolvedCredentials | undefined>;
+  /** Of a tool that requires secrets: whether they are set. Absent: it requires none. */
+  needs?(tool: BoundTool): SecretNeeds | undefined;
+  /** Whether what the tool is reached by works. Absent: nobody watches it. */
+  health?(tool: BoundTool): ToolHealth | undefined;
   /** By id: tools that cannot be called because they are not what a person accepted, and the message that says so. */
   readonly quarantine?: { readonly [id: string]: string };
-  /** Whether what the tool is reached by works. Absent: nobody watches it. */
-  gate?(tool: BoundTool): ToolGate | undefined;
+}
+
+export interface SecretNeeds {
+  /** The commands that would set what nobody has set, as far as is known. */
+  lacking(): readonly string[];
+  /** Throws `credentials.missing` where a call of that session would not get one. Opens nothing. */
+  require(sessionId: string): Promise<void>;
 }
 
 export interface RuntimeInstallations {
@@ -79,10 +91,10 @@ export interface RuntimeInstallations {
   remove(name: string): Promise<void>;
   all(): readonly OpenPack[];
   health(name: string, signal: AbortSignal): Promise<HealthReport>;
-  /** The ways out of an installation between its calls: policy as it is then decides each access. */
-  handlesFor(installation: Installation): CallHandles;
   /** Nothing is open of it, and nothing was lost: `health` would start something for nobody. */
   asleep(name: string): boolean;
+  /** The ways out of an installation between its calls: policy as it is then decides each access. */
+  handlesFor(installation: Installation): CallHandles;
 }
 
 export interface ToolListing {
@@ -93,10 +105,12 @@ export interface ToolListing {
   readonly admit?: string;
   /** For a tool that is not what a person accepted: why it is disabled. */
   readonly quarantined?: string;
-}
-
+  /** For a tool that lacks secrets: the commands that would set them. It is disabled until then. */
+  readonly lacks?: readonly string[];
   /** Of a tool that is watched: what was last seen of what it is reached by. */
   readonly health?: HealthReport;
+}
+
 export interface RuntimePolicy {
   readonly current: PolicyEngine;
   /** Takes a policy over, whole, for calls that start from now on. */

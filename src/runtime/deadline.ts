@@ -1,6 +1,6 @@
 // Owns: the one signal that ends a call: its caller's cancellation or its time limit.
 // Refuses: to leave a timer or a listener behind.
-import { fail } from '../contract/errors.ts';
+import { fail, isFailure } from '../contract/errors.ts';
 import type { CallOptions } from '../contract/runtime.ts';
 
 export interface Deadline {
@@ -17,8 +17,12 @@ export function startDeadline(tool: string, timeoutMs: number, given: CallOption
   let controller: AbortController | undefined;
   let caller: AbortSignal | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const cancel = () =>
-    controller?.abort(fail('time.cancelled', `Cannot finish "${tool}": the caller cancelled it`));
+  /** A caller that has its own failure to tell, such as that this process goes away, is taken at its word. */
+  const cancel = () => {
+    const reason: unknown = caller?.reason;
+    const cancelled = () => fail('time.cancelled', `Cannot finish "${tool}": the caller cancelled it`);
+    controller?.abort(isFailure(reason) ? reason : cancelled());
+  };
   const own = (): AbortController => {
     if (controller) return controller;
     controller = new AbortController();

@@ -35,6 +35,7 @@ export async function conductAttempt(
     const backend = await backendOf(site, attempt.backend);
     const handle = await backend.start({ id: attempt.id, runId: attempt.runId, plan, folder });
     if (attempt.state !== 'running') await site.store.move(attempt.id, 'running', site.clock.now());
+    request.onStarted?.(attempt);
     end = await follow(handle, request, cancelled);
     if (end.status !== 'succeeded') throw fail('run.failed', end.message);
     return { exitCode: end.exitCode };

@@ -200,6 +200,7 @@ export function ticket(n: number, fields: Partial<RunTicket> = {}): RunTicket {
     plan: PLAN,
     carry: {},
     purpose: 'run',
+    session: null,
     ...fields,
   };
 }

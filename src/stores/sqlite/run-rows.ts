@@ -28,6 +28,7 @@ export interface AttemptColumns {
   readonly backend: string;
   readonly owner: string;
   readonly call_id: string;
+  readonly session: string | null;
   readonly created_ts: number;
   readonly started_ts: number | null;
   readonly ended_ts: number | null;
@@ -76,6 +77,7 @@ export function toAttempt(row: AttemptColumns, outputs: readonly OutputColumns[]
     backend: row.backend,
     owner: row.owner,
     callId: row.call_id,
+    session: row.session,
     createdTs: row.created_ts,
     startedTs: row.started_ts,
     endedTs: row.ended_ts,

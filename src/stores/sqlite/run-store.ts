@@ -20,8 +20,8 @@ const PUT_RUN = `INSERT INTO runs (run_id, tool, contract, state, preimage, args
   backend, message, created_ts, updated_ts) VALUES (?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7, '[]', 1, ?8, '', ?9, ?9)
   ON CONFLICT (run_id) DO UPDATE SET state = 'queued', args = ?5, plan = ?6, inputs = ?7, attempts = attempts + 1,
     backend = ?8, message = '', updated_ts = ?9`;
-const PUT_ATTEMPT = `INSERT INTO attempts (id, run_id, number, purpose, state, backend, owner, call_id, created_ts, message)
-  VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE run_id = ?2), ?3, 'intended', ?4, ?5, ?6, ?7, '')`;
+const PUT_ATTEMPT = `INSERT INTO attempts (id, run_id, number, purpose, state, backend, owner, call_id, created_ts, message, session)
+  VALUES (?1, ?2, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE run_id = ?2), ?3, 'intended', ?4, ?5, ?6, ?7, '', ?8)`;
 const OPEN_OF_RUN = `SELECT * FROM attempts WHERE run_id = ? AND purpose = ? AND ${OPEN}`;
 const MADE_SINCE = `SELECT attempts.* FROM runs JOIN attempts ON attempts.run_id = runs.run_id
   AND attempts.call_id = runs.result_call AND attempts.state = 'succeeded' AND attempts.purpose = 'run'
@@ -100,7 +100,7 @@ export function createRunStore(connection: Connection, group: GroupCommit, self:
   };
 
   return {
-    begin(run, { id, purpose, backend, callId }, now) {
+    begin(run, { id, purpose, backend, callId, session = null }, now) {
       const { runId, tool, contract, plan } = run;
       const inputs = JSON.stringify(plan.inputs.map(({ artifact }) => artifact));
       const [preimage, args, planned] = [run.preimage, run.args, plan].map(canonicalText) as [
@@ -116,7 +116,7 @@ export function createRunStore(connection: Connection, group: GroupCommit, self:
         if (made) return { mine: false, attempt: attemptOf(made) };
         if (purpose === 'run')
           connection.sql(PUT_RUN).run(runId, tool, contract, preimage, args, planned, inputs, backend, now);
-        connection.sql(PUT_ATTEMPT).run(id, runId, purpose, backend, self, callId, now);
+        connection.sql(PUT_ATTEMPT).run(id, runId, purpose, backend, self, callId, now, session);
         return { mine: true, attempt: find(id) as AttemptRecord };
       }, true);
     },

@@ -209,6 +209,10 @@ const MIGRATIONS: readonly string[] = [
   -- Which run made an artifact; and what a sweep looks for.
   CREATE INDEX run_outputs_by_artifact ON run_outputs (artifact);
   `,
+  `
+  -- Whose call began it: only that session may end it.
+  ALTER TABLE attempts ADD COLUMN session TEXT;
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */

@@ -31,7 +31,7 @@ export const RUN_CASES: readonly StoreCase[] = [
   {
     name: 'runs.begin keeps what was asked, for every process',
     async run({ store, reopen, livingProcess }) {
-      await store.runs.begin(run(), attempt('att_1'), 100);
+      await store.runs.begin(run(), attempt('att_1', { session: 'sess_1' }), 100);
       const { runs } = await reopen();
       const { seenResult: _seen, ...asked } = run();
       assert.deepEqual(await runs.get(RUN_ID), {
@@ -50,6 +50,7 @@ export const RUN_CASES: readonly StoreCase[] = [
         backend: 'local',
         owner: livingProcess,
         callId: 'call_1',
+        session: 'sess_1',
         createdTs: 100,
         startedTs: null,
         endedTs: null,
