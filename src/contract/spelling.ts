@@ -1,5 +1,6 @@
 // Owns: how records of the runtime are spelled when they leave it as JSON: their field names in snake_case, like envelopes.
 // Refuses: to touch what callers and tools wrote: only names that the contract gives are converted.
+import type { ToolListing } from './runtime.ts';
 import type { Approval, AuditRow } from './store.ts';
 import type { ToolContract } from './tool.ts';
 
@@ -31,6 +32,11 @@ export function toolToWire(contract: ToolContract): Wire {
     output_schema: contract.output,
     examples: contract.examples ?? [],
   };
+}
+
+/** A tool as this host has it: what it is, where it is from, and whether and why it cannot be called. */
+export function listingToWire({ contract, health, ...facts }: ToolListing): Wire {
+  return { ...toolToWire(contract), ...facts, ...(health ? { health: toWire(health) } : {}) };
 }
 
 /** The names of one record; what it holds stays as it is. */

@@ -1,7 +1,7 @@
 // Owns: the runtime of a command, and what its log is told.
 // Refuses: to close it; whoever opens it does.
 import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.ts';
-import type { Io } from './command.ts';
+import type { Invocation, Io } from './command.ts';
 
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
 export async function openRuntime(
@@ -25,6 +25,9 @@ export async function openRuntime(
   return runtime;
 }
 
+export const isFrozenRun = (flags: Invocation['flags']): boolean =>
+  flags.frozen === true || isFrozen(process.env);
+
 /** HAFT_FROZEN=1 holds for every command, as `--frozen` does for one. */
-export const isFrozen = ({ HAFT_FROZEN: given = '' }: NodeJS.ProcessEnv): boolean =>
+const isFrozen = ({ HAFT_FROZEN: given = '' }: NodeJS.ProcessEnv): boolean =>
   !['', '0', 'false', 'no'].includes(given.toLowerCase());

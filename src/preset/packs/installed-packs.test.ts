@@ -12,7 +12,7 @@ const record = (name: string, fields: Partial<InstallationRecord> = {}): Install
   ...fields,
 });
 const HUB = { mcp: { url: 'https://mcp.example.org/' } };
-const WRITTEN = ['packs/ci', { name: 'calc', stdio: { command: ['calc'] }, enabled: false }];
+const WRITTEN = ['packs/ci', { name: 'calc', stdio: { command: ['calc'] }, enabled: false }] as const;
 
 describe('installedPacks', () => {
   it('are those of haft.yaml where nothing was added', () => {
@@ -40,9 +40,9 @@ describe('installedPacks', () => {
 describe('knownPacks', () => {
   it('say where each is from, by name', () => {
     assert.deepEqual(knownPacks(WRITTEN, [record('hub', { entry: HUB }), record('ci', { enabled: false })]), [
-      { name: 'calc', kind: 'stdio', from: 'haft.yaml', enabled: false },
-      { name: 'ci', kind: 'path', from: 'haft.yaml', enabled: false },
-      { name: 'hub', kind: 'mcp', from: 'added', enabled: true },
+      { name: 'calc', kind: 'stdio', from: 'haft.yaml', enabled: false, config: WRITTEN[1].stdio },
+      { name: 'ci', kind: 'path', from: 'haft.yaml', enabled: false, path: 'packs/ci', config: {} },
+      { name: 'hub', kind: 'mcp', from: 'added', enabled: true, config: HUB.mcp },
     ]);
   });
 });

@@ -33,6 +33,9 @@ export interface KnownPack {
   readonly kind: PackKind;
   readonly from: 'haft.yaml' | 'added';
   readonly enabled: boolean;
+  /** Of a pack in a folder: relative to haft.yaml. */
+  readonly path?: string;
+  readonly config: JsonObject;
 }
 
 /** By name. */
@@ -42,9 +45,9 @@ export function knownPacks(
 ): readonly KnownPack[] {
   const named = new Set(packEntries({ packs: written }).map(({ name }) => name));
   return packEntries({ packs: installedPacks(written, records) })
-    .map(({ name, kind, enabled }) => {
+    .map(({ name, kind, enabled, path, config }) => {
       const from: KnownPack['from'] = named.has(name) ? 'haft.yaml' : 'added';
-      return { name, kind, from, enabled };
+      return { name, kind, from, enabled, ...(path === undefined ? {} : { path }), config };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,6 +1,7 @@
 // Owns: the packs of haft.yaml, opened at the start and again whenever the policy names others.
 // Refuses: to start with a pack that is wrong; a server that is merely not there hides nothing and stops nothing.
 import { canonicalText } from '../../base/canonical-json.ts';
+import { createTurns } from '../../base/turns.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
@@ -47,6 +48,7 @@ export function createPacks(options: PacksOptions): Packs {
   const { installations } = runtime;
   /** By entry, as text. */
   const open = new Map<string, Opened>();
+  /** Each change finds what the one before it left. */
   const inTurn = createTurns();
 
   const openOne = async (key: string, entry: PackEntry): Promise<Found> => {
@@ -153,16 +155,6 @@ export function createPacks(options: PacksOptions): Packs {
       for (const { following } of open.values()) following.abort();
       await inTurn(async () => {});
     },
-  };
-}
-
-/** One change after the other: each finds what the one before it left. */
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work, work);
-    last = turn.catch(() => {});
-    return turn;
   };
 }
 

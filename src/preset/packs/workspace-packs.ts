@@ -1,13 +1,16 @@
-// Owns: adding, removing, enabling and disabling packs beside haft.yaml, for whoever asks on a person's behalf.
+// Owns: adding, configuring, removing, enabling and disabling packs beside haft.yaml, for whoever asks on a person's behalf.
 // Refuses: to change haft.yaml, and to add what cannot be reached or would keep the next start from working.
 import { closest } from '../../base/closest.ts';
 import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import type { LockFile } from '../../contract/lock.ts';
 import type { InstallationRecord, Store } from '../../contract/store.ts';
+import { compareLock, isQuarantined } from '../../loader/lock/compare-lock.ts';
 import { readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
 import { replacePack } from '../../loader/lock/replace-pack.ts';
+import { tellPacksChanged } from '../../loader/notices.ts';
 import { processIdentity } from '../../stores/process-identity.ts';
 import { openSqliteStore } from '../../stores/sqlite/open-sqlite-store.ts';
 import { createDefaultRuntime } from '../default.ts';
@@ -16,26 +19,43 @@ import { installedPacks, type KnownPack, knownPacks } from './installed-packs.ts
 import { type PackEntry, packEntries } from './pack-entries.ts';
 
 export interface WorkspacePacks {
+  /** By name. */
   list(): Promise<readonly KnownPack[]>;
+  /** Throws `pack.unknown`. */
+  show(name: string): Promise<KnownPack>;
   /** Those that are enabled. */
   entries(): Promise<readonly PackEntry[]>;
   /** `entry` as in `packs:`, without its name. Asks it for its tools, keeps it, and pins them where there is a lock. */
   add(name: string, entry: JsonObject): Promise<readonly string[]>;
+  /** Of one that was added: what it needs, whole. What that changes of its tools has to be accepted where there is a lock. */
+  configure(name: string, config: JsonObject): Promise<Configured>;
   remove(name: string): Promise<void>;
   /** Answers whether that changed anything. */
   enable(name: string, enabled: boolean): Promise<boolean>;
+}
+
+export interface Configured {
+  readonly tools: readonly string[];
+  /** Those that are not what was accepted. */
+  readonly quarantined: readonly string[];
+}
+
+export interface WorkspacePacksOptions {
+  /** Nothing may differ from haft.lock, so that nothing can be changed. */
+  readonly frozen?: boolean;
 }
 
 /** Without a runtime of the workspace: packs can be put right also where nothing would start. */
 export async function withWorkspacePacks<T>(
   workspace: string,
   use: (packs: WorkspacePacks) => Promise<T>,
+  options: WorkspacePacksOptions = {},
 ): Promise<T> {
   const written = await writtenPacks(workspace);
   const folder = `${workspace}/.haft`;
   const store = await openSqliteStore({ folder, process: processIdentity(), clock: Date });
   try {
-    return await use(createWorkspacePacks(workspace, written, store.installations));
+    return await use(createWorkspacePacks(workspace, written, store.installations, options));
   } finally {
     await store.close();
   }
@@ -47,48 +67,90 @@ function createWorkspacePacks(
   workspace: string,
   written: Written,
   store: Store['installations'],
+  { frozen = false }: WorkspacePacksOptions,
 ): WorkspacePacks {
   const list = async () => knownPacks(written, await store.list());
   const find = async (name: string, action: string): Promise<KnownPack> => {
     const packs = await list();
     return packs.find((pack) => pack.name === name) ?? raise(unknown(name, action, packs));
   };
+  const mayChange = (action: string) => {
+    if (!frozen) return;
+    throw fail('lockfile.drift', `Cannot ${action} a pack while frozen: nothing may differ from haft.lock`);
+  };
+  /** Together with all others: a name that two packs give would keep the next start from working. */
+  const tryTogether = async (record: InstallationRecord) => {
+    const others = (await store.list()).filter(({ name }) => name !== record.name);
+    await tryOut(workspace, installedPacks(written, [...others, record]), false);
+  };
+  const changeLock = (change: (lock: LockFile) => LockFile) => {
+    const lock = readLockFile(workspace);
+    if (lock) writeLockFile(workspace, change(lock));
+  };
+  const refuseTaken = async (name: string) => {
+    if ((await list()).some((pack) => pack.name === name))
+      throw fail('pack.invalid', `Cannot add "${name}": there is a pack of that name`);
+  };
   return {
     list,
+    show: (name) => find(name, 'show'),
     async entries() {
       const entries = packEntries({ packs: installedPacks(written, await store.list()) });
       return entries.filter(({ enabled }) => enabled);
     },
     async add(name, entry) {
+      mayChange('add');
       const [checked] = packEntries({ packs: [{ ...entry, name }] });
       if (checked?.kind === 'path') throw notHere(name, checked.path ?? '');
-      if ((await list()).some((pack) => pack.name === name))
-        throw fail('pack.invalid', `Cannot add "${name}": there is a pack of that name`);
+      await refuseTaken(name);
       const pins = await tryOut(workspace, [{ ...entry, name }], true);
-      const record: InstallationRecord = {
-        name,
-        entry,
-        enabled: true,
-        addedTs: Date.now(),
-        changedTs: Date.now(),
-      };
-      // Together with all others: a name that two packs give would keep the next start from working.
-      await tryOut(workspace, installedPacks(written, [...(await store.list()), record]), false);
+      const now = Date.now();
+      const record: InstallationRecord = { name, entry, enabled: true, addedTs: now, changedTs: now };
+      await tryTogether(record);
+      // Asking it took a while: somebody else may have added one.
+      await refuseTaken(name);
       await store.put(record);
-      const lock = readLockFile(workspace);
-      if (lock) writeLockFile(workspace, replacePack(lock, name, pins));
+      changeLock((lock) => replacePack(lock, name, pins));
+      tellPacksChanged(workspace);
       return Object.keys(pins.tools).sort();
     },
+    async configure(name, config) {
+      mayChange('configure');
+      const { from, kind } = await find(name, 'configure');
+      const known = await store.get(name);
+      if (from === 'haft.yaml' || !known)
+        throw fail('usage', `Cannot configure "${name}": haft.yaml names it; change it there`);
+      const entry = { [kind]: config };
+      const pins = await tryOut(workspace, [{ ...entry, name }], true);
+      const record: InstallationRecord = { ...known, entry, changedTs: Date.now() };
+      await tryTogether(record);
+      await store.put(record);
+      // The config is a person's word; what the server says about its tools is not.
+      changeLock((lock) => ({
+        ...lock,
+        packs: { ...lock.packs, ...(name in lock.packs ? pins.packs : {}) },
+      }));
+      tellPacksChanged(workspace);
+      const lock = readLockFile(workspace);
+      const drifts = lock ? compareLock(lock, pins).filter(isQuarantined) : [];
+      return {
+        tools: Object.keys(pins.tools).sort(),
+        quarantined: drifts.flatMap(({ tool = '', pack }) => (pack === name ? [tool] : [])),
+      };
+    },
     async remove(name) {
+      mayChange('remove');
       const { from } = await find(name, 'remove');
       if (from === 'haft.yaml')
         throw fail('usage', `Cannot remove "${name}": haft.yaml names it; take it out there, or disable it`);
       await store.remove(name);
-      const lock = readLockFile(workspace);
-      if (lock) writeLockFile(workspace, replacePack(lock, name, undefined));
+      changeLock((lock) => replacePack(lock, name, undefined));
+      tellPacksChanged(workspace);
     },
     async enable(name, enabled) {
-      const pack = await find(name, enabled ? 'enable' : 'disable');
+      const action = enabled ? 'enable' : 'disable';
+      mayChange(action);
+      const pack = await find(name, action);
       if (pack.enabled === enabled) return false;
       const known = await store.get(name);
       if (enabled && !known)
@@ -97,6 +159,7 @@ function createWorkspacePacks(
       // What haft.yaml names needs no row to be enabled.
       if (enabled && known?.entry === null) await store.remove(name);
       else await store.put({ name, entry: null, addedTs: now, ...known, enabled, changedTs: now });
+      tellPacksChanged(workspace);
       return true;
     },
   };

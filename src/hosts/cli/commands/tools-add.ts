@@ -1,14 +1,12 @@
 // Owns: `haft tools add`: a server as a pack of this workspace, without an edit of haft.yaml.
 // Refuses: one that cannot be asked for its tools now: a person should see what is added.
-import { parseStrict } from '../../../base/strict-json.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import { withWorkspacePacks } from '../../../preset/packs/workspace-packs.ts';
 import type { Command, Invocation } from '../command.ts';
-import { isFrozen } from '../open-runtime.ts';
-import { readFileArgument } from '../read-argument.ts';
+import { isFrozenRun } from '../open-runtime.ts';
+import { readObjectArgument } from '../read-argument.ts';
 
-const LARGEST = 1024 * 1024;
 const KINDS = ['mcp', 'stdio'];
 
 export const command: Command = {
@@ -34,11 +32,11 @@ export const command: Command = {
   positionals: [1, 64],
   async run(invocation) {
     const { positionals, workspace, io, json, flags } = invocation;
-    if (flags.frozen === true || isFrozen(process.env))
-      throw fail('lockfile.drift', 'Cannot add a pack while frozen: nothing may differ from haft.lock');
     const [name = '', ...words] = positionals;
     const entry = await entryOf(invocation, words);
-    const tools = await withWorkspacePacks(workspace, (packs) => packs.add(name, entry));
+    const tools = await withWorkspacePacks(workspace, (packs) => packs.add(name, entry), {
+      frozen: isFrozenRun(flags),
+    });
     if (json) io.out(`${JSON.stringify({ added: name, tools })}\n`);
     else {
       for (const id of tools) io.out(`${id}\n`);
@@ -52,7 +50,7 @@ async function entryOf({ flags }: Invocation, words: readonly string[]): Promise
   const { kind = 'mcp', url, config } = flags as Readonly<Record<string, string | undefined>>;
   if (!KINDS.includes(kind))
     throw fail('usage', `Cannot add a pack of kind "${kind.slice(0, 40)}": take ${KINDS.join(' or ')}`);
-  const more = config === undefined ? {} : await configOf(config);
+  const more = config === undefined ? {} : await readObjectArgument(config, '--config');
   if (url !== undefined && words.length > 0)
     throw fail('usage', 'Cannot add it: take either --url or a command');
   const reached = {
@@ -63,19 +61,4 @@ async function entryOf({ flags }: Invocation, words: readonly string[]): Promise
   if (!('url' in whole) && !('command' in whole))
     throw fail('usage', 'Cannot add it: say how it is reached, with --url URL or -- COMMAND ARG...');
   return { [kind]: whole };
-}
-
-async function configOf(given: string): Promise<JsonObject> {
-  const text = given.startsWith('@')
-    ? new TextDecoder().decode(await readFileArgument(given.slice(1), LARGEST))
-    : given;
-  let value: unknown;
-  try {
-    value = parseStrict(text);
-  } catch (thrown) {
-    throw fail('usage', `Cannot read --config: ${(thrown as Error).message}`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw fail('usage', 'Cannot read --config: it is no JSON object');
-  return value as JsonObject;
 }

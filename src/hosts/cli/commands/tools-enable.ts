@@ -2,6 +2,7 @@
 // Refuses: single tools, which policy decides about, and to overrule haft.yaml.
 import { withWorkspacePacks } from '../../../preset/packs/workspace-packs.ts';
 import type { Command, Invocation } from '../command.ts';
+import { isFrozenRun } from '../open-runtime.ts';
 
 export const enable: Command = {
   summary: 'Let the tools of a pack be called again',
@@ -20,9 +21,14 @@ export const disable: Command = {
   run: (invocation) => turn(invocation, false),
 };
 
-async function turn({ positionals, workspace, io, json }: Invocation, enabled: boolean): Promise<number> {
+async function turn(
+  { positionals, workspace, io, json, flags }: Invocation,
+  enabled: boolean,
+): Promise<number> {
   const name = positionals[0]!;
-  const changed = await withWorkspacePacks(workspace, (packs) => packs.enable(name, enabled));
+  const changed = await withWorkspacePacks(workspace, (packs) => packs.enable(name, enabled), {
+    frozen: isFrozenRun(flags),
+  });
   const state = enabled ? 'enabled' : 'disabled';
   if (json) io.out(`${JSON.stringify({ pack: name, enabled, changed })}\n`);
   else io.out(changed ? `${state} ${name}\n` : `${name} is ${state} already\n`);

@@ -13,17 +13,11 @@ export const command: Command = {
   positionals: [1, 32],
   async run({ positionals, flags, runtime, io, json }) {
     const limit = wholeNumber('limit', flags.limit, 10);
-    const { createToolSearch } = await import('../../../runtime/tool-search/create-tool-search.ts');
-    const { createLexicalRanker } = await import('../../../runtime/tool-search/lexical-ranker.ts');
-    const listings = new Map((await runtime()).tools().map((one) => [one.contract.id, one]));
-    const search = createToolSearch([createLexicalRanker()]);
-    await search.sync([...listings.values()].map(({ contract }) => contract));
-    const found = (await search.search(positionals.join(' '), limit)).map(({ id, score }) => {
-      const { contract, origin, enabled } = listings.get(id)!;
-      return { id, title: contract.title, origin, enabled, score: Math.round(score * 1000) / 1000 };
-    });
+    const { createToolFinder } = await import('../../../runtime/tool-search/tool-finder.ts');
+    const tools = (await runtime()).tools();
+    const found = await createToolFinder()(tools, positionals.join(' '), limit);
     if (json) io.out(`${JSON.stringify({ tools: found })}\n`);
-    else if (found.length === 0) io.out(`No tool matches; there are ${listings.size}. Try other words.\n`);
+    else if (found.length === 0) io.out(`No tool matches; there are ${tools.length}. Try other words.\n`);
     else {
       const rows = found.map(({ id, title, enabled }) => [id, enabled ? '' : 'disabled', title]);
       io.out(table(rows, ['TOOL', 'STATE', 'WHAT IT DOES']));

@@ -1,8 +1,7 @@
 // Owns: `haft tools show`: everything that a caller can know of one tool.
 // Refuses: a description of its own; it prints the tool's contract.
-import { closest } from '../../../base/closest.ts';
-import { fail } from '../../../contract/errors.ts';
-import { toolToWire } from '../../../contract/spelling.ts';
+import { listingToWire } from '../../../contract/spelling.ts';
+import { findListing } from '../../../runtime/find-listing.ts';
 import type { Command } from '../command.ts';
 import { table } from '../output.ts';
 
@@ -13,21 +12,10 @@ export const command: Command = {
   positionals: [1, 1],
   async run({ positionals, runtime, io, json }) {
     const id = positionals[0]!;
-    const tools = (await runtime()).tools();
-    const found = tools.find(({ contract }) => contract.id === id);
-    if (!found) {
-      const near = closest(
-        id,
-        tools.map(({ contract }) => contract.id),
-      );
-      throw fail(
-        'tool.unknown',
-        `Cannot show "${id.slice(0, 80)}": no such tool${near ? `; did you mean "${near}"?` : ''}`,
-      );
-    }
+    const found = findListing((await runtime()).tools(), id);
     const { contract, origin, enabled } = found;
     if (json) {
-      io.out(`${JSON.stringify({ ...toolToWire(contract), origin, enabled })}\n`);
+      io.out(`${JSON.stringify(listingToWire(found))}\n`);
       return 0;
     }
     const facts = [

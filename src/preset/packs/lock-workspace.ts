@@ -1,0 +1,71 @@
+// Owns: haft.lock of a workspace: what its tools are now beside what was accepted, and accepting that.
+// Refuses: to accept anything else than what was shown.
+import { sha256Hex } from '../../base/digest.ts';
+import { fail } from '../../contract/errors.ts';
+import type { Drift, LockFile } from '../../contract/lock.ts';
+import { compareLock } from '../../loader/lock/compare-lock.ts';
+import { readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
+import { renderLock } from '../../loader/lock/lock-text.ts';
+import { pinPacks } from '../../loader/lock/pin-tools.ts';
+import { createDefaultRuntime } from '../default.ts';
+
+/**
+ * `look` writes nothing. `add` takes over packs that nobody locked yet, and nothing else. `accept` takes over all that
+ * differs. `frozen` writes nothing, and nothing may differ.
+ */
+export type LockStep = 'look' | 'add' | 'accept' | 'frozen';
+
+export interface LockReport {
+  /** Nothing waits for a person; under `frozen`: nothing differs. */
+  readonly ok: boolean;
+  readonly written: boolean;
+  readonly drifts: readonly Drift[];
+  /** SHA-256 of haft.lock as it would be if all of this were accepted: what was shown. */
+  readonly digest: string;
+  readonly packs: number;
+  readonly tools: number;
+}
+
+export interface LockOptions {
+  /** The `digest` of the report that a person saw. `accept` refuses where it is another by now. */
+  readonly shown?: string | undefined;
+  readonly onWarning?: ((message: string) => void) | undefined;
+}
+
+/** Asks every server for its tools anew. Fails where one is not there: its tools must not look as if they were gone. */
+export async function lockWorkspace(
+  workspace: string,
+  step: LockStep,
+  { shown, onWarning = () => {} }: LockOptions = {},
+): Promise<LockReport> {
+  const accepted = readLockFile(workspace);
+  const current = await currentLock(workspace, onWarning);
+  const digest = sha256Hex(renderLock(current));
+  if (step === 'accept' && shown !== undefined && shown !== digest)
+    throw fail('file.conflict', 'Cannot accept the tools: they changed once more since they were shown', {
+      digest,
+    });
+  const drifts = compareLock(accepted ?? NOTHING, current);
+  const settled = drifts.every(({ state }) => state === 'unlocked') || step === 'accept';
+  const written = (step === 'add' || step === 'accept') && settled && writeLockFile(workspace, current);
+  const isEmpty = Object.keys(current.packs).length === 0;
+  return {
+    ok: step === 'frozen' ? drifts.length === 0 && (accepted !== undefined || isEmpty) : settled,
+    written,
+    drifts,
+    digest,
+    packs: Object.keys(current.packs).length,
+    tools: Object.keys(current.tools).length,
+  };
+}
+
+const NOTHING: LockFile = { version: 1, packs: {}, tools: {} };
+
+async function currentLock(workspace: string, onWarning: (message: string) => void): Promise<LockFile> {
+  const runtime = await createDefaultRuntime({ workspace, lock: 'ignore', freshPacks: true, onWarning });
+  try {
+    return pinPacks(runtime.installations.all());
+  } finally {
+    await runtime.close();
+  }
+}

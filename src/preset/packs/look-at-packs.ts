@@ -1,0 +1,49 @@
+// Owns: one look at every pack, and at every tool that says how to look at it.
+// Refuses: to repair anything, and to call something unhealthy that nobody enabled.
+import { closest } from '../../base/closest.ts';
+import { fail } from '../../contract/errors.ts';
+import type { HealthReport } from '../../contract/manifest.ts';
+import { createEventBus } from '../../runtime/events.ts';
+import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
+import { systemTiming } from '../../runtime/health/timing.ts';
+import type { DefaultRuntime } from '../default.ts';
+import { healthSubjects } from './health-subjects.ts';
+import { withWorkspacePacks } from './workspace-packs.ts';
+
+export type Looked = readonly (readonly [name: string, report: HealthReport])[];
+
+/** By name. Starts or reaches each; `wanted` are packs and tools, all of them where none is named. */
+export async function lookAtPacks(
+  runtime: DefaultRuntime,
+  wanted: readonly string[],
+  signal: AbortSignal,
+): Promise<Looked> {
+  const timing = systemTiming({ now: Date.now, monotonic: () => performance.now() });
+  const monitor = createHealthMonitor({ timing, events: createEventBus() });
+  try {
+    // One look has to be enough for whoever asks now.
+    for (const pack of runtime.installations.all())
+      for (const subject of healthSubjects(runtime, pack))
+        monitor.watch({ ...subject, plan: { ...subject.plan, failureThreshold: 1 } });
+    const packs = await withWorkspacePacks(runtime.workspace, (all) => all.list());
+    const off = packs.filter(({ enabled }) => !enabled);
+    const disabled = off.map(({ name }) => [name, { status: 'disabled', checkedTs: null }] as const);
+    const watched = monitor.reports().map(([name]) => name);
+    refuseUnknown(wanted, [...watched, ...off.map(({ name }) => name)]);
+    const asked = (name: string) => wanted.length === 0 || wanted.includes(name);
+    const looked = await Promise.all(
+      watched.filter(asked).map(async (name) => [name, await monitor.look(name, signal)] as const),
+    );
+    return [...looked, ...disabled.filter(([name]) => asked(name))].sort(([a], [b]) => (a < b ? -1 : 1));
+  } finally {
+    await monitor.close();
+  }
+}
+
+function refuseUnknown(wanted: readonly string[], known: readonly string[]): void {
+  const name = wanted.find((one) => !known.includes(one));
+  if (name === undefined) return;
+  const near = closest(name, known);
+  const hint = near ? `; did you mean "${near}"?` : '';
+  throw fail('pack.unknown', `Cannot look at "${name.slice(0, 80)}": no such pack is installed${hint}`);
+}
