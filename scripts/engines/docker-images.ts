@@ -1,48 +1,61 @@
 // Owns: images made from programs of this machine, equal bytes from equal programs, on a machine that can pull nothing.
 // Refuses: the outside: what gives an image its repository digest is a registry on 127.0.0.1.
+// usage: docker-images.ts load [FOLDER]     (into the engine of DOCKER_HOST; FOLDER gets their file systems, for Slurm)
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { IMAGE_ROOTS } from './image-roots.ts';
 
 export interface TestImages {
-  /** busybox with all of its programs, by the digest that the registry gave it. */
+  /** busybox with all of its programs, by the digest that the registry gave it. Also known as `haft/busybox:1`. */
   readonly busybox: string;
-  /** The same and one file more, known by a tag only: nobody has pushed it anywhere. */
+  /** sh, awk, sort and the like of this machine, in the same way. Also known as `haft/coreutils:1`. */
+  readonly coreutils: string;
+  /** busybox and one file more, known by a tag only: nobody has pushed it anywhere. */
   readonly local: string;
 }
 
 type Docker = (args: readonly string[], input?: Uint8Array) => string;
+type Name = keyof typeof IMAGE_ROOTS;
 
+const NAMES = Object.keys(IMAGE_ROOTS) as Name[];
 const LOCAL = 'haft/local:1';
+const tagOf = (name: Name) => `haft/${name}:1`;
+
+/** Where the file system of an image lies below the folder, for engines that have no images of their own. */
+export const rootOf = (folder: string, name: Name) => join(folder, 'roots', name);
 
 export function makeImages(folder: string, registry: string, docker: Docker): TestImages {
   const known = join(folder, 'images.json');
   if (existsSync(known)) return JSON.parse(readFileSync(known, 'utf8'));
-  const rootfs = join(folder, 'rootfs');
-  busyboxRoot(rootfs);
-  const tag = `${registry}/haft/busybox:1`;
-  docker(['load'], imageOf(rootfs, tag));
-  docker(['push', '-q', tag]);
-  writeFileSync(join(rootfs, 'etc/local'), 'not pushed\n');
-  docker(['load'], imageOf(rootfs, LOCAL));
-  const images = {
-    busybox: docker(['image', 'inspect', tag, '--format', '{{index .RepoDigests 0}}']).trim(),
-    local: LOCAL,
-  };
-  rmSync(rootfs, { recursive: true });
+  loadImages(folder, docker);
+  const pushed = NAMES.map((name) => [name, push(docker, tagOf(name), `${registry}/${tagOf(name)}`)]);
+  const local = rootOf(folder, 'busybox');
+  writeFileSync(join(local, 'etc/local'), 'not pushed\n');
+  docker(['load'], imageOf(local, LOCAL));
+  rmSync(join(local, 'etc/local'));
+  const images = { ...Object.fromEntries(pushed), local: LOCAL };
   writeFileSync(known, JSON.stringify(images));
   return images;
 }
 
-function busyboxRoot(rootfs: string): void {
-  for (const name of ['bin', 'etc', 'tmp']) mkdirSync(join(rootfs, name), { recursive: true });
-  cpSync('/bin/busybox', join(rootfs, 'bin/busybox'));
-  const programs = execFileSync('/bin/busybox', ['--list'], { encoding: 'utf8' }).split('\n');
-  for (const name of programs) {
-    if (name !== '' && name !== 'busybox') symlinkSync('busybox', join(rootfs, 'bin', name));
+/** Makes the file systems, and images of them by their plain names. */
+function loadImages(folder: string, docker: Docker): void {
+  for (const name of NAMES) {
+    const root = rootOf(folder, name);
+    rmSync(root, { recursive: true, force: true });
+    IMAGE_ROOTS[name](root);
+    docker(['load'], imageOf(root, tagOf(name)));
   }
-  writeFileSync(join(rootfs, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\n');
+}
+
+/** Answers the digest that the registry gives it. */
+function push(docker: Docker, name: string, tag: string): string {
+  docker(['tag', name, tag]);
+  docker(['push', '-q', tag]);
+  return docker(['image', 'inspect', tag, '--format', '{{index .RepoDigests 0}}']).trim();
 }
 
 /** What `docker save` would write of an image with this one layer, without a date in it. */
@@ -76,3 +89,24 @@ function tarOf(folder: string, what: string): Buffer {
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** For who wants to use them: nothing is pushed, so that they are known by their ids. */
+function main(): void {
+  const [command, given] = process.argv.slice(2);
+  if (command !== 'load') {
+    console.error('usage: docker-images.ts load [FOLDER]');
+    process.exitCode = 2;
+    return;
+  }
+  const folder = given === undefined ? mkdtempSync(join(tmpdir(), 'haft-images-')) : resolve(given);
+  const docker: Docker = (args, input) =>
+    execFileSync('docker', args, { ...(input ? { input } : {}), encoding: 'utf8' });
+  loadImages(folder, docker);
+  for (const name of NAMES) {
+    const id = docker(['image', 'inspect', tagOf(name), '--format', '{{.Id}}']).trim();
+    console.log(`${tagOf(name)} ${id}${given === undefined ? '' : ` ${rootOf(folder, name)}`}`);
+  }
+  if (given === undefined) rmSync(folder, { recursive: true });
+}
+
+if (import.meta.main) main();

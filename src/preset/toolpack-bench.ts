@@ -2,12 +2,18 @@
 // Refuses: engines and images; what a name of an image stands for is made up, since programs are those of the host.
 import { canonicalText } from '../base/canonical-json.ts';
 import { sha256Hex } from '../base/digest.ts';
+import type { TreeItem } from '../contract/artifacts.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { makeBenchFolder } from '../loader/toolpack/bench-folder.ts';
 import { openToolpack } from '../loader/toolpack/open-toolpack.ts';
-import { type CallFixture, readCalls } from '../loader/toolpack/read-calls.ts';
+import {
+  type CallContent,
+  type CallFixture,
+  type FolderPart,
+  readCalls,
+} from '../loader/toolpack/read-calls.ts';
 import { registerCases } from '../testing/conformance.ts';
 import { TOOLPACK_CASES, type ToolpackCall, type ToolpackEnvironment } from '../testing/toolpack-suite.ts';
 import { createDefaultRuntime } from './default.ts';
@@ -39,7 +45,10 @@ export async function openToolpackBench(folder: string): Promise<ToolpackEnviron
       schemas,
     });
     if (value) runtime.installations.add(value);
-    const keep = async (bytes: Uint8Array): Promise<string> => (await artifacts.importBytes(bytes)).id;
+    const keep: Keep = async (content) =>
+      content instanceof Uint8Array
+        ? (await artifacts.importBytes(content)).id
+        : (await artifacts.importTree(content.map(toItem))).id;
     const fixtures = readCalls(folder);
     const calls = new Map<ToolpackCall, CallFixture>();
     for (const fixture of fixtures) calls.set(await toCall(fixture, keep), fixture);
@@ -66,8 +75,8 @@ export async function openToolpackBench(folder: string): Promise<ToolpackEnviron
       async changed(call, file) {
         const { args, files } = calls.get(call) as CallFixture;
         const ids = new Map<string, string>();
-        for (const { name, bytes } of files)
-          ids.set(name, await keep(name === file ? flipped(bytes) : bytes));
+        for (const { name, content } of files)
+          ids.set(name, await keep(name === file ? changedContent(content) : content));
         return named(args, (name) => ids.get(name) as string) as JsonObject;
       },
       withoutArtifacts: (call) =>
@@ -85,13 +94,13 @@ export async function openToolpackBench(folder: string): Promise<ToolpackEnviron
   }
 }
 
-async function toCall(
-  fixture: CallFixture,
-  keep: (bytes: Uint8Array) => Promise<string>,
-): Promise<ToolpackCall> {
+/** Makes it an artifact; answers its id. */
+type Keep = (content: CallContent) => Promise<string>;
+
+async function toCall(fixture: CallFixture, keep: Keep): Promise<ToolpackCall> {
   const { name, tool, args, files, result } = fixture;
   const ids = new Map<string, string>();
-  for (const file of files) ids.set(file.name, await keep(file.bytes));
+  for (const file of files) ids.set(file.name, await keep(file.content));
   return {
     name,
     tool,
@@ -107,6 +116,28 @@ function named(value: Json, idOf: (name: string) => string): Json {
   if (Array.isArray(value)) return value.map((one: Json) => named(one, idOf));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, named(one, idOf)]));
+}
+
+function toItem({ path, bytes }: FolderPart): TreeItem {
+  if (!bytes) return { type: 'dir', path };
+  const file = {
+    size: bytes.length,
+    executable: false,
+    read: async (into: Uint8Array, position: number) => {
+      const piece = bytes.subarray(position, position + into.length);
+      into.set(piece);
+      return piece.length;
+    },
+    close() {},
+  };
+  return { type: 'file', path, open: () => file };
+}
+
+/** Of a folder, its first file. */
+function changedContent(content: CallContent): CallContent {
+  if (content instanceof Uint8Array) return flipped(content);
+  const at = content.findIndex(({ bytes }) => bytes !== undefined);
+  return content.map((part, n) => (n === at ? { ...part, bytes: flipped(part.bytes!) } : part));
 }
 
 /** An empty file gets a byte. */

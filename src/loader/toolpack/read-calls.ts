@@ -1,6 +1,6 @@
 // Owns: the calls that a toolpack brings to be checked with: `calls/*.json`, each with the files that it names.
 // Refuses: files outside of that folder.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
@@ -12,11 +12,20 @@ export interface CallFixture {
   /** The name of its file. */
   readonly name: string;
   readonly tool: string;
-  /** `file:NAME` stands for the artifact that the file in the folder becomes. */
+  /** `file:NAME` stands for the artifact that the file, or the folder, of that name becomes. */
   readonly args: JsonObject;
-  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+  readonly files: readonly { readonly name: string; readonly content: CallContent }[];
   /** What the tool has to answer, where that is said. */
   readonly result?: Json;
+}
+
+/** The bytes of a file, or all that is in a folder. */
+export type CallContent = Uint8Array | readonly FolderPart[];
+
+export interface FolderPart {
+  readonly path: string;
+  /** Undefined for a folder. */
+  readonly bytes: Uint8Array | undefined;
 }
 
 export function readCalls(pack: string): readonly CallFixture[] {
@@ -44,13 +53,22 @@ function readCall(folder: string, name: string): CallFixture {
     const place = below('', file);
     if (!place.ok) throw wrong(`"file:${file}": ${place.fact}`);
     try {
-      return { name: file, bytes: readFileSync(join(folder, place.path)) };
+      return { name: file, content: readContent(join(folder, place.path)) };
     } catch {
       throw wrong(`"file:${file}" is not there`);
     }
   });
   const { tool, args, result } = given;
   return { name, tool, args, files, ...(result === undefined ? {} : { result }) };
+}
+
+function readContent(path: string): CallContent {
+  if (!statSync(path).isDirectory()) return readFileSync(path);
+  const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort();
+  return names.map((name) => {
+    const place = join(path, name);
+    return { path: name, bytes: statSync(place).isDirectory() ? undefined : readFileSync(place) };
+  });
 }
 
 function filesIn(value: Json, found = new Set<string>()): ReadonlySet<string> {
