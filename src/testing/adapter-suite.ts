@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { AdapterConnection, Invocation, InvocationResult } from '../contract/adapter.ts';
 import { isFailure } from '../contract/errors.ts';
-import { type ConformanceCase, type Environment, registerCases } from './conformance.ts';
+import { type ConformanceCase, type Environment, inTime, registerCases } from './conformance.ts';
 
 export interface AdapterEnvironment extends Environment {
   readonly connection: AdapterConnection;
@@ -173,16 +173,4 @@ function invocation(
   return { tool, args, callId: 'call_suite', signal, progress };
 }
 
-/** A leaf that hangs fails its case instead of hanging the suite. */
-async function within<T>(promise: Promise<T>, ms = 5_000): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new assert.AssertionError({ message: `no answer within ${ms} ms` })),
-    ms,
-  );
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const within = <T>(promise: Promise<T>, ms = 5_000): Promise<T> => inTime(promise, ms);

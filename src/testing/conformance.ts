@@ -1,5 +1,6 @@
 // Owns: how a conformance suite is written down (named cases over an environment) and run.
 // Refuses: to know what is tested; each family has its own suite.
+import { AssertionError } from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 /** What a case runs against. Each case gets a fresh one. */
@@ -31,6 +32,17 @@ export async function failingCases<E extends Environment>(
   const failed: string[] = [];
   for (const one of cases) await runCase(one, open).catch(() => failed.push(one.name));
   return failed;
+}
+
+/** A leaf that hangs fails its case instead of hanging the suite. */
+export async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new AssertionError({ message: `no answer within ${ms} ms` })), ms);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function runCase<E extends Environment>(

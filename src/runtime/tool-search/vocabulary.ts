@@ -1,5 +1,6 @@
 // Owns: all words that there are, in order, and which of them a typed word may mean: itself, a beginning, a slip.
 // Refuses: guesses where a word is there as it was typed.
+import { editDistance } from '../../base/edit-distance.ts';
 
 export interface Vocabulary {
   /** Words that `typed` may mean, each with how likely that is: 1 for the word itself. */
@@ -35,7 +36,7 @@ export function createVocabulary(words: Iterable<string>): Vocabulary {
       if (bitsIn(letters[at]! ^ mask) > 2 * most) continue;
       const word = sorted[at]!;
       if (Math.abs(word.length - typed.length) > most) continue;
-      const edits = editsBetween(typed, word, most);
+      const edits = editDistance(typed, word, most);
       if (edits <= most) found.push([word, SLIP / edits]);
     }
     return found.sort(([, a], [, b]) => b - a).slice(0, MOST_SLIPS);
@@ -75,25 +76,4 @@ function bitsIn(mask: number): number {
   let bits = 0;
   for (let rest = mask; rest !== 0; rest &= rest - 1) bits++;
   return bits;
-}
-
-/** Insertions, deletions, changes and swaps of neighbours; anything over `most` once it must exceed it. */
-function editsBetween(a: string, b: string, most: number): number {
-  let older: number[] = [];
-  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    let least = i;
-    for (let j = 1; j <= b.length; j++) {
-      let edits = Math.min(above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1), above[j]! + 1, row[j - 1]! + 1);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        edits = Math.min(edits, older[j - 2]! + 1);
-      row.push(edits);
-      least = Math.min(least, edits);
-    }
-    if (least > most) return most + 1;
-    older = above;
-    above = row;
-  }
-  return above[b.length]!;
 }

@@ -7,7 +7,7 @@ import { newId } from '../../base/new-id.ts';
 import type { AttemptCause } from '../../contract/attempt-cause.ts';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import type { ExecutionPlan, RunResources } from '../../contract/plan.ts';
-import type { ConformanceCase, Environment } from '../conformance.ts';
+import { type ConformanceCase, type Environment, inTime } from '../conformance.ts';
 
 export interface BackendEnvironment extends Environment {
   readonly backend: Backend;
@@ -81,18 +81,7 @@ export function endOf(
   return within(handle.wait(never()), patienceMs);
 }
 
-export async function within<T>(promise: Promise<T>, ms = 60_000): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new assert.AssertionError({ message: `no answer within ${ms} ms` })),
-    ms,
-  );
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+export const within = <T>(promise: Promise<T>, ms = 60_000): Promise<T> => inTime(promise, ms);
 
 /** Follows an attempt until `text` has come on a stream. */
 export async function seen(

@@ -3,7 +3,7 @@
 import type { ToolContext } from '../../contract/capability.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { count, record } from '../fs/arguments.ts';
+import { contentProperties, count, POSITION, record } from '../fs/arguments.ts';
 import { type AskedEncoding, isText, toContent } from '../fs/text-content.ts';
 import {
   ARTIFACT_FIELDS,
@@ -33,9 +33,7 @@ export interface ArtifactGetData extends ArtifactFields {
   readonly truncated: boolean;
 }
 
-const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_ENTRIES = 10_000;
-const POSITION = Number.MAX_SAFE_INTEGER;
 
 export const artifactGet = defineBuiltin<ArtifactGetArgs, ArtifactGetData>({
   id: 'artifact_get',
@@ -54,18 +52,7 @@ export const artifactGet = defineBuiltin<ArtifactGetArgs, ArtifactGetData>({
       path: PATH_IN_TREE,
       start_byte: count(0, POSITION, 'First byte of a range, counted from 0.'),
       end_byte: count(0, POSITION, 'End of a range, excluded; beyond the end means the end.'),
-      max_bytes: {
-        type: 'integer',
-        minimum: 1,
-        maximum: MAX_BYTES,
-        default: 1024 * 1024,
-        description: 'The most bytes to answer with.',
-      },
-      encoding: {
-        enum: ['auto', 'utf8', 'base64'],
-        default: 'auto',
-        description: 'auto: text where the bytes are UTF-8 without NUL, else base64. utf8: text, or refused.',
-      },
+      ...contentProperties(1),
     },
     ['artifact'],
   ),

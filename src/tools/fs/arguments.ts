@@ -33,6 +33,25 @@ const SHA256: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
 
 export const sha256 = (description: string): JsonSchema => ({ ...(SHA256 as object), description });
 
+/** Of a byte or a line that may be asked for. */
+export const POSITION = Number.MAX_SAFE_INTEGER;
+
+/** How much of some content is answered, and as what. */
+export const contentProperties = (least: number): Properties => ({
+  max_bytes: {
+    type: 'integer',
+    minimum: least,
+    maximum: 16 * 1024 * 1024,
+    default: 1024 * 1024,
+    description: 'The most bytes to answer with.',
+  },
+  encoding: {
+    enum: ['auto', 'utf8', 'base64'],
+    default: 'auto',
+    description: 'auto: text where the bytes are UTF-8 without NUL, else base64. utf8: text, or refused.',
+  },
+});
+
 /** Of every tool that changes something. */
 export interface MutationArgs {
   readonly expected_sha256?: string;

@@ -3,12 +3,9 @@
 import { sha256Hex } from '../../base/digest.ts';
 import type { FileContent } from '../../contract/capability.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { count, path, record, sha256 } from './arguments.ts';
+import { contentProperties, count, POSITION, path, record, sha256 } from './arguments.ts';
 import { type FileReadArgs, type FileReadData, isRange, readRange } from './file-read-range.ts';
 import { toContent } from './text-content.ts';
-
-const MAX_BYTES = 16 * 1024 * 1024;
-const POSITION = Number.MAX_SAFE_INTEGER;
 
 export const fileRead = defineBuiltin<FileReadArgs, FileReadData>({
   id: 'file_read',
@@ -24,18 +21,7 @@ export const fileRead = defineBuiltin<FileReadArgs, FileReadData>({
   input: record(
     {
       path: path('The file.'),
-      max_bytes: {
-        type: 'integer',
-        minimum: 0,
-        maximum: MAX_BYTES,
-        default: 1024 * 1024,
-        description: 'The most bytes to answer with.',
-      },
-      encoding: {
-        enum: ['auto', 'utf8', 'base64'],
-        default: 'auto',
-        description: 'auto: text where the bytes are UTF-8 without NUL, else base64. utf8: text, or refused.',
-      },
+      ...contentProperties(0),
       start_line: count(1, POSITION, 'First line of a range, counted from 1. Lines keep their terminators.'),
       end_line: count(1, POSITION, 'Last line of a range, included; beyond the end means the last line.'),
       start_byte: count(0, POSITION, 'First byte of a range, counted from 0. Not together with lines.'),
