@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { COMMANDS } from '../../bin/main.ts';
 import { VERSION } from '../../contract/version.ts';
-import type { Command, Io } from './command.ts';
-import { runCli } from './run-cli.ts';
+import type { Command } from './command.ts';
+import { runForTests as run } from './run-for-tests.ts';
 
 describe('runCli', () => {
   let workspace = '';
@@ -15,22 +15,6 @@ describe('runCli', () => {
   });
   after(() => rmSync(workspace, { recursive: true, force: true }));
 
-  const run = async (args: readonly string[], commands = COMMANDS) => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const io: Io = {
-      out: (text) => void out.push(text),
-      err: (text) => void err.push(text),
-      tty: false,
-      columns: 80,
-      readStdin: async () => new Uint8Array(),
-      bytes() {},
-      async *stdin() {},
-      signal: new AbortController().signal,
-    };
-    const exit = await runCli(args, commands, io);
-    return { exit, out: out.join(''), err: err.join('') };
-  };
   const here = () => ['--workspace', workspace];
 
   describe('finding a command', () => {

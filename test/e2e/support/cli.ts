@@ -1,28 +1,12 @@
 // Owns: the command line in this process: the same code as `haft`, without the cost of starting it.
 // Refuses: to stand for start-up itself; `haft.ts` runs the real program.
-import { COMMANDS } from '../../../src/bin/main.ts';
-import { runCli } from '../../../src/hosts/cli/run-cli.ts';
+import { runForTests } from '../../../src/hosts/cli/run-for-tests.ts';
 import type { Ran } from './haft.ts';
 
 /** `cli(root, 'audit', 'verify')` is `haft audit verify --workspace root`. */
 export async function cli(root: string, ...argv: readonly string[]): Promise<Ran> {
-  let stdout = '';
-  let stderr = '';
-  const status = await runCli([...argv, '--workspace', root], COMMANDS, {
-    out: (text) => {
-      stdout += text;
-    },
-    err: (text) => {
-      stderr += text;
-    },
-    tty: false,
-    columns: 80,
-    readStdin: async () => new Uint8Array(),
-    bytes() {},
-    async *stdin() {},
-    signal: new AbortController().signal,
-  });
-  return { status, stdout, stderr };
+  const { exit, out, err } = await runForTests([...argv, '--workspace', root]);
+  return { status: exit, stdout: out, stderr: err };
 }
 
 /** The same with --json; answers the one document. */

@@ -3,27 +3,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { COMMANDS } from '../../../bin/main.ts';
 import { makePack, manifest } from '../../../loader/tool-yaml/pack-for-tests.ts';
-import type { Io } from '../command.ts';
-import { runCli } from '../run-cli.ts';
+import { runForTests } from '../run-for-tests.ts';
 
-async function run(...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const io: Io = {
-    out: (text) => void out.push(text),
-    err: (text) => void err.push(text),
-    tty: false,
-    columns: 80,
-    readStdin: async () => new Uint8Array(),
-    bytes() {},
-    async *stdin() {},
-    signal: new AbortController().signal,
-  };
-  const exit = await runCli(['tools', 'check', ...args], COMMANDS, io);
-  return { exit, out: out.join(''), err: err.join('') };
-}
+const run = (...args: string[]) => runForTests(['tools', 'check', ...args]);
 
 describe('haft tools check', () => {
   it('says that a pack is fine', async () => {
