@@ -164,8 +164,40 @@ export const CLI_COMMANDS: Commands = {
     },
   },
   runs: {
-    summary: 'Take runs away with their proof, and check such proofs',
+    summary: 'Look after runs, and take them away with their proof',
     commands: {
+      list: {
+        summary: 'List the newest',
+        load: async () => (await import('./commands/runs-list.ts')).command,
+      },
+      show: {
+        summary: 'Show one with its attempts and outputs',
+        load: async () => (await import('./commands/runs-show.ts')).command,
+      },
+      watch: {
+        summary: 'Print its log until it ends',
+        load: async () => (await import('./commands/runs-watch.ts')).command,
+      },
+      collect: {
+        summary: 'Write its outputs into a folder',
+        load: async () => (await import('./commands/runs-collect.ts')).command,
+      },
+      cancel: {
+        summary: 'End what is under way of it',
+        load: async () => (await import('./commands/runs-cancel.ts')).command,
+      },
+      retry: {
+        summary: 'Make its call again',
+        load: async () => (await import('./commands/runs-retry.ts')).command,
+      },
+      verify: {
+        summary: 'Execute it again and compare',
+        load: async () => (await import('./commands/runs-verify.ts')).command,
+      },
+      explain: {
+        summary: 'Say why two are not the same',
+        load: async () => (await import('./commands/runs-explain.ts')).command,
+      },
       export: {
         summary: 'Write one with its proof into a file',
         load: async () => (await import('./commands/runs-export.ts')).command,

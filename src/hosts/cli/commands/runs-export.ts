@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fail } from '../../../contract/errors.ts';
 import type { Command } from '../command.ts';
 import { shownSize } from '../duration.ts';
+import { findRun } from '../find-run.ts';
 
 export const command: Command = {
   summary: 'Write a run with its proof into one file',
@@ -18,10 +19,11 @@ export const command: Command = {
   examples: ['haft runs export run_… --to result.bundle.tar'],
   positionals: [1, 1],
   async run({ runtime, positionals, flags, io, json }) {
-    const runId = positionals[0]!;
+    const opened = await runtime();
+    const runId = await findRun(opened.runs, positionals[0]!);
     const file = resolve((flags.to as string | undefined) ?? `${basename(runId)}.bundle.tar`);
     const { exportRun } = await import('../../../preset/prove.ts');
-    const size = await writeNew(file, exportRun(await runtime(), runId));
+    const size = await writeNew(file, exportRun(opened, runId));
     if (json) io.out(`${JSON.stringify({ run_id: runId, file, size })}\n`);
     else io.out(`${file}  ${shownSize(size)}\n`);
     return 0;

@@ -1,0 +1,78 @@
+// Owns: `haft runs list`: the newest runs, as people read them.
+// Refuses: what is large of them; `haft runs show` has it.
+import { closest } from '../../../base/closest.ts';
+import { fail } from '../../../contract/errors.ts';
+import { RUN_TRANSITIONS, type RunState } from '../../../contract/run.ts';
+import type { RunQuery } from '../../../contract/run-store.ts';
+import type { Command, Invocation } from '../command.ts';
+import { duration } from '../duration.ts';
+import { shortRun } from '../find-run.ts';
+import { table } from '../output.ts';
+import { rowToWire } from '../run-view.ts';
+import { wholeNumber } from '../whole-number.ts';
+
+const STATES = Object.keys(RUN_TRANSITIONS) as readonly RunState[];
+
+export const command: Command = {
+  summary: 'List the newest runs',
+  usage: '',
+  options: {
+    tool: { type: 'string', value: 'TOOL', help: 'only runs of this tool' },
+    status: { type: 'string', value: 'WORD', help: `only runs that are ${STATES.join(', ')}` },
+    backend: { type: 'string', value: 'NAME', help: 'only runs whose newest attempt is there' },
+    since: { type: 'string', value: 'WHEN', help: 'only runs since then: 12h, 30d, 8w, or a date' },
+    limit: { type: 'string', value: 'N', help: 'how many (default: 20)' },
+  },
+  examples: [
+    'haft runs list',
+    'haft runs list --status failed --since 1d',
+    'haft runs list --tool text_stats --backend slurm --limit 1000 --json',
+  ],
+  positionals: [0, 0],
+  async run(invocation) {
+    const { runtime, io, json } = invocation;
+    const query = queryOf(invocation);
+    const found = await (await runtime()).runs.list(query);
+    if (json) io.out(`${JSON.stringify({ runs: found.map(rowToWire) })}\n`);
+    else if (found.length === 0)
+      io.out(Object.keys(query).length > 1 ? 'No run matches.\n' : 'No runs yet.\n');
+    else {
+      const rows = found.map(({ runId, tool, state, attempts, backend, createdTs, message }) => [
+        io.tty ? shortRun(runId) : runId,
+        new Date(createdTs).toISOString(),
+        tool,
+        state,
+        backend ?? '-',
+        String(attempts),
+        state === 'succeeded' ? '' : cut(message, io.tty),
+      ]);
+      io.out(table(rows, ['RUN', 'CREATED', 'TOOL', 'STATUS', 'BACKEND', 'ATTEMPTS', 'MESSAGE']));
+    }
+    return 0;
+  },
+};
+
+function queryOf({ flags }: Invocation): RunQuery {
+  const { tool, status, backend, since } = flags as Readonly<Record<string, string | undefined>>;
+  if (status !== undefined && !STATES.includes(status as RunState)) {
+    const near = closest(status, STATES);
+    const hint = near ? `did you mean "${near}"?` : `take one of ${STATES.join(', ')}`;
+    throw fail('usage', `Cannot list runs: there is no status "${status.slice(0, 80)}"; ${hint}`);
+  }
+  return {
+    limit: wholeNumber('limit', flags.limit, 20),
+    ...(tool === undefined ? {} : { tool }),
+    ...(status === undefined ? {} : { state: status as RunState }),
+    ...(backend === undefined ? {} : { backend }),
+    ...(since === undefined ? {} : { sinceTs: sinceOf(since) }),
+  };
+}
+
+function sinceOf(given: string): number {
+  const date = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(given) ? Date.parse(given) : Number.NaN;
+  return Number.isNaN(date) ? Date.now() - duration('since', given) : date;
+}
+
+const WIDEST = 60;
+const cut = (text: string, isCut: boolean): string =>
+  isCut && text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text;

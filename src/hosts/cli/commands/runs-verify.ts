@@ -1,0 +1,43 @@
+// Owns: `haft runs verify`: a run executed again, and whether it made the same bytes.
+// Refuses: to change the result that is kept, and to compare logs.
+import { ERRORS } from '../../../contract/errors.ts';
+import { toWire } from '../../../contract/spelling.ts';
+import type { Command } from '../command.ts';
+import { findRun } from '../find-run.ts';
+import { describeError, table } from '../output.ts';
+
+export const command: Command = {
+  summary: 'Execute a run again and compare every output',
+  usage: 'RUN',
+  description:
+    'The result that is kept stays as it is, whatever comes out. The exit code is 0 where all outputs are identical, and 1 where one is not.',
+  examples: ['haft runs verify run_3fa1', 'haft runs verify 3fa1 --json'],
+  positionals: [1, 1],
+  async run({ runtime, positionals, io, json }) {
+    const { runs } = await runtime();
+    const runId = await findRun(runs, positionals[0]!);
+    if (io.tty && !json) io.err('haft: executing it again; Ctrl-C cancels that\n');
+    const verification = await runs.verify(runId, { signal: io.signal });
+    const { identical, outputs } = verification;
+    const exit = identical ? 0 : ERRORS['run.differs'].exit;
+    if (json) {
+      io.out(`${JSON.stringify(toWire(verification))}\n`);
+      return exit;
+    }
+    io.out(
+      table(
+        outputs.map(({ role, recorded, same }) => [role, same ? 'identical' : 'differs', recorded ?? '-']),
+      ),
+    );
+    const differing = outputs.filter(({ same }) => !same).map(({ role }) => `"${role}"`);
+    if (!identical)
+      io.err(
+        describeError({
+          ...ERRORS['run.differs'],
+          reason: 'run.differs',
+          message: `Executed again, ${runId} made another ${differing.join(', ')}: the tool is not deterministic, or the machine changed`,
+        }),
+      );
+    return exit;
+  },
+};
