@@ -15,6 +15,7 @@ export function combineAdapters(name: string, adapters: readonly Adapter[]): Ada
   };
   return {
     name,
+    needs: (query) => adapterOf(query.tool).needs?.(query) ?? [],
     effects: (query) => adapterOf(query.tool).effects?.(query) ?? [],
     runIdentity: async (query) => (await adapterOf(query.tool).runIdentity?.(query)) ?? { code: '' },
     open(installation, tools) {

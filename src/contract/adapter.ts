@@ -17,6 +17,8 @@ export interface Adapter {
   open(installation: Installation, tools: readonly BoundTool[]): MaybePromise<AdapterConnection>;
   /** What a call would touch, from its arguments alone. Absent: nothing outside of this process. */
   effects?(query: EffectQuery): MaybePromise<readonly Effect[]>;
+  /** What every call of the tool would touch, whatever its arguments. Absent: nothing that is known before. */
+  needs?(query: Omit<EffectQuery, 'args'>): readonly Effect[];
   /** Of a deterministic tool: what its outcome depends on beside its arguments and policy. Pure. Absent: nothing. */
   runIdentity?(query: Omit<EffectQuery, 'site'>): MaybePromise<RunInputs>;
   /** For packs whose tools are prepared before they are called; see `Tool.prepare`. */

@@ -58,9 +58,8 @@ export interface HealthGate {
   observe(name: string, error: Pick<ErrorEntry, 'reason' | 'message'> | undefined): void;
 }
 
-/** The gate as one tool has it; the pipeline knows no names. */
-export interface ToolGate {
-  /** The signal is asked for only where the call has to wait. */
+/** The gate as one tool has it: what is asked by name is asked for the name that it is watched under. */
+export interface ToolHealth {
   admit(signal: () => AbortSignal): MaybePromise<void>;
   observe(error: Pick<ErrorEntry, 'reason' | 'message'> | undefined): void;
   /** What was last seen of it. */

@@ -35,8 +35,13 @@ export function toolToWire(contract: ToolContract): Wire {
 }
 
 /** A tool as this host has it: what it is, where it is from, and whether and why it cannot be called. */
-export function listingToWire({ contract, health, ...facts }: ToolListing): Wire {
-  return { ...toolToWire(contract), ...facts, ...(health ? { health: toWire(health) } : {}) };
+export function listingToWire(listing: ToolListing): Wire {
+  return { ...toolToWire(listing.contract), ...toolStateToWire(listing) };
+}
+
+/** Where it is from, whether it can be used as things are, and what would let it be. */
+export function toolStateToWire({ contract: _, health, ...facts }: ToolListing): Wire {
+  return { ...facts, ...(health ? { health: toWire(health) } : {}) };
 }
 
 /** The names of one record; what it holds stays as it is. */

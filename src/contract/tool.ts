@@ -2,8 +2,8 @@
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
-import type { ToolGate } from './health.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
+import type { HealthReport } from './manifest.ts';
 import type { PreparedRun, PrepareSite, RunInputs } from './runs.ts';
 
 /**
@@ -73,10 +73,32 @@ export interface Tool<Args = never, Data = unknown> extends ToolContract {
    * names the run, and `run` finds it as `ctx.run`.
    */
   prepare?(args: Args, site: PrepareSite): Promise<PreparedRun>;
-  /** Whether what it is reached by works. Absent for tools that nobody watches. */
+  /** What stands between a call and a tool that is installed. Absent: nothing does. */
   readonly gate?: ToolGate;
+  /** What every call would touch, whatever its arguments: what policy has to grant before it can be used at all. */
+  needs?(site: EffectSite): readonly Effect[];
   /** Of another deterministic tool: what its outcome depends on beside its arguments and policy. */
   runInputs?(args: Args): MaybePromise<RunInputs>;
+}
+
+export interface ToolGate {
+  /**
+   * Throws where a call of that session cannot be made: what the tool is reached by does not work, or a secret that it
+   * requires is not set. Answers at once, without a promise, where there is nothing to ask.
+   */
+  admit(call: GatedCall): MaybePromise<void>;
+  /** The commands by which a person would set what the tool lacks. */
+  lacks(): readonly string[];
+  /** What was last seen of what it is reached by. Undefined where nobody looks. */
+  health(): HealthReport | undefined;
+}
+
+export interface GatedCall {
+  readonly sessionId: string;
+  /** It is a look: not held up by what is known of the tool's health. */
+  readonly probe?: boolean | undefined;
+  /** Asked for only where the call has to wait. */
+  signal(): AbortSignal;
 }
 
 /** A tool whose argument type is known only to itself; what registries hold. */
@@ -94,7 +116,10 @@ const BUILTIN_DEFAULTS = {
 
 type DefaultedField = keyof typeof BUILTIN_DEFAULTS;
 /** A builtin's run is its arguments. */
-type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare' | 'runInputs' | 'gate'> &
+type ToolSource<Args, Data> = Omit<
+  Tool<Args, Data>,
+  DefaultedField | 'prepare' | 'runInputs' | 'gate' | 'needs'
+> &
   Partial<Pick<Tool<Args, Data>, DefaultedField>>;
 
 /** Writes a builtin down, with the usual answers filled in. The result is frozen. */

@@ -1,12 +1,12 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
 import type { PolicyEngine } from '../contract/policy.ts';
-import type { Runtime, RuntimeParts, ToolListing } from '../contract/runtime.ts';
-import type { AnyTool } from '../contract/tool.ts';
+import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
 import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
 import { createHistories } from './history.ts';
 import { createInstallations } from './installations.ts';
+import { type ListingSite, listTools } from './list-tools.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
 import { createPlace, extraRootsOf } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
@@ -37,6 +37,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     chooseRun: runs.choose,
     keepPolicy: createPolicyKeeper(parts),
   };
+  const listing: ListingSite = { registry, installations, effectSite: site.effectSite };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
   const underWay = new Set<Promise<unknown>>();
 
@@ -52,20 +53,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     call,
     runs: runs.runtime,
     tool: (id) => registry.get(id)?.tool,
-    tools: () =>
-      registry.all().map(({ tool, origin }) => {
-        const { decision } = engine.decide(tool.id, []);
-        const quarantined = installations.quarantined(tool.id);
-        const granted = decision.verdict !== 'deny';
-        return {
-          contract: tool,
-          origin,
-          enabled: granted && quarantined === undefined,
-          ...(granted || !decision.admit ? {} : { admit: decision.admit }),
-          ...(quarantined === undefined ? {} : { quarantined }),
-          ...healthOf(tool),
-        };
-      }),
+    tools: () => listTools(listing, engine),
     policy: {
       get current() {
         return engine;
@@ -94,9 +82,4 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       await parts.store.close();
     },
   };
-}
-
-function healthOf({ gate }: AnyTool): Pick<ToolListing, 'health'> {
-  const health = gate?.report();
-  return health ? { health } : {};
 }

@@ -164,7 +164,7 @@ describe('installations', () => {
     const report = { status: 'ready', checkedTs: 1 } as const;
     runtime.installations.add({
       ...pack('p', functions),
-      gate: ({ contract: { id } }) =>
+      health: ({ contract: { id } }) =>
         id === 'p.free'
           ? undefined
           : {

@@ -4,11 +4,12 @@ import type { AdapterConnection, CallHandles, Invocation } from '../contract/ada
 import type { ToolContext } from '../contract/capability.ts';
 import type { ResolvedCredentials } from '../contract/credentials.ts';
 import { fail, isFailure } from '../contract/errors.ts';
+import type { ToolHealth } from '../contract/health.ts';
 import type { Json } from '../contract/json.ts';
 import type { BoundTool, HealthReport } from '../contract/manifest.ts';
 import type { PrepareSite } from '../contract/runs.ts';
-import type { OpenPack, RuntimeInstallations } from '../contract/runtime.ts';
-import type { AnyTool } from '../contract/tool.ts';
+import type { OpenPack, RuntimeInstallations, SecretNeeds } from '../contract/runtime.ts';
+import type { AnyTool, EffectSite, ToolGate } from '../contract/tool.ts';
 import type { Registry } from './registry.ts';
 
 export interface Installations extends Omit<RuntimeInstallations, 'handlesFor'> {
@@ -130,10 +131,14 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
   const { adapter, installation } = pack;
   const why = quarantineOf(pack, tool.contract.id);
   if (why !== undefined) return quarantinedTool(tool, why);
-  const gate = pack.gate?.(tool);
+  const health = pack.health?.(tool);
+  const secrets = pack.needs?.(tool);
   return {
     ...tool.contract,
-    ...(gate ? { gate } : {}),
+    ...(health || secrets ? { gate: gateOf(health, secrets) } : {}),
+    ...(adapter.needs
+      ? { needs: (site: EffectSite) => adapter.needs?.({ installation, tool, site }) ?? [] }
+      : {}),
     effects: (args: unknown, site) => adapter.effects?.({ installation, tool, args, site }) ?? [],
     ...(adapter.prepare
       ? {
@@ -152,17 +157,29 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
       try {
         const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved));
         if (result.ok) {
-          gate?.observe(undefined);
+          health?.observe(undefined);
           return resolved ? resolved.redactor.value(result.data) : result.data;
         }
         const details = result.details === undefined ? undefined : { details: result.details as Json };
         throw fail('tool.failed', `"${tool.contract.id}" failed: ${result.message}`, details);
       } catch (thrown) {
         const shown = resolved ? withoutSecrets(thrown, resolved) : thrown;
-        if (isFailure(shown)) gate?.observe(shown);
+        if (isFailure(shown)) health?.observe(shown);
         throw shown;
       }
     },
+  };
+}
+
+function gateOf(health: ToolHealth | undefined, secrets: SecretNeeds | undefined): ToolGate {
+  return {
+    admit({ sessionId, probe, signal }) {
+      const healthy = probe ? undefined : health?.admit(signal);
+      if (!secrets) return healthy;
+      return healthy ? healthy.then(() => secrets.require(sessionId)) : secrets.require(sessionId);
+    },
+    lacks: () => secrets?.lacking() ?? [],
+    health: () => health?.report(),
   };
 }
 

@@ -73,8 +73,12 @@ export async function runCall(
     const registered = site.registry.find(request.tool);
     const { tool } = registered;
     record.contract = tool.contract;
-    const healthy = options.probe ? undefined : tool.gate?.admit(() => askedSignal(options));
-    if (healthy) await healthy;
+    const gated = tool.gate?.admit({
+      sessionId: session.id,
+      probe: options.probe,
+      signal: () => askedSignal(options),
+    });
+    if (gated) await gated;
     const limits = effectiveLimits(tool, engine);
 
     const args = await checkInput(registered, record, request.args ?? {}, limits.input);

@@ -41,6 +41,8 @@ export function createHttpAdapter(handles: HttpAdapterHandles): Adapter {
   const fillings = createFillings(handles.env);
   return {
     name: 'http',
+    needs: ({ tool }) =>
+      fixedOrigin(tool).map((url) => ({ kind: 'net.connect', ...parseHttpUrl(url).target })),
     effects({ installation, tool, args }) {
       const use = yamlUse(tool);
       const filling = fillings.masked(use, { input: args, config: installation.config });

@@ -54,6 +54,11 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
   return {
     name: 'mcp',
     config: MCP_CONFIG,
+    needs({ installation: { name, config: given }, site }) {
+      const config = mcpConfig(name, given);
+      if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];
+      return programEffects(programOf(config), site.place);
+    },
     effects({ installation, tool, site }) {
       const config = mcpConfig(installation.name, installation.config);
       if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];

@@ -26,7 +26,7 @@ import { createFillings, type Fillings, runInputs } from '../yaml-filling.ts';
 import { type YamlUse, yamlUse } from '../yaml-use.ts';
 import { checkEnd, readOutcome } from './outcome.ts';
 import { createWorkers, USUAL_WORKERS, type Workers, type WorkersOptions } from './workers.ts';
-import { type ToolProgram, toolProgram } from './yaml-program.ts';
+import { type ToolProgram, toolNeeds, toolProgram } from './yaml-program.ts';
 
 export interface ProcessAdapterHandles {
   readonly handlesFor: HandlesFor;
@@ -46,6 +46,7 @@ export function createProcessAdapter(handles: ProcessAdapterHandles): Adapter {
   const fillings = createFillings(handles.env);
   return {
     name: 'process',
+    needs: ({ tool, site }) => programEffects(toolNeeds(yamlUse(tool)), site.place),
     effects({ installation, tool, args, site }) {
       const use = yamlUse(tool);
       const { config } = installation;

@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { quoteCommandWord, shellQuote } from '../../base/shell/shell-quote.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import type { Program } from '../../contract/program.ts';
+import type { Program, ProgramNeeds } from '../../contract/program.ts';
 import type { YamlExecution, YamlKind, YamlModule, YamlTool } from '../../contract/yaml-tool.ts';
 import type { Filling } from '../yaml-filling.ts';
 import type { YamlUse } from '../yaml-use.ts';
@@ -44,16 +44,31 @@ export function toolProgram(options: ToolProgramOptions): ToolProgram {
       argv: run.argv,
       ...(run.command === undefined ? {} : { command: run.command }),
       env: filling.env,
-      needs: {
-        parts: [tool.source.folder],
-        reads: tool.caps.filesystem.read,
-        writes: tool.caps.filesystem.write,
-        network: tool.caps.network,
-        subprocess: tool.caps.subprocess,
-      },
+      needs: needsOf(tool),
     },
   };
 }
+
+/** What every call of it needs; its command too, where no argument makes a part of it. */
+export function toolNeeds({ tool, execution }: YamlUse): Pick<Program, 'command' | 'needs'> {
+  const needs = needsOf(tool);
+  if (execution.kind !== 'cli' || execution.script !== undefined) return { needs };
+  if (tool.templating && execution.cmd.some((word) => TEMPLATE.test(word))) return { needs };
+  return { needs, command: commandOf(execution.cmd) };
+}
+
+const TEMPLATE = /\{[{%#]/;
+
+const needsOf = ({ source, caps }: YamlTool): ProgramNeeds => ({
+  parts: [source.folder],
+  reads: caps.filesystem.read,
+  writes: caps.filesystem.write,
+  network: caps.network,
+  subprocess: caps.subprocess,
+});
+
+const commandOf = ([name = '', ...args]: readonly string[]): string =>
+  [quoteCommandWord(name), ...args.map(shellQuote)].join(' ');
 
 interface Run {
   readonly argv: readonly [string, ...string[]];
@@ -86,11 +101,7 @@ const PROGRAMS: { readonly [K in YamlKind]: Rule<K> } = {
     const fill = (with_: Filling) => cmd.map((word, i) => with_.text(word, `cmd[${i}]`));
     const [program = '', ...args] = fill(filling);
     if (script !== undefined) return { argv: [inPack(tool, script), ...args] };
-    const [name = '', ...shown] = fill(masked);
-    return {
-      argv: [program, ...args],
-      command: [quoteCommandWord(name), ...shown.map(shellQuote)].join(' '),
-    };
+    return { argv: [program, ...args], command: commandOf(fill(masked)) };
   },
   http(_, { use }) {
     throw fail('pack.invalid', `Cannot run "${use.id}": it is an http tool`);

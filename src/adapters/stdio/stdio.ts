@@ -44,6 +44,8 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
   return {
     name: 'stdio',
     config: STDIO_CONFIG,
+    needs: ({ installation: { name, config }, site }) =>
+      programEffects(programOf(programConfig(name, config)), site.place),
     effects({ installation, tool, site }) {
       const { needs } = programOf(programConfig(installation.name, installation.config));
       // That it may start programs was decided when it was started.

@@ -6,12 +6,14 @@ import { createHttpAdapter } from '../../adapters/http/http.ts';
 import { createMcpAdapter } from '../../adapters/mcp/mcp.ts';
 import { createProcessAdapter } from '../../adapters/process/process.ts';
 import { createStdioAdapter } from '../../adapters/stdio/stdio.ts';
+import type { Runtime } from '../../contract/runtime.ts';
 import { applyLock, checkFrozen } from '../../loader/lock/apply-lock.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
 import { systemTiming } from '../../runtime/health/timing.ts';
 import { openCredentials } from '../open-credentials.ts';
+import { createKnownCredentials } from './known-credentials.ts';
 import { folderOpener } from './open-folder.ts';
 import { createPacks, type PackLock, type Packs } from './open-packs.ts';
 import { serverOpener } from './open-server.ts';
@@ -33,8 +35,13 @@ export function createDefaultPacks(site: PackSite): Packs {
     createHttpAdapter({ handlesFor }),
   ]);
   const health = createHealthMonitor({ timing: systemTiming(site.clock), events: site.events });
+  const known = createKnownCredentials({
+    credentials,
+    sessions: runtime.sessions,
+    changed: () => site.events.emit({ type: 'EventMessage', event: 'ToolsChanged', data: {} }),
+  });
   const packs = createPacks({
-    runtime: { installations: watchPacks(runtime, health) },
+    runtime: { installations: watchPacks(runtime, { monitor: health, credentials: known }) },
     onWarning,
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
@@ -46,14 +53,34 @@ export function createDefaultPacks(site: PackSite): Packs {
       ),
     },
   });
-  if (living) health.start();
+  if (living) {
+    health.start();
+    known.watch();
+  }
   return {
     ...packs,
+    async follow(policy) {
+      await packs.follow(policy);
+      await known.refresh();
+      await readyToList(runtime);
+    },
     async close() {
+      known.close();
       await packs.close();
       await health.close();
     },
   };
+}
+
+/** So that a listing can say at once what policy does not grant. */
+async function readyToList({ installations, policy }: Runtime): Promise<void> {
+  const site = { place: (path: string) => path };
+  const needs = installations
+    .all()
+    .flatMap(({ installation, adapter, tools }) =>
+      tools.flatMap((tool) => adapter.needs?.({ installation, tool, site }) ?? []),
+    );
+  await policy.current.ready?.(needs);
 }
 
 function lockOf(root: string, frozen: boolean): PackLock {

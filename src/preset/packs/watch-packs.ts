@@ -1,36 +1,51 @@
-// Owns: the health of packs from when they are installed until they are removed: watched, and asked before each call.
-// Refuses: to look by itself before a host that stays asks for it.
-import type { HealthMonitor, ToolGate } from '../../contract/health.ts';
+// Owns: what stands between a call and a pack, from when it is installed until it is removed: its health, its secrets.
+// Refuses: to look at health by itself before a host that stays asks for it.
+import type { CredentialNeed } from '../../contract/credentials.ts';
+import type { HealthMonitor, ToolHealth } from '../../contract/health.ts';
+import type { BoundTool } from '../../contract/manifest.ts';
 import type { OpenPack, Runtime, RuntimeInstallations } from '../../contract/runtime.ts';
+import type { YamlTool } from '../../contract/yaml-tool.ts';
 import { healthSubjects, subjectOfTool } from './health-subjects.ts';
+import type { KnownCredentials } from './known-credentials.ts';
+import { serverNeeds } from './server-needs.ts';
+
+export interface PackWatch {
+  readonly monitor: HealthMonitor;
+  readonly credentials: Pick<KnownCredentials, 'needsOf'>;
+}
 
 /** The installations of the runtime, with every pack that comes through here watched. */
-export function watchPacks(runtime: Runtime, monitor: HealthMonitor): RuntimeInstallations {
+export function watchPacks(runtime: Runtime, { monitor, credentials }: PackWatch): RuntimeInstallations {
   const { installations } = runtime;
-  const watched = new Map<string, Watched>();
+  const known = new Map<string, Watched>();
   const watch = (pack: OpenPack) => {
     const { name, digest } = pack.installation;
-    const before = watched.get(name);
+    const before = known.get(name);
     const [whole, ...tools] = healthSubjects(runtime, pack);
     before?.endTools();
     // A server whose tools are others now is as well as it was.
     const end = before?.digest === digest ? before.end : whole ? monitor.watch(whole) : () => {};
     const ends = tools.map((subject) => monitor.watch(subject));
-    watched.set(name, { digest, end, endTools: () => ends.forEach((endOne) => void endOne()) });
+    known.set(name, { digest, end, endTools: () => ends.forEach((endOne) => void endOne()) });
   };
+  const watched = (pack: OpenPack): OpenPack => ({
+    ...pack,
+    health: (tool) => healthOf(monitor, subjectOfTool(pack, tool)),
+    needs: (tool) => credentials.needsOf(needsOf(pack, tool)),
+  });
   return {
     ...installations,
     add(pack) {
-      installations.add({ ...pack, gate: (tool) => gateOf(monitor, subjectOfTool(pack, tool)) });
+      installations.add(watched(pack));
       watch(pack);
     },
     async replace(pack) {
-      await installations.replace({ ...pack, gate: (tool) => gateOf(monitor, subjectOfTool(pack, tool)) });
+      await installations.replace(watched(pack));
       watch(pack);
     },
     async remove(name) {
-      const before = watched.get(name);
-      watched.delete(name);
+      const before = known.get(name);
+      known.delete(name);
       before?.end();
       before?.endTools();
       await installations.remove(name);
@@ -44,11 +59,18 @@ interface Watched {
   endTools(): void;
 }
 
-function gateOf(monitor: HealthMonitor, name: string | undefined): ToolGate | undefined {
+function healthOf(monitor: HealthMonitor, name: string | undefined): ToolHealth | undefined {
   if (name === undefined) return undefined;
   return {
     admit: (signal) => monitor.admit(name, signal),
     observe: (error) => monitor.observe(name, error),
     report: () => monitor.report(name),
   };
+}
+
+/** Tools of a `*.tool.yaml` declare theirs; those of a server need what it is started with. */
+function needsOf({ installation, secrets }: OpenPack, { binding }: BoundTool): readonly CredentialNeed[] {
+  if (!secrets) return [];
+  const { tool } = binding.target as unknown as { readonly tool?: Partial<YamlTool> };
+  return tool?.credentials ?? serverNeeds(installation.config);
 }

@@ -11,7 +11,7 @@ import type {
   SealedCredential,
   Secret,
 } from '../../contract/credentials.ts';
-import { fail, isFailure } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { SchemaCompiler } from '../../contract/json.ts';
 import { createSecretChecker, secretValues } from './check-secret.ts';
 import { createSealer, type Sealer } from './seal.ts';
@@ -75,7 +75,7 @@ export function createCredentials(parts: CredentialParts): Credentials {
       const hidden: string[] = [];
       for (const need of needs) {
         const row = await findFor(need, owner);
-        if (!row && need.required) throw missing(need, owner);
+        if (!row && need.required) throw missingCredential(need, owner);
         if (!row) continue;
         const secret = sealer().open(row);
         await checkSecret(need.provider, secret, [need]);
@@ -113,7 +113,16 @@ const toListing = ({
   updatedTs,
 });
 
-function missing({ provider, scope }: CredentialNeed, owner: string) {
+/** What a person types to set it. */
+export function setCommand(
+  { provider, scope }: Pick<CredentialNeed, 'provider' | 'scope'>,
+  owner = '',
+): string {
+  if (scope !== 'user') return `haft credentials set ${provider}`;
+  return `haft credentials set ${provider} --user ${owner === '' ? 'ID' : JSON.stringify(owner)}`;
+}
+
+export function missingCredential({ provider, scope }: CredentialNeed, owner: string): Failure {
   if (scope === 'user' && owner === '') {
     return fail(
       'credentials.missing',
@@ -121,10 +130,10 @@ function missing({ provider, scope }: CredentialNeed, owner: string) {
       { provider, scope },
     );
   }
-  const whose = scope === 'user' ? ` --user ${JSON.stringify(owner)}` : '';
-  return fail(
-    'credentials.missing',
-    `Cannot use "${provider}": its credential is not set; haft credentials set ${provider}${whose}`,
-    { provider, scope },
-  );
+  const command = setCommand({ provider, scope }, owner);
+  return fail('credentials.missing', `Cannot use "${provider}": its credential is not set; ${command}`, {
+    provider,
+    scope,
+    command,
+  });
 }

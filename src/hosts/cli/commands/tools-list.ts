@@ -1,8 +1,10 @@
 // Owns: `haft tools list`.
 // Refuses: to hide a disabled tool: it is listed with the line that would grant it.
 import type { ToolListing } from '../../../contract/runtime.ts';
+import { toolStateToWire } from '../../../contract/spelling.ts';
 import type { Command } from '../command.ts';
-import { describeAdmit, table } from '../output.ts';
+import { whyDisabled } from '../describe-tool.ts';
+import { table } from '../output.ts';
 
 export const command: Command = {
   summary: 'List the installed tools',
@@ -12,33 +14,23 @@ export const command: Command = {
   async run({ runtime, io, json }) {
     const tools = (await runtime()).tools();
     if (json) {
-      const rows = tools.map(
-        ({ contract: { id, version, title, mutates }, origin, enabled, admit, quarantined }) => ({
-          id,
-          version,
-          title,
-          mutates,
-          origin,
-          enabled,
-          ...(admit ? { admit } : {}),
-          ...(quarantined ? { quarantined } : {}),
-        }),
-      );
+      const rows = tools.map((one) => {
+        const { id, version, title, mutates } = one.contract;
+        return { id, version, title, mutates, ...toolStateToWire(one) };
+      });
       io.out(`${JSON.stringify({ tools: rows })}\n`);
       return 0;
     }
     const rows = tools.map((one) => [one.contract.id, stateOf(one), one.contract.title]);
     io.out(table(rows, ['TOOL', 'STATE', 'WHAT IT DOES']));
-    for (const { quarantined } of tools) if (quarantined) io.err(`${quarantined}\n`);
-    for (const { contract, enabled, admit } of tools) {
-      if (!enabled && admit) io.err(`${contract.id} is disabled\n${describeAdmit(admit)}\n`);
-    }
+    for (const one of tools) if (!one.enabled) io.err(whyDisabled(one));
     return 0;
   },
 };
 
-function stateOf({ contract, enabled, quarantined }: ToolListing): string {
+function stateOf({ contract, enabled, quarantined, health }: ToolListing): string {
   if (quarantined) return 'quarantined';
   if (!enabled) return 'disabled';
+  if (health?.status === 'unhealthy') return 'unhealthy';
   return contract.mutates ? 'writes' : 'reads';
 }

@@ -3,6 +3,7 @@
 import { listingToWire } from '../../../contract/spelling.ts';
 import { findListing } from '../../../runtime/find-listing.ts';
 import type { Command } from '../command.ts';
+import { whyDisabled } from '../describe-tool.ts';
 import { table } from '../output.ts';
 
 export const command: Command = {
@@ -13,7 +14,7 @@ export const command: Command = {
   async run({ positionals, runtime, io, json }) {
     const id = positionals[0]!;
     const found = findListing((await runtime()).tools(), id);
-    const { contract, origin, enabled } = found;
+    const { contract, origin, enabled, health } = found;
     if (json) {
       io.out(`${JSON.stringify(listingToWire(found))}\n`);
       return 0;
@@ -31,6 +32,8 @@ export const command: Command = {
     );
     for (const { title, args } of contract.examples ?? [])
       io.out(`\n${title}:\n  haft call ${id} '${JSON.stringify(args)}'\n`);
+    if (health) io.out(`\nhealth: ${`${health.status} ${health.message ?? ''}`.trimEnd()}\n`);
+    io.err(whyDisabled(found));
     return 0;
   },
 };
