@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { withDocker } from '../../../scripts/engines/with-docker.ts';
 import { newId } from '../../base/new-id.ts';
 import { outputOf } from '../../testing/backend/environment.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
-import { type DockerEnvironment, disobedientEngine, openDocker } from './docker-for-tests.ts';
+import { disobedientEngine, openerOn } from './docker-for-tests.ts';
 
 const docker = withDocker();
-
-async function open(
-  t: TestContext,
-  options: Parameters<typeof openDocker>[1] = {},
-): Promise<DockerEnvironment> {
-  const env = await openDocker(await docker.engine(), options);
-  t.after(env.close);
-  return env;
-}
+const open = openerOn(docker);
 
 const ZERO = '0'.repeat(16);
 

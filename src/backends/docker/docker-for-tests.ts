@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import type { DockerEngine } from '../../../scripts/engines/docker.ts';
+import type { EngineForTests } from '../../../scripts/engines/engine-for-tests.ts';
 import { newId } from '../../base/new-id.ts';
 import type { Attempt, AttemptEnd, Backend } from '../../contract/backend.ts';
 import { type BackendEnvironment, makeAttempt } from '../../testing/backend-suite.ts';
@@ -19,9 +21,20 @@ export interface DockerEnvironment extends BackendEnvironment {
   ): Promise<{ readonly attempt: Attempt; readonly end: AttemptEnd }>;
 }
 
+type OpenOptions = Partial<DockerOptions> & { readonly root?: string; readonly image?: string };
+
+/** Opens a backend for one test, which closes it. */
+export const openerOn =
+  (docker: EngineForTests<DockerEngine>) =>
+  async (test: TestContext, options: OpenOptions = {}): Promise<DockerEnvironment> => {
+    const env = await openDocker(await docker.engine(), options);
+    test.after(env.close);
+    return env;
+  };
+
 export async function openDocker(
   { socket, images }: Pick<DockerEngine, 'socket' | 'images'>,
-  options: Partial<DockerOptions> & { readonly root?: string; readonly image?: string } = {},
+  options: OpenOptions = {},
 ): Promise<DockerEnvironment> {
   const { root = mkdtempSync(join(tmpdir(), 'haft-docker-test-')), image = images.busybox, ...own } = options;
   const scope = own.scope ?? newId('scope');

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { withDocker } from '../../../scripts/engines/with-docker.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
-import { type DockerEnvironment, openDocker } from './docker-for-tests.ts';
+import { openerOn } from './docker-for-tests.ts';
 
 const docker = withDocker();
+const open = openerOn(docker);
 const NOWHERE = `haft/nowhere@sha256:${'0'.repeat(64)}`;
-
-async function open(
-  t: TestContext,
-  options: Parameters<typeof openDocker>[1] = {},
-): Promise<DockerEnvironment> {
-  const env = await openDocker(await docker.engine(), options);
-  t.after(env.close);
-  return env;
-}
 
 describe('images of the docker backend', { skip: docker.skip }, () => {
   it('are pinned by the digest of their repository, or by their id where they have none', async (t) => {

@@ -12,19 +12,11 @@ import { endOf, logOf, outputOf, seen } from '../../testing/backend/environment.
 import { makeAttempt } from '../../testing/backend-suite.ts';
 import { writeOnce } from '../write-once.ts';
 import { createDockerBackend } from './docker-backend.ts';
-import { type DockerEnvironment, dieBeforeStart, openDocker } from './docker-for-tests.ts';
+import { dieBeforeStart, openDocker, openerOn } from './docker-for-tests.ts';
 
 const docker = withDocker();
+const open = openerOn(docker);
 const MIB = 1024 * 1024;
-
-async function open(
-  t: TestContext,
-  options: Parameters<typeof openDocker>[1] = {},
-): Promise<DockerEnvironment> {
-  const env = await openDocker(await docker.engine(), options);
-  t.after(env.close);
-  return env;
-}
 
 const container = ({ id }: Attempt) => `haft-${id}`;
 
