@@ -9,7 +9,7 @@ import type { SmallObjects } from '../small-objects.ts';
 import { toFailure } from '../store-failure.ts';
 import { type CopyTarget, copyObject, writeCopy } from './copy-object.ts';
 import { discardObjects } from './discard-objects.ts';
-import { createFileHash, hashFile } from './hash-file.ts';
+import { createFileHash, hashFile, hashShortFile } from './hash-file.ts';
 import { createObjectFiles } from './object-files.ts';
 import { putFile } from './put-file.ts';
 import { putStream } from './put-stream.ts';
@@ -124,7 +124,9 @@ export function openObjectStore({ folder, process, small, uses }: ObjectStoreOpt
     async verify(id) {
       const sha256 = hexOf(id);
       const bytes = await small?.get(sha256);
-      const actual = bytes ? sha256Hex(bytes) : await withFile(sha256, hashFile);
+      const actual = bytes
+        ? sha256Hex(bytes)
+        : (hashShortFile(files.placeOf(sha256)) ?? (await withFile(sha256, hashFile)));
       if (actual === undefined) return 'missing';
       return actual === sha256 ? 'ok' : 'corrupt';
     },
