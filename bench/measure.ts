@@ -47,6 +47,8 @@ export interface Comparison<State> {
 /** One subject: a file below `subjects/`, measured in a process of its own. */
 export interface Subject<State = unknown> {
   readonly name: string;
+  /** What it belongs to, where several are asked for together: `run.ts GROUP`. */
+  readonly group?: string;
   /** For the reader of the results: what is measured, and how. */
   readonly about: string;
   /** The environment of the measuring process, where it matters. */

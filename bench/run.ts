@@ -23,7 +23,7 @@ async function main(): Promise<void> {
     },
   });
   const [filter = ''] = positionals;
-  const subjects = SUBJECTS.filter(({ name }) => name.includes(filter));
+  const subjects = SUBJECTS.filter(({ name, group }) => group === filter || name.includes(filter));
   if (subjects.length === 0) {
     console.error(`No subject has "${filter}" in its name: ${SUBJECTS.map(({ name }) => name).join(', ')}`);
     process.exitCode = 64;

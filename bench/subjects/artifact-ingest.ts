@@ -61,6 +61,7 @@ const copying =
 
 export const artifactIngest = defineSubject<State>({
   name: 'artifact-ingest',
+  group: 'runs',
   about:
     '`artifact_import` of a file of 1 GiB in process: read, hashed and copied at the same time, synced, registered, recorded; ' +
     'against `sha256sum` and then `cp` of the same file, which leaves the copy in memory, and against the same with a `sync` of the copy.',

@@ -100,6 +100,7 @@ function flags({ socket, images }: DockerEngine, root: string): readonly string[
 
 export const dockerRunSubject = defineSubject<State>({
   name: 'docker-run',
+  group: 'runs',
   about:
     'An attempt of `true` on the docker backend: its folder made, its container created, looked at from inside before the program begins, ' +
     'run, judged, its log and its end durable; against `docker run --rm` with the same flags. Each on the same private engine.',

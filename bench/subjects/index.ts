@@ -16,6 +16,8 @@ import { mcpRead } from './mcp-read.ts';
 import { mcpSearch } from './mcp-search.ts';
 import { mcpWrite } from './mcp-write.ts';
 import { readInProcess } from './read-in-process.ts';
+import { runsReplay } from './runs-replay.ts';
+import { runsStore } from './runs-store.ts';
 import { shellExec } from './shell-exec.ts';
 import { slurmWatch } from './slurm-watch.ts';
 import { toolSearch } from './tool-search.ts';
@@ -31,6 +33,8 @@ export const SUBJECTS: readonly Subject[] = [
   dockerRunSubject,
   curl,
   artifactIngest,
+  runsReplay,
+  runsStore,
   mcpSearch,
   mcpRead,
   mcpList,

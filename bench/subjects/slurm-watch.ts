@@ -57,6 +57,7 @@ const notice: Contender<State> = async (state) => {
 
 export const slurmWatch = defineSubject<State>({
   name: 'slurm-watch',
+  group: 'runs',
   about: `${JOBS} queued jobs of a private Slurm cluster, all waited for by one process: the processor time of a second of that, its squeue included, against one core; and how long after its result the end of a job is known, against a second.`,
   async open() {
     const root = mkdtempSync(join(tmpdir(), 'haft-bench-slurm-'));
