@@ -1,8 +1,11 @@
 // Owns: what a pack is before it is tools: its origin, its tools' contracts, how they are reached, its health.
 // Refuses: transports. `binding.adapter` names one; only that adapter understands `binding.target`.
 import type { Diagnostic } from './diagnostic.ts';
+import type { HealthReport } from './health-report.ts';
 import type { JsonObject, JsonSchema } from './json.ts';
 import type { ToolContract } from './tool.ts';
+
+export type { HealthReport, HealthStatus } from './health-report.ts';
 
 /** A source of tools as a loader read it. Independent of any adapter or store. */
 export interface PackManifest {
@@ -45,14 +48,6 @@ export interface Installation {
   readonly config: JsonObject;
   readonly enabled: boolean;
   readonly health: HealthReport;
-}
-
-export type HealthStatus = 'ready' | 'degraded' | 'unhealthy' | 'disabled' | 'unverified';
-
-export interface HealthReport {
-  readonly status: HealthStatus;
-  readonly checkedTs: number | null;
-  readonly message?: string;
 }
 
 /** What every loader answers: all that is good, and all that is wrong. */

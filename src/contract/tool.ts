@@ -2,8 +2,8 @@
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
+import type { HealthReport } from './health-report.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
-import type { HealthReport } from './manifest.ts';
 import type { PreparedRun, PrepareSite, RunInputs } from './runs.ts';
 
 /**

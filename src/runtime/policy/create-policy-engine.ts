@@ -105,7 +105,7 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
     projectionFor: (tool) => writeProjection(tool, loaded.file, narrowing),
     ready(effects) {
       const needs = (kind: Effect['kind']) => effects.some((effect) => effect.kind === kind);
-      const commands = needs('exec') && policy.patterns.size === 0;
+      const commands = needs('exec') && policy.patterns.size === 0 && policy.layers.some(hasPatterns);
       const hosts = needs('net.connect') && !policy.library.classifyHost;
       return commands || hosts ? loadFor(policy, commands, hosts) : undefined;
     },
@@ -184,6 +184,8 @@ function withGrant(decision: FindingDecision, grant: Grant | undefined): Finding
   const { admit: _admit, [GRANT]: _grant, ...rest } = decision;
   return grant ? { ...rest, admit: renderGrant(grant), [GRANT]: grant } : rest;
 }
+
+const hasPatterns = ({ commands = [] }: CompiledPolicy['layers'][number]): boolean => commands.length > 0;
 
 async function loadFor(policy: CompiledPolicy, commands: boolean, hosts: boolean): Promise<void> {
   if (commands) await compilePatterns(policy);

@@ -10,11 +10,12 @@ export type Answer = { readonly status: number; readonly json: any };
 
 export interface Server {
   post(path: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  get(path: string): Promise<Answer>;
   close(): Promise<number | null>;
 }
 
-export async function startServer(root: string): Promise<Server> {
-  const child = startHaft(['serve', '--port', '0', '--json'], { cwd: root });
+export async function startServer(root: string, env: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const child = startHaft(['serve', '--port', '0', '--json'], { cwd: root, env });
   const [line] = await once(createInterface(child.stdout), 'line');
   const { address, token } = JSON.parse(line as string);
   return {
@@ -38,6 +39,10 @@ export async function startServer(root: string): Promise<Server> {
         });
         sent.end(bytes);
       });
+    },
+    async get(path) {
+      const response = await fetch(`${address}${path}`, { headers: { authorization: `Bearer ${token}` } });
+      return { status: response.status, json: await response.json() };
     },
     async close() {
       child.kill('SIGTERM');

@@ -1,0 +1,156 @@
+// Owns: the proof that a tool which cannot be used as things are is listed as disabled, with what would let it be used.
+// Refuses: to show it to those who could only call it in vain: MCP clients do not see it.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { packFiles } from '../../src/adapters/pack-for-tests.ts';
+import { haft, type Ran } from './support/haft.ts';
+import { inTime } from './support/in-time.ts';
+import { startMcp } from './support/mcp-lines.ts';
+import { startServer } from './support/server.ts';
+import { makeWorkspace } from './support/workspace.ts';
+
+const TOKEN = 'correct-horse-battery-staple';
+const PYTHON = `
+import os
+def secretive(input): return {"length": len(os.environ["GH_TOKEN"]), "said": os.environ["GH_TOKEN"]}
+def plain(input): return {}
+`;
+const python = (name: string) => ({ kind: 'python', module: `tools:${name}` });
+const FILES = packFiles(
+  [
+    ['p.plain', python('plain')],
+    ['p.secretive', python('secretive'), { credentials: { github: { env: { GH_TOKEN: 'token' } } } }],
+    ['p.optional', python('plain'), { credentials: { gitlab: { required: false, env: { GL: 'token' } } } }],
+    ['p.jq', { kind: 'cli', cmd: ['jq', '--version'] }, { outputSchema: { type: 'string' } }],
+    ['p.writes', python('plain'), { caps: { filesystem: { write: ['private'] } } }],
+    [
+      'p.away',
+      { kind: 'http', url: 'https://api.example.org/{{ input.x }}' },
+      { templating: { engine: 'jinja2' } },
+    ],
+    ['p.online', python('plain'), { caps: { network: ['https'] } }],
+  ],
+  { 'tools.py': PYTHON },
+);
+const POLICY = `version: 1
+packs: [packs/p]
+paths:
+  rules: [{ path: private/**, write: deny }]
+`;
+/** What each disabled tool is listed with. */
+const WOULD_LET: Readonly<Record<string, RegExp>> = {
+  'p.secretive': /haft credentials set github$/m,
+  'p.jq': /shell_allow:[\s\S]*jq/,
+  'p.writes': /paths:[\s\S]*private/,
+  'p.away': /allowed_domains:[\s\S]*api\.example\.org/,
+  'p.online': /allowed_domains:/,
+};
+
+type Row = {
+  readonly id: string;
+  readonly enabled: boolean;
+  readonly admit?: string;
+  readonly lacks?: string[];
+};
+
+describe('a tool that cannot be used as things are', () => {
+  const workspace = makeWorkspace({ ...FILES, 'haft.yaml': POLICY });
+  const home = makeWorkspace();
+  const env = { HOME: home.root, XDG_CONFIG_HOME: home.path('config') };
+  before(() => void mkdirSync(workspace.path('private')));
+  after(() => {
+    workspace.remove();
+    home.remove();
+  });
+  const run = (args: readonly string[], stdin = ''): Promise<Ran> =>
+    haft(args, { cwd: workspace.root, env, stdin });
+  const ofPack = (tools: readonly Row[]) => tools.filter(({ id }) => id.startsWith('p.'));
+  const disabled = (tools: readonly Row[]) =>
+    ofPack(tools)
+      .filter(({ enabled }) => !enabled)
+      .map(({ id }) => id);
+  const checkRows = (tools: readonly Row[]) => {
+    assert.deepEqual(disabled(tools), Object.keys(WOULD_LET).sort());
+    for (const { id, enabled, admit = '', lacks = [] } of ofPack(tools))
+      if (!enabled) assert.match([admit, ...lacks].join('\n'), WOULD_LET[id] ?? /never/, id);
+  };
+  const call = async (tool: string) => JSON.parse((await run(['call', tool, '{}', '--json'])).stdout);
+
+  it('is listed by the command with the line that would let it be used', async () => {
+    checkRows(JSON.parse((await run(['tools', 'list', '--json'])).stdout).tools);
+    const { stdout, stderr } = await run(['tools', 'list']);
+    assert.match(stdout, /^p\.jq +disabled/m);
+    assert.match(stdout, /^p\.plain +reads/m);
+    assert.match(stderr, /p\.secretive is disabled: it needs a credential[\s\S]*haft credentials set github/);
+    for (const [id, line] of Object.entries(WOULD_LET)) {
+      const shown = await run(['tools', 'show', id]);
+      assert.match(shown.stdout, /^\S+ \S+ \(pack p, disabled\)/);
+      assert.match(shown.stderr, line, id);
+    }
+  });
+
+  it('is refused with the reason, and with the same line', async () => {
+    const reasons = {
+      'p.secretive': 'credentials.missing',
+      'p.jq': 'shell.not_allowed',
+      'p.writes': 'policy.denied',
+      'p.away': 'http.not_allowed',
+      'p.online': 'http.not_allowed',
+    };
+    for (const [tool, reason] of Object.entries(reasons)) {
+      const { ok, errors } = await call(tool);
+      assert.deepEqual([ok, errors[0]?.reason], [false, reason], tool);
+      assert.match(`${errors[0].message}\n${errors[0].details?.admit}`, WOULD_LET[tool]!, tool);
+    }
+    assert.equal((await call('p.optional')).ok, true);
+  });
+
+  it('is listed over HTTP, not shown over MCP, and back at both once it can be used', async () => {
+    const server = await startServer(workspace.root, env);
+    const mcp = startMcp(workspace.root, env);
+    const ask = async (method: string, params = {}) =>
+      (await mcp.ask(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))).result;
+    const overMcp = async () =>
+      ((await ask('tools/list')).tools as { name: string }[])
+        .map(({ name }) => name)
+        .filter((name) => name.startsWith('p.'));
+    const overHttp = async (): Promise<Row[]> => (await server.get('/v1/tools')).json.tools;
+    try {
+      await ask('initialize', {
+        protocolVersion: '2025-06-18',
+        capabilities: {},
+        clientInfo: { name: 't', version: '1' },
+      });
+      checkRows(await overHttp());
+      assert.deepEqual(await overMcp(), ['p.optional', 'p.plain']);
+
+      assert.equal((await run(['credentials', 'set', 'github'], TOKEN)).status, 0);
+      const until = async (isThere: () => Promise<boolean>) => {
+        while (!(await isThere())) await new Promise(setImmediate);
+      };
+      await inTime(
+        until(async () => !disabled(await overHttp()).includes('p.secretive')),
+        'the tool to be listed over HTTP',
+      );
+      const response = (
+        await server.post('/v1/call', '{"type":"ToolRequest","tool":"p.secretive","args":{}}')
+      ).json;
+      assert.equal(response.ok, true, JSON.stringify(response.errors));
+      assert.equal(response.data.length, TOKEN.length);
+      assert.ok(!JSON.stringify(response).includes(TOKEN));
+    } finally {
+      await server.close();
+      await mcp.close();
+    }
+    const again = startMcp(workspace.root, env);
+    try {
+      const line = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+      const isListed = async () =>
+        JSON.stringify(await again.ask(JSON.stringify(line))).includes('"p.secretive"');
+      assert.equal(await isListed(), true);
+    } finally {
+      await again.close();
+    }
+  });
+});
