@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Adapter } from '../contract/adapter.ts';
 import type { HealthStatus } from '../contract/manifest.ts';
+import { boundTool, installationOf } from '../contract/tools-for-tests.ts';
 import { combineAdapters } from './combined.ts';
-import { boundTool, installationOf, invocationOf } from './fixtures-for-tests.ts';
+import { invocationOf } from './fixtures-for-tests.ts';
 
 const never = new AbortController().signal;
 

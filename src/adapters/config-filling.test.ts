@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { installationOf } from '../contract/tools-for-tests.ts';
 import { fillConfig } from './config-filling.ts';
-import { installationOf } from './fixtures-for-tests.ts';
 
 const hub = installationOf('hub', {});
 

@@ -1,21 +1,10 @@
-// Owns: what tests of adapters share: installations, invocations, and ending a program from outside as a crash would.
+// Owns: what tests of adapters share: invocations, handles, and ending a program from outside as a crash would.
 // Refuses: to end a process that does not carry the test's own marker.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CallHandles, Invocation } from '../contract/adapter.ts';
 import type { ExecHandle } from '../contract/exec.ts';
 import type { HttpHandle } from '../contract/http.ts';
-import type { JsonObject } from '../contract/json.ts';
-import type { BoundTool, Installation } from '../contract/manifest.ts';
 import type { Pace } from './pace.ts';
-
-export const installationOf = (name: string, config: JsonObject): Installation => ({
-  name,
-  origin: 'test',
-  digest: '',
-  config,
-  enabled: true,
-  health: { status: 'unverified', checkedTs: null },
-});
 
 export function invocationOf(tool: string, args: unknown, rest: Partial<Invocation> = {}): Invocation {
   return {
@@ -25,32 +14,6 @@ export function invocationOf(tool: string, args: unknown, rest: Partial<Invocati
     signal: new AbortController().signal,
     progress() {},
     ...rest,
-  };
-}
-
-export function boundTool(
-  id: string,
-  adapter: string,
-  target: JsonObject,
-  contract: Partial<BoundTool['contract']> = {},
-): BoundTool {
-  return {
-    contract: {
-      id,
-      version: '1.0.0',
-      contract: 'v1',
-      title: id,
-      description: '',
-      tags: [],
-      input: true,
-      output: true,
-      deterministic: false,
-      idempotent: false,
-      mutates: false,
-      limits: { timeoutMs: 30_000, maxInputBytes: 2 ** 20, maxOutputBytes: 2 ** 20 },
-      ...contract,
-    },
-    binding: { adapter, target },
   };
 }
 

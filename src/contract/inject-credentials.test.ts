@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CredentialNeed } from './credentials.ts';
 import { injectCredentials } from './inject-credentials.ts';
-
-const need = (fields: Partial<CredentialNeed>): CredentialNeed => ({
-  provider: 'github',
-  scope: 'any',
-  required: true,
-  schema: true,
-  env: {},
-  headers: {},
-  context: false,
-  ...fields,
-});
+import { credentialNeed as need } from './tools-for-tests.ts';
 
 describe('injectCredentials', () => {
   it('puts fields into the environment, headers and the context, as the tool declared', () => {

@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createInprocessAdapter, type InprocessFunction } from '../adapters/inprocess/inprocess.ts';
 import { createRedactor } from '../base/redact/create-redactor.ts';
 import { fail } from '../contract/errors.ts';
-import type { BoundTool, Installation } from '../contract/manifest.ts';
+import type { BoundTool } from '../contract/manifest.ts';
 import type { OpenPack } from '../contract/runtime.ts';
+import { boundTool, installationOf } from '../contract/tools-for-tests.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../preset/default.ts';
 
 let workspace: string;
@@ -22,35 +23,20 @@ afterEach(async () => {
   rmSync(workspace, { recursive: true, force: true });
 });
 
-const installation = (name: string): Installation => ({
-  name,
-  origin: 'test',
-  digest: '',
-  config: {},
-  enabled: true,
-  health: { status: 'unverified', checkedTs: null },
-});
-
-const bound = (id: string): BoundTool => ({
-  contract: {
+const bound = (id: string): BoundTool =>
+  boundTool(
     id,
-    version: '1.0.0',
-    contract: 'v1',
-    title: id,
-    description: '',
-    tags: [],
-    input: { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false },
-    output: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
-    deterministic: false,
-    idempotent: false,
-    mutates: false,
-    limits: { timeoutMs: 5_000, maxInputBytes: 10_000, maxOutputBytes: 10_000 },
-  },
-  binding: { adapter: 'inprocess', target: {} },
-});
+    'inprocess',
+    {},
+    {
+      input: { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false },
+      output: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      limits: { timeoutMs: 5_000, maxInputBytes: 10_000, maxOutputBytes: 10_000 },
+    },
+  );
 
 const pack = (name: string, functions: Record<string, InprocessFunction>): OpenPack => ({
-  installation: installation(name),
+  installation: installationOf(name, {}),
   adapter: createInprocessAdapter(functions),
   tools: Object.keys(functions).map(bound),
 });

@@ -11,9 +11,10 @@ import { createHttpScope, type HttpScopeOptions } from '../../capabilities/http/
 import type { Adapter, AdapterConnection, Invocation, InvocationResult } from '../../contract/adapter.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
+import { installationOf } from '../../contract/tools-for-tests.ts';
 import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
-import { installationOf, invocationOf, stillPace } from '../fixtures-for-tests.ts';
+import { invocationOf, stillPace } from '../fixtures-for-tests.ts';
 import { packFiles } from '../pack-for-tests.ts';
 import { bindYamlTool } from '../yaml-use.ts';
 import { createHttpAdapter, type HttpAdapterHandles } from './http.ts';

@@ -1,3 +1,4 @@
+import { installationOf } from '../../contract/tools-for-tests.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
 import { createInprocessAdapter, type InprocessFunction } from './inprocess.ts';
 
@@ -15,15 +16,7 @@ const FIXTURES: Readonly<Record<string, InprocessFunction>> = {
 };
 
 adapterSuite('inprocess', async () => {
-  const installation = {
-    name: 'fixture',
-    origin: 'test',
-    digest: '',
-    config: {},
-    enabled: true,
-    health: { status: 'ready', checkedTs: null },
-  } as const;
-  const connection = await createInprocessAdapter(FIXTURES).open(installation, []);
+  const connection = await createInprocessAdapter(FIXTURES).open(installationOf('fixture', {}), []);
   return {
     connection,
     tools: { echo: 'echo', fail: 'fail', wait: 'wait', big: 'big' },

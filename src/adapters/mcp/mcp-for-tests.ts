@@ -8,7 +8,8 @@ import type { CallHandles } from '../../contract/adapter.ts';
 import type { ExecHandle } from '../../contract/exec.ts';
 import type { HttpHandle } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { crashPrograms, installationOf } from '../fixtures-for-tests.ts';
+import { installationOf } from '../../contract/tools-for-tests.ts';
+import { crashPrograms } from '../fixtures-for-tests.ts';
 import { createMcpAdapter, type McpConnection, type McpDiscovery, type McpHandles } from './mcp.ts';
 
 export const SERVER = join(import.meta.dirname, 'server-for-tests.ts');

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import { createHttpCapability } from '../../capabilities/http/handle.ts';
 import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
+import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
-import { boundTool, installationOf, invocationOf, stillPace } from '../fixtures-for-tests.ts';
+import { invocationOf, stillPace } from '../fixtures-for-tests.ts';
 import { createMcpAdapter } from './mcp.ts';
 import { FORMS, type Form, type McpFixture, type McpFixtureOptions, withMcp } from './mcp-for-tests.ts';
 

@@ -9,7 +9,8 @@ import { withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import { createHttpCapability } from '../../capabilities/http/handle.ts';
 import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { boundTool, handlesOn, installationOf, invocationOf, stillPace } from '../fixtures-for-tests.ts';
+import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
+import { handlesOn, invocationOf, stillPace } from '../fixtures-for-tests.ts';
 import { createMcpAdapter, type McpConnection } from './mcp.ts';
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { boundTool } from '../../contract/tools-for-tests.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { boundTool } from '../fixtures-for-tests.ts';
 import { applyOverlay, overlayFor, unusedOverlays, withFixed } from './overlay.ts';
 
 const input = {

@@ -12,7 +12,8 @@ import { createHttpCapability } from '../../capabilities/http/handle.ts';
 import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { crashPrograms, handlesOn, installationOf, invocationOf } from '../fixtures-for-tests.ts';
+import { installationOf } from '../../contract/tools-for-tests.ts';
+import { crashPrograms, handlesOn, invocationOf } from '../fixtures-for-tests.ts';
 import { createMcpAdapter, type McpConnection, type McpDiscovery } from './mcp.ts';
 import { MODULES } from './mcp-for-tests.ts';
 

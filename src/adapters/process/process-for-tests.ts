@@ -7,8 +7,9 @@ import type { AdapterConnection, Invocation, InvocationResult } from '../../cont
 import type { Effect } from '../../contract/effect.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
+import { installationOf } from '../../contract/tools-for-tests.ts';
 import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
-import { handlesOn, installationOf, invocationOf, runningPrograms } from '../fixtures-for-tests.ts';
+import { handlesOn, invocationOf, runningPrograms } from '../fixtures-for-tests.ts';
 import { bindYamlTool } from '../yaml-use.ts';
 import { createProcessAdapter, type ProcessAdapterHandles } from './process.ts';
 

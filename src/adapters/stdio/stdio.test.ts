@@ -4,16 +4,9 @@ import { describe, it } from 'node:test';
 import { type ProgramFixture, withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
+import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
-import {
-  boundTool,
-  crashPrograms,
-  handlesOn,
-  installationOf,
-  invocationOf,
-  runningPrograms,
-  stillPace,
-} from '../fixtures-for-tests.ts';
+import { crashPrograms, handlesOn, invocationOf, runningPrograms, stillPace } from '../fixtures-for-tests.ts';
 import { createStdioAdapter, type StdioConnection, type StdioHandles } from './stdio.ts';
 
 const FIXTURE = join(import.meta.dirname, 'fixture.py');

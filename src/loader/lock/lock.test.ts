@@ -10,6 +10,7 @@ import type { Json } from '../../contract/json.ts';
 import type { Drift, LockFile } from '../../contract/lock.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
+import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { ToolpackLoader } from '../tool-yaml/toolpack-loader.ts';
 import { applyLock, checkFrozen } from './apply-lock.ts';
 import { compareLock, isQuarantined } from './compare-lock.ts';
@@ -24,34 +25,23 @@ const bound = (
   contract: Partial<BoundTool['contract']> = {},
   rest: Partial<BoundTool> = {},
 ): BoundTool => ({
-  contract: {
+  ...boundTool(
     id,
-    version: '1.0.0',
-    contract: 'v1',
-    title: id,
-    description: 'Says what it is told.',
-    tags: [],
-    input: { type: 'object', properties: { text: { type: 'string' } } },
-    output: true,
-    deterministic: false,
-    idempotent: true,
-    mutates: false,
-    limits: { timeoutMs: 1, maxInputBytes: 1, maxOutputBytes: 1 },
-    ...contract,
-  },
-  binding: { adapter: 'mcp', target: { name: id } },
+    'mcp',
+    { name: id },
+    {
+      description: 'Says what it is told.',
+      limits: { timeoutMs: 1, maxInputBytes: 1, maxOutputBytes: 1 },
+      input: { type: 'object', properties: { text: { type: 'string' } } },
+      idempotent: true,
+      ...contract,
+    },
+  ),
   ...rest,
 });
 
 const pack = (tools: readonly BoundTool[], name = 'hub', config = {}): OpenPack => ({
-  installation: {
-    name,
-    origin: 'mcp',
-    digest: '',
-    config,
-    enabled: true,
-    health: { status: 'unverified', checkedTs: null },
-  },
+  installation: installationOf(name, config),
   adapter: createInprocessAdapter({}),
   tools,
 });

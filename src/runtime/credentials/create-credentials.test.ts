@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type CredentialNeed, type Credentials, userOf } from '../../contract/credentials.ts';
+import { credentialNeed as need } from '../../contract/tools-for-tests.ts';
 import { openCredentials } from '../../preset/open-credentials.ts';
 import { openSqliteEnvironment, type SqliteEnvironment } from '../../stores/sqlite/environment.test.ts';
 import { createSealer } from './seal.ts';
@@ -233,17 +234,6 @@ describe('userOf', () => {
     assert.equal(userOf({ user_id: 'bob' }), 'bob');
     assert.equal(userOf({ user: { toString: 'ada' } }), '');
   });
-});
-
-const need = (fields: Partial<CredentialNeed> = {}): CredentialNeed => ({
-  provider: 'github',
-  scope: 'any',
-  required: true,
-  schema: true,
-  env: {},
-  headers: {},
-  context: false,
-  ...fields,
 });
 
 interface Host {

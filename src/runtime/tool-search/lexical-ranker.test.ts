@@ -3,32 +3,21 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ToolContract } from '../../contract/tool.ts';
 import type { RankedTool, ToolRanker } from '../../contract/tool-search.ts';
+import { toolContract } from '../../contract/tools-for-tests.ts';
 import { BUILTIN_TOOLS } from '../../tools/index.ts';
 import { createToolSearch } from './create-tool-search.ts';
 import { createLexicalRanker } from './lexical-ranker.ts';
 
-const LIMITS = { timeoutMs: 1, maxInputBytes: 1, maxOutputBytes: 1 };
-const tool = (id: string, fields: Partial<ToolContract> = {}): ToolContract => ({
-  id,
-  version: '1.0.0',
-  contract: 'v1',
-  title: id,
-  description: '',
-  tags: [],
-  input: true,
-  output: true,
-  deterministic: false,
-  idempotent: true,
-  mutates: false,
-  limits: LIMITS,
-  ...fields,
-});
-
 const TRACKER: readonly ToolContract[] = [
-  tool('github.create_issue', { description: 'Open a new issue in a repository.', tags: ['tracker'] }),
-  tool('github.list_issues', { description: 'List the issues of a repository.', tags: ['tracker'] }),
-  tool('github.create_pull_request', { description: 'Propose the commits of a branch to be merged.' }),
-  tool('slack.post_message', {
+  toolContract('github.create_issue', {
+    description: 'Open a new issue in a repository.',
+    tags: ['tracker'],
+  }),
+  toolContract('github.list_issues', { description: 'List the issues of a repository.', tags: ['tracker'] }),
+  toolContract('github.create_pull_request', {
+    description: 'Propose the commits of a branch to be merged.',
+  }),
+  toolContract('slack.post_message', {
     description: 'Write to a channel.',
     input: {
       type: 'object',
@@ -38,7 +27,7 @@ const TRACKER: readonly ToolContract[] = [
       },
     },
   }),
-  tool('weather.forecast', { description: 'Tomorrow: rain, wind and temperature of a place.' }),
+  toolContract('weather.forecast', { description: 'Tomorrow: rain, wind and temperature of a place.' }),
 ];
 
 const ranker = (tools: readonly ToolContract[]): ToolRanker => {
@@ -82,7 +71,7 @@ describe('the lexical ranker', () => {
       'github.create_issue',
       'github.list_issues',
     ]);
-    const two = [tool('a.b'), tool('a.b.c', { title: 'a b a b a b', tags: ['a', 'b'] })];
+    const two = [toolContract('a.b'), toolContract('a.b.c', { title: 'a b a b a b', tags: ['a', 'b'] })];
     assert.equal(ids(ranker(two).rank('A.B', 5))[0], 'a.b');
   });
 
@@ -93,7 +82,9 @@ describe('the lexical ranker', () => {
   });
 
   it('answers at most as many as are asked for, best first, equal ones by id', () => {
-    const same = ['x.c', 'x.a', 'x.b'].map((id) => tool(id, { title: 'same', description: 'same words' }));
+    const same = ['x.c', 'x.a', 'x.b'].map((id) =>
+      toolContract(id, { title: 'same', description: 'same words' }),
+    );
     assert.deepEqual(ids(ranker(same).rank('words', 2)), ['x.a', 'x.b']);
     const found = ranker(TRACKER).rank('github issue', 10) as readonly RankedTool[];
     assert.deepEqual(
@@ -106,7 +97,7 @@ describe('the lexical ranker', () => {
     const words = ['file', 'read', 'write', 'issue', 'branch', 'search', 'files', 'searching', 'rain'];
     const some = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { maxLength: 20 });
     const made = Array.from({ length: 31 }, (_, n) =>
-      tool(`pack.t${n}`, {
+      toolContract(`pack.t${n}`, {
         description: words.filter((_, at) => (n >> (at % 5)) & 1).join(' '),
         tags: [words[n % 9]!],
       }),
@@ -126,8 +117,8 @@ describe('the lexical ranker', () => {
   });
 
   it('follows a tool that is described anew', () => {
-    const kept = ranker([tool('a.b', { description: 'old words' })]);
-    kept.sync([tool('a.b', { description: 'new words' })]);
+    const kept = ranker([toolContract('a.b', { description: 'old words' })]);
+    kept.sync([toolContract('a.b', { description: 'new words' })]);
     assert.deepEqual(ids(kept.rank('old', 5)), []);
     assert.deepEqual(ids(kept.rank('new', 5)), ['a.b']);
   });
@@ -139,7 +130,7 @@ describe('the lexical ranker', () => {
     });
     fc.assert(
       fc.property(anySchema, (input) => {
-        ranker([tool('a.b', { input: input as never, output: input as never })]).rank('x', 1);
+        ranker([toolContract('a.b', { input: input as never, output: input as never })]).rank('x', 1);
       }),
     );
   });
