@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, request as sendRequest } fro
 import { type ParsedHttpUrl, parseHttpUrl } from '../../../contract/http.ts';
 import type { EgressSession } from './session.ts';
 import type { TunnelSite } from './tunnel.ts';
-import { findWayOut, isRefusal, type Refusal } from './way-out.ts';
+import { openWayOut, type Refusal } from './way-out.ts';
 
 export async function forwardRequest(
   site: TunnelSite,
@@ -19,17 +19,8 @@ export async function forwardRequest(
     return;
   }
   const { url, target } = asked;
-  const found = await findWayOut(site, target, session);
-  if (isRefusal(found)) {
-    site.refuse(client, session, found);
-    return;
-  }
-  site.track(found);
-  if (client.destroyed) {
-    found.destroy();
-    session.end('failed', 'the program left');
-    return;
-  }
+  const found = await openWayOut(site, client, target, session);
+  if (!found) return;
   let idle = false;
   const expire = () => {
     idle = true;

@@ -6,15 +6,11 @@ import { type HttpTarget, parseHttpUrl } from '../../../contract/http.ts';
 import { literalAddress } from '../resolve-host.ts';
 import { readClientHello } from './client-hello.ts';
 import type { EgressSession } from './session.ts';
-import { findWayOut, isRefusal, type Refusal, type WayOut } from './way-out.ts';
+import { openWayOut, type WayOutSite } from './way-out.ts';
 
-export interface TunnelSite extends WayOut {
+export interface TunnelSite extends WayOutSite {
   readonly idleTimeoutMs: number;
   readonly helloTimeoutMs: number;
-  /** Answers instead of opening the tunnel, and hangs up. */
-  refuse(client: Socket, session: EgressSession, refusal: Refusal): void;
-  /** Ends the connection with the others when the proxy closes. */
-  track(socket: Socket): void;
 }
 
 export async function openTunnel(
@@ -30,17 +26,8 @@ export async function openTunnel(
     site.refuse(client, session, { status: 400, outcome: 'malformed', message });
     return;
   }
-  const found = await findWayOut(site, target, session);
-  if (isRefusal(found)) {
-    site.refuse(client, session, found);
-    return;
-  }
-  site.track(found);
-  if (client.destroyed) {
-    found.destroy();
-    session.end('failed', 'the program left');
-    return;
-  }
+  const found = await openWayOut(site, client, target, session);
+  if (!found) return;
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   const hello = await receiveHello(client, early, site.helloTimeoutMs);
   const problem = typeof hello === 'string' ? hello : mismatch(target, hello.serverName);

@@ -9,10 +9,14 @@ import { placeOf } from '../failures.ts';
 import type { ResolveHost } from '../resolve-host.ts';
 import type { EgressSession } from './session.ts';
 
-export interface WayOut {
+export interface WayOutSite {
   readonly allow: EgressProxyOptions['allow'];
   readonly resolve: ResolveHost;
   readonly connectTimeoutMs: number;
+  /** Answers instead of going on, and hangs up. */
+  refuse(client: Socket, session: EgressSession, refusal: Refusal): void;
+  /** Ends the connection with the others when the proxy closes. */
+  track(socket: Socket): void;
 }
 
 export interface Refusal {
@@ -23,9 +27,27 @@ export interface Refusal {
   readonly admit?: string | undefined;
 }
 
-/** A connection that has not sent anything, or why there is none. Whoever loses interest destroys it. */
-export async function findWayOut(
-  way: WayOut,
+/** A connection that has not sent anything, for a program that still waits. Undefined: it was refused, or it left. */
+export async function openWayOut(
+  site: WayOutSite,
+  client: Socket,
+  target: HttpTarget,
+  session: EgressSession,
+): Promise<Socket | undefined> {
+  const found = await findWayOut(site, target, session);
+  if (isRefusal(found)) {
+    site.refuse(client, session, found);
+    return undefined;
+  }
+  site.track(found);
+  if (!client.destroyed) return found;
+  found.destroy();
+  session.end('failed', 'the program left');
+  return undefined;
+}
+
+async function findWayOut(
+  way: Pick<WayOutSite, 'allow' | 'resolve' | 'connectTimeoutMs'>,
   target: HttpTarget,
   session: EgressSession,
 ): Promise<Socket | Refusal> {
@@ -76,4 +98,4 @@ function unreachable(target: HttpTarget, error: Error): Refusal {
   return { status: late ? 504 : 502, outcome: 'failed', message };
 }
 
-export const isRefusal = (found: Socket | Refusal): found is Refusal => 'outcome' in found;
+const isRefusal = (found: Socket | Refusal): found is Refusal => 'outcome' in found;
