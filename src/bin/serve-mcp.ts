@@ -16,6 +16,9 @@ export interface McpServing {
   readonly searchable?: boolean;
 }
 
+/** Runs of dead processes are looked after once the client's first questions are answered. */
+const RECOVER_AFTER_MS = 1000;
+
 /** A client that never asks for the list finds an open runtime all the same. */
 const OPEN_AFTER_MS = 1000;
 
@@ -25,6 +28,8 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   const kept = readCatalogue(workspace);
   let opened: Promise<DefaultRuntime> | undefined;
   let unfollow: (() => void) | undefined;
+  let recovering: NodeJS.Timeout | undefined;
+  let unheard: (() => void) | undefined;
   let exit = 0;
 
   const start = async (): Promise<DefaultRuntime> => {
@@ -33,6 +38,10 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
       tellTruth(runtime);
       const { followWorkspace } = await import('../hosts/cli/follow-workspace.ts');
       unfollow = followWorkspace(runtime, say, () => soon(runtime));
+      recovering = setTimeout(async () => {
+        const { recoverRuns } = await import('../hosts/cli/recover-runs.ts');
+        unheard = recoverRuns(runtime.runs, say);
+      }, RECOVER_AFTER_MS);
       return runtime;
     } catch (thrown) {
       const error = toErrorEntry(thrown);
@@ -85,6 +94,8 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   await server.ended;
   clearTimeout(later);
   await opened?.catch(() => {});
+  clearTimeout(recovering);
+  unheard?.();
   unfollow?.();
   return exit;
 }

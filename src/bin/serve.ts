@@ -4,6 +4,7 @@ import { fail } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import type { Command } from '../hosts/cli/command.ts';
 import { followWorkspace } from '../hosts/cli/follow-workspace.ts';
+import { recoverRuns } from '../hosts/cli/recover-runs.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
@@ -51,7 +52,9 @@ export const command: Command = {
         );
     }
     const unfollow = followWorkspace(live, io.err);
+    const unheard = recoverRuns(live.runs, io.err);
     await aborted(io.signal);
+    unheard();
     unfollow();
     await daemon.close();
     return 0;

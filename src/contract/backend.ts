@@ -26,6 +26,8 @@ export interface Backend {
   look?(attempt: Pick<Attempt, 'id'>): Promise<EngineJob | undefined>;
   /** Pins an image by what cannot change, where this backend runs images. Rejects when it is not there. */
   pinImage?(reference: string): Promise<PinnedImage>;
+  /** What answers here, in a few words. Rejects with `run.infrastructure` and what would help when nothing does. */
+  probe?(): Promise<string>;
   /** Lets go of connections and timers. Attempts under way go on where the engine can carry them, to be found again. */
   close(): Promise<void>;
 }

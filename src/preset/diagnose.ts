@@ -76,6 +76,19 @@ async function diagnoseSandbox(): Promise<readonly Finding[]> {
   }));
 }
 
+/** The engines that policy sends runs to. */
+async function diagnoseEngines(workspace: string): Promise<readonly Finding[]> {
+  const { runs } = (await loadPolicy(workspace)).value?.file ?? {};
+  if (!runs) return [];
+  const { probeBackends } = await import('./runs/probe-backends.ts');
+  const probed = await probeBackends(runs, { folder: `${workspace}/.haft`, env: process.env });
+  return probed.map(({ name, ok, evidence }) => ({
+    name: `runs: ${name}`,
+    state: ok ? 'ok' : 'failed',
+    evidence,
+  }));
+}
+
 export async function diagnose(workspace: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const [name, check] of Object.entries(CHECKS)) {
@@ -86,6 +99,6 @@ export async function diagnose(workspace: string): Promise<readonly Finding[]> {
       findings.push({ name, state: 'failed', evidence: `${message} [${reason}]` });
     }
   }
-  findings.push(...(await diagnoseSandbox()));
+  findings.push(...(await diagnoseEngines(workspace)), ...(await diagnoseSandbox()));
   return findings;
 }

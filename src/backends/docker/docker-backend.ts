@@ -97,6 +97,7 @@ export function createDockerBackend(given: DockerOptions): Backend {
       }
       return gone;
     },
+    probe: () => describeEngine(api).catch(withoutEngine),
     pinImage: (reference) => patience(() => pinImage(api, reference)).catch(withoutEngine),
     async close() {
       await Promise.all(removals);
@@ -123,8 +124,23 @@ function siteFinder(
 const NO_BUSYBOX =
   'Cannot look at containers from inside: this machine has no statically linked busybox (apt-get install busybox-static)';
 
-async function engineKind(api: EngineApi): Promise<Site['engine']> {
+interface VersionBody {
+  readonly Version?: string;
+  readonly ApiVersion?: string;
+  readonly Components?: readonly { readonly Name?: string }[];
+}
+
+async function engineVersion(api: EngineApi): Promise<VersionBody> {
   const { body } = await api.call('GET', '/version');
-  const { Components } = (body ?? {}) as { readonly Components?: readonly { readonly Name?: string }[] };
+  return (body ?? {}) as VersionBody;
+}
+
+async function engineKind(api: EngineApi): Promise<Site['engine']> {
+  const { Components } = await engineVersion(api);
   return Components?.some(({ Name }) => /podman/i.test(Name ?? '')) ? 'podman' : 'docker';
+}
+
+async function describeEngine(api: EngineApi): Promise<string> {
+  const { Version = 'of unknown version', ApiVersion = '?' } = await engineVersion(api);
+  return `${(await engineKind(api)) === 'podman' ? 'Podman' : 'Docker'} ${Version} answers (API ${ApiVersion})`;
 }

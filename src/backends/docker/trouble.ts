@@ -12,7 +12,7 @@ export function endOfTrouble(thrown: unknown, begun: boolean): AttemptEnd {
   if (isEngineTrouble(thrown)) {
     return begun || thrown.sent
       ? failedEnd('lost', 'Lost the attempt: the engine went away and did not come back')
-      : failedEnd('infrastructure.engine', 'Cannot run the attempt: the engine cannot be reached');
+      : failedEnd('infrastructure.engine', `Cannot run the attempt: ${UNREACHABLE}`);
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const cause = CAUSES.find(([pattern]) => pattern.test(message))?.[1] ?? 'infrastructure.engine';
@@ -61,6 +61,9 @@ export function withoutEngine(thrown: unknown): never {
   if (!isEngineTrouble(thrown) && !isRefusal(thrown)) throw thrown;
   throw fail(
     'run.infrastructure',
-    `Cannot ask the engine: ${isRefusal(thrown) ? withoutPaths(thrown.message) : 'it cannot be reached'}`,
+    `Cannot ask the engine: ${isRefusal(thrown) ? withoutPaths(thrown.message) : UNREACHABLE}`,
   );
 }
+
+const UNREACHABLE =
+  'the engine cannot be reached; start it, or name its socket in haft.yaml (runs.docker.socket); "haft doctor" tries it';

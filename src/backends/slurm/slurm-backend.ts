@@ -80,6 +80,9 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
           'policy.denied',
           `Cannot run image ${JSON.stringify(image)} on Slurm: policy names no folder for it`,
         );
+      // One that nobody submitted yet would wait for a controller that may never come.
+      if (!tracked.has(attempt.id) && (await readJson(attemptFiles(attempt.folder).intent)) === undefined)
+        await client.ping();
       const one = track(attempt);
       await one.begin();
       return one.handle;
@@ -108,6 +111,17 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
       }
       await sweepBell(bell);
       return reaped;
+    },
+    async look({ id }) {
+      const name = jobName(scope, id);
+      const row = (await client.list()).findLast((one) => one.name === name);
+      if (!row) return undefined;
+      const reason = row.reason === '' || row.reason === 'None' ? {} : { reason: row.reason };
+      return { id: row.id, state: row.state, ...reason, phase: jobState(row.state).phase };
+    },
+    async probe() {
+      await client.ping();
+      return 'the controller of the cluster answers';
     },
     async close() {
       for (const one of tracked.values()) one.letGo();

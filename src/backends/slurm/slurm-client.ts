@@ -1,5 +1,6 @@
 // Owns: the words of sbatch, squeue, sacct and scancel, and what they answer, as values.
 // Refuses: JSON (it costs eight times as much), exit codes of jobs (they lie), and to decide anything.
+import { fail } from '../../contract/errors.ts';
 import type { CommandResult, CommandRunner } from './command-runner.ts';
 import { type Refusal, refusalOf } from './refusals.ts';
 
@@ -30,6 +31,8 @@ export interface SlurmClient {
   history(names: readonly string[], hours: number): Promise<readonly JobRow[] | undefined>;
   /** Cancels whatever has this name, or only one job. Not being there is fine. */
   cancel(which: { readonly name: string } | { readonly id: string }): Promise<void>;
+  /** Rejects with `run.infrastructure` where no controller answers. */
+  ping(): Promise<void>;
 }
 
 export function createSlurmClient(run: CommandRunner): SlurmClient {
@@ -71,8 +74,22 @@ export function createSlurmClient(run: CommandRunner): SlurmClient {
       const { code, stderr } = await run(['scancel', 'id' in which ? which.id : `--name=${which.name}`]);
       if (code !== 0) throw new Error(`scancel failed: ${lastWords(stderr)}`);
     },
+    async ping() {
+      const { stdout, stderr } = await run(['scontrol', 'ping']).catch((thrown: Error) => ({
+        stdout: '',
+        stderr: thrown.message,
+      }));
+      if (/\bUP\b/.test(stdout)) return;
+      const words = withoutPaths(lastWords(stderr) || 'the controller is down');
+      throw fail(
+        'run.infrastructure',
+        `Cannot reach Slurm: ${words}; see that its clients are installed and the controller runs, or name its slurm.conf in haft.yaml (runs.slurm.conf); "haft doctor" tries it`,
+      );
+    },
   };
 }
+
+const withoutPaths = (words: string) => words.replaceAll(/(?<![\w.])\/[^\s:"',]+/g, '…');
 
 const toRow = ([id = '', name = '', state = '', reason = '']: readonly string[]): JobRow => ({
   id,

@@ -33,6 +33,8 @@ export function createLazyBackend({
     start: async (attempt) => (await current()).start(attempt),
     find: async (attempt) => (await current()).find(attempt),
     reap: async (isOpen) => (isInUse() ? (await current()).reap(isOpen) : []),
+    look: async (attempt) => (await current()).look?.(attempt),
+    probe: async () => (await (await current()).probe?.()) ?? '',
     ...(hasImages ? { pinImage: async (reference) => pinOn(await current(), reference) } : {}),
     async close() {
       const all = await Promise.allSettled(made.values());

@@ -1,0 +1,42 @@
+// Owns: whether each engine that policy lets runs go to answers, found out by asking it.
+// Refuses: to run anything on it.
+import { newId } from '../../base/new-id.ts';
+import { toErrorEntry } from '../../contract/errors.ts';
+import type { BackendName, RunsPolicy } from '../../contract/policy.ts';
+import { BACKEND_MAKERS } from './backend-makers.ts';
+import { backendsInUse } from './choose-place.ts';
+
+export interface ProbedBackend {
+  readonly name: BackendName;
+  readonly ok: boolean;
+  readonly evidence: string;
+}
+
+/** Of those that are reached over something: the sandbox of this machine is looked at elsewhere. */
+export async function probeBackends(
+  runs: RunsPolicy,
+  site: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },
+): Promise<readonly ProbedBackend[]> {
+  const found: ProbedBackend[] = [];
+  for (const name of backendsInUse(runs)) {
+    if (name === 'local') continue;
+    const backend = await BACKEND_MAKERS[name].make(
+      {
+        root: `${site.folder}/runs`,
+        process: '',
+        scope: async () => newId('scope'),
+        env: site.env,
+        alert: () => {},
+      },
+      runs,
+    );
+    try {
+      found.push({ name, ok: true, evidence: (await backend.probe?.()) ?? 'it is there' });
+    } catch (thrown) {
+      found.push({ name, ok: false, evidence: toErrorEntry(thrown).message });
+    } finally {
+      await backend.close();
+    }
+  }
+  return found;
+}
