@@ -3,6 +3,7 @@
 import { COMMANDS } from '../src/bin/main.ts';
 import { ERRORS } from '../src/contract/errors.ts';
 import { COMMON_OPTIONS } from '../src/hosts/cli/command.ts';
+import { ROUTES } from '../src/hosts/daemon/routes/index.ts';
 import { renderHaftYamlReference } from '../src/loader/haft-yaml/reference.ts';
 import { renderToolYamlReference, toolYamlSchema } from '../src/loader/tool-yaml/reference.ts';
 import { BUILTIN_TOOLS } from '../src/tools/index.ts';
@@ -15,6 +16,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'errors.md': NOTE + errorsPage(),
     'tools.md': NOTE + toolsPage(),
     'commands.md': NOTE + (await commandsPage()),
+    'http-routes.md': NOTE + routesPage(),
     'haft-yaml.md': NOTE + renderHaftYamlReference(),
     'tool-yaml.md': NOTE + renderToolYamlReference(),
     'tool-yaml.schema.json': `${JSON.stringify(toolYamlSchema(), null, 2)}\n`,
@@ -92,6 +94,40 @@ function toolsPage(): string {
     ].join('\n');
   });
   return ['# Tools', '', ...sections].join('\n');
+}
+
+const TOKENS = { none: 'no', calls: 'calls', management: 'management' } as const;
+
+function routesPage(): string {
+  const rows = ROUTES.map(
+    ({ method, path, token, about }) => `| \`${method} ${path}\` | ${TOKENS[token]} | ${cell(about)} |`,
+  );
+  const takes = ROUTES.flatMap(({ method, path, query, body }) =>
+    Object.entries({ query, body }).flatMap(([part, schema]) => {
+      const { properties = {}, required = [] } = (schema ?? {}) as {
+        properties?: Record<string, Property>;
+        required?: string[];
+      };
+      return Object.entries(properties).map(
+        ([name, property]) =>
+          `| \`${method} ${path}\` | ${part} | \`${name}\` | ${typeOf(property)} | ${required.includes(name) ? 'yes' : ''} | ${cell(property.description)} |`,
+      );
+    }),
+  );
+  return [
+    '# HTTP routes',
+    '',
+    'Which token, which status and how bodies are read is in [http.md](http.md).',
+    '',
+    '| route | token | answers |',
+    '|---|---|---|',
+    ...rows,
+    '',
+    '| route | in its | field | type | needed | meaning |',
+    '|---|---|---|---|---|---|',
+    ...takes,
+    '',
+  ].join('\n');
 }
 
 const code = (value: unknown) => `\`${JSON.stringify(value)}\``;

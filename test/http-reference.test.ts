@@ -1,4 +1,4 @@
-// Owns: the check that the routes and statuses of docs/reference/http.md are those of the daemon.
+// Owns: the check that the routes and statuses of docs/reference are those of the daemon.
 // Refuses: what a call answers; the doors' test compares that.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,11 +10,15 @@ import { createRuntime, type DefaultRuntime } from '../src/index.ts';
 import { makeWorkspace } from './e2e/support/workspace.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../docs/reference/http.md'), 'utf8');
-const ROUTES = [...PAGE.matchAll(/^\| `(GET|POST) (\/\S+)` \| (yes|approvals|no) \|/gm)].map((row) => ({
-  method: row[1]!,
-  path: row[2]!.replace(':id', 'appr_none'),
-  token: row[3] !== 'no',
-}));
+const LIST = readFileSync(join(import.meta.dirname, '../docs/reference/http-routes.md'), 'utf8');
+const ROUTES = [...LIST.matchAll(/^\| `(GET|POST|PUT|DELETE) (\/\S+)` \| (calls|management|no) \|/gm)].map(
+  (row) => ({
+    method: row[1]!,
+    path: row[2]!.replace(/:\w+/, 'none'),
+    token: row[3] as 'calls' | 'management' | 'no',
+  }),
+);
+const OTHERS = { calls: 'approve', management: 'demo', no: undefined } as const;
 
 describe('docs/reference/http.md', () => {
   const workspace = makeWorkspace();
@@ -22,22 +26,36 @@ describe('docs/reference/http.md', () => {
   let daemon: Daemon;
   before(async () => {
     runtime = await createRuntime({ workspace: workspace.root });
-    daemon = await createDaemon({ runtime, version: '0.0.0', host: '127.0.0.1', port: 0, token: 'demo' });
+    daemon = await createDaemon({
+      runtime,
+      version: '0.0.0',
+      host: '127.0.0.1',
+      port: 0,
+      token: 'demo',
+      approvalToken: 'approve',
+    });
   });
   after(async () => {
     await daemon.close();
     await runtime.close();
     workspace.remove();
   });
-  const ask = (path: string, method: string, headers: Record<string, string> = {}) =>
-    fetch(`${daemon.address}${path}`, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) });
+  const ask = (path: string, method: string, headers: Record<string, string> = {}) => {
+    const body = method === 'POST' || method === 'PUT' ? { body: '{}' } : {};
+    return fetch(`${daemon.address}${path}`, { method, headers, ...body });
+  };
 
-  it('has routes', () => assert.ok(ROUTES.length >= 5));
+  it('has routes', () => assert.ok(ROUTES.length >= 15));
 
   for (const { method, path, token } of ROUTES) {
-    it(`${method} ${path} is there, and ${token ? 'needs' : 'needs no'} token`, async () => {
-      assert.equal((await ask(path, method)).status === 401, token);
-      const answer = await ask(path, method, { authorization: 'Bearer demo' });
+    it(`${method} ${path} is there, and takes ${token} token`, async () => {
+      assert.equal((await ask(path, method)).status === 401, token !== 'no');
+      const other = OTHERS[token];
+      if (other)
+        assert.equal((await ask(path, method, { authorization: `Bearer ${other}` })).status, 401, other);
+      const mine = token === 'management' ? 'approve' : 'demo';
+      const answer = await ask(path, method, { authorization: `Bearer ${mine}` });
+      assert.notEqual(answer.status, 401);
       assert.doesNotMatch(await answer.text(), /no such route/);
     });
 

@@ -5,6 +5,7 @@ import { VERSION } from '../contract/version.ts';
 import type { Command } from '../hosts/cli/command.ts';
 import { followWorkspace } from '../hosts/cli/follow-workspace.ts';
 import { recoverRuns } from '../hosts/cli/recover-runs.ts';
+import { isFrozenRun } from '../hosts/cli/open-runtime.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
@@ -13,7 +14,7 @@ export const command: Command = {
   summary: 'Serve the tools over HTTP',
   usage: '[--port N] [--host H]',
   description:
-    'Prints the address, the token that calls must carry, and another for answering approvals. HAFT_TOKEN and HAFT_APPROVAL_TOKEN set them.',
+    'Prints the address, the token that calls must carry, and another for answering approvals and managing tools. HAFT_TOKEN and HAFT_APPROVAL_TOKEN set them.',
   options: {
     port: { type: 'string', value: 'N', help: 'the port, or 0 for any (default: 4280)' },
     host: { type: 'string', value: 'H', help: 'the address to listen on (default: 127.0.0.1)' },
@@ -33,6 +34,7 @@ export const command: Command = {
       version: VERSION,
       host,
       port,
+      frozen: isFrozenRun(flags),
       ...(token ? { token } : {}),
       ...(approvalToken ? { approvalToken } : {}),
     });
@@ -43,7 +45,7 @@ export const command: Command = {
       );
     else {
       io.out(`Haft serves ${workspace}\n${daemon.address} token=${daemon.token}\n`);
-      io.out(`To answer approvals: token=${daemon.approvalToken}\n\n`);
+      io.out(`To answer approvals and manage tools: token=${daemon.approvalToken}\n\n`);
       io.out(`  curl -H "Authorization: Bearer ${daemon.token}" ${daemon.address}/v1/tools\n\n`);
       io.out(`For an MCP client:\n${JSON.stringify(mcp, null, 2)}\n`);
       if (!LOOPBACK.test(host))

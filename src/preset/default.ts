@@ -12,7 +12,7 @@ import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
-import type { Clock, Runtime } from '../contract/runtime.ts';
+import type { Clock, OpenPack, Runtime } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { findFolder } from '../loader/workspace.ts';
@@ -56,6 +56,8 @@ export interface DefaultRuntime extends Runtime {
   reloadPolicy(): Promise<readonly Diagnostic[]>;
   /** Takes over the packs that were added, removed, enabled or disabled, and what was accepted in haft.lock. */
   reloadPacks(): Promise<void>;
+  /** Packs whose servers said, while they ran, that they have other tools: as they are now, accepted or not. */
+  spokenPacks(): readonly OpenPack[];
   /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
   artifacts(): Promise<ArtifactStore>;
 }
@@ -166,6 +168,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         }
         return diagnostics;
       },
+      spokenPacks: packs.spoken,
       reloadPacks: () => packs.follow(runtime.policy.current.loaded.file),
     });
   } catch (thrown) {

@@ -1,23 +1,32 @@
-// Owns: the HTTP door: `/v1/call`, `/v1/tools`, `/v1/approvals`, `/healthz`, each a view over the runtime.
+// Owns: the HTTP door: requests in, the answers of the routes out, each a view over the runtime.
 // Refuses: decisions of its own; statuses come from the error table.
 import { randomBytes } from 'node:crypto';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { parseStrict } from '../../base/strict-json.ts';
-import { type ErrorMessage, fromToolRequest, toToolResponse } from '../../contract/envelope.ts';
+import { createTurns } from '../../base/turns.ts';
+import type { ErrorMessage } from '../../contract/envelope.ts';
 import { ERRORS, fail, isFailure, type Reason, toErrorEntry } from '../../contract/errors.ts';
-import type { Runtime } from '../../contract/runtime.ts';
-import { approvalToWire, toolToWire } from '../../contract/spelling.ts';
+import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
+import type { DefaultRuntime } from '../../preset/default.ts';
+import type { FindTools } from '../../runtime/tool-search/tool-finder.ts';
 import { createGuard } from './guard.ts';
+import { type Asked, checkAsked, type DaemonSite, type RouteToken } from './route.ts';
+import { ROUTES } from './routes/index.ts';
 
 export interface DaemonOptions {
-  readonly runtime: Runtime;
+  readonly runtime: DefaultRuntime;
   readonly version: string;
   readonly host: string;
   readonly port: number;
   /** For calls. Made up when absent. */
   readonly token?: string;
-  /** For answering approvals: another one, so that who calls a tool cannot approve its own call. Made up when absent. */
+  /**
+   * For answering approvals and managing tools: another one, so that who calls a tool can neither approve its own call
+   * nor add tools. Made up when absent.
+   */
   readonly approvalToken?: string;
+  /** Nothing may differ from haft.lock. */
+  readonly frozen?: boolean;
   readonly maxBodyBytes?: number;
 }
 
@@ -29,15 +38,22 @@ export interface Daemon {
 }
 
 const LARGEST_BODY = 64 * 1024 * 1024;
+/** Ids of tools are as long as their servers like. */
+const LONGEST_NAME = 1024;
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { runtime, version, host, port } = options;
+  const { runtime, version, host, port, frozen = false } = options;
   const { token = newToken(), approvalToken = newToken() } = options;
   const names = [...LOOPBACK, host];
-  const guards = { calls: createGuard(token, names), approvals: createGuard(approvalToken, names) };
+  const guards = { calls: createGuard(token, names), management: createGuard(approvalToken, names) };
+  const tokens = new Map<string, RouteToken>(ROUTES.map((route) => [route.path, route.token]));
   const limit = options.maxBodyBytes ?? LARGEST_BODY;
-  const server = fastify({ bodyLimit: limit, forceCloseConnections: true });
+  const server = fastify({
+    bodyLimit: limit,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: LONGEST_NAME },
+  });
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -56,12 +72,24 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     ),
   );
   server.addHook('onRequest', async (request, reply) => {
-    const { url } = request.routeOptions;
-    const guard = url?.startsWith('/v1/approvals') ? guards.approvals : guards.calls;
-    const refusal = guard.check(request.headers, url !== '/healthz');
+    const wanted = tokens.get(request.routeOptions.url ?? '') ?? 'calls';
+    const guard = guards[wanted === 'management' ? 'management' : 'calls'];
+    const refusal = guard.check(request.headers, wanted !== 'none');
     if (refusal) return refuse(reply, refusal);
   });
-  addRoutes(server, runtime, version);
+  let finder: Promise<FindTools> | undefined;
+  addRoutes(server, {
+    runtime,
+    version,
+    frozen,
+    inTurn: createTurns(),
+    finder() {
+      finder ??= import('../../runtime/tool-search/tool-finder.ts').then(({ createToolFinder }) =>
+        createToolFinder(),
+      );
+      return finder;
+    },
+  });
 
   try {
     await server.listen({ host, port });
@@ -79,40 +107,25 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 
 const newToken = () => randomBytes(24).toString('hex');
 
-function addRoutes(server: FastifyInstance, runtime: Runtime, version: string): void {
-  server.get('/healthz', () => ({ ok: true, version }));
-
-  server.get('/v1/tools', () => ({
-    tools: runtime.tools().map(({ contract, origin, enabled, admit }) => ({
-      ...toolToWire(contract),
-      origin,
-      enabled,
-      ...(admit ? { admit } : {}),
-    })),
-  }));
-
-  server.post('/v1/call', async (request, reply) => {
-    const call = fromToolRequest(request.body);
-    if (typeof call === 'string') throw fail('input.envelope', `Cannot make the call: ${call}`);
-    const response = await runtime.call(call, { signal: hangUpSignal(reply) });
-    const [error] = response.errors;
-    return reply.status(error ? ERRORS[error.reason].http : 200).send(toToolResponse(response));
-  });
-
-  server.get('/v1/approvals', async () => ({
-    approvals: (await runtime.approvals.list('pending')).map(approvalToWire),
-  }));
-
-  server.post<{ Params: { id: string } }>('/v1/approvals/:id', async (request) => {
-    const decision = (request.body as { decision?: unknown } | null)?.decision;
-    if (decision !== 'granted' && decision !== 'refused') {
-      throw fail(
-        'usage',
-        'Cannot answer the approval: send {"decision": "granted"} or {"decision": "refused"}',
-      );
-    }
-    return approvalToWire(await runtime.approvals.decide(request.params.id, decision, 'http'));
-  });
+function addRoutes(server: FastifyInstance, site: DaemonSite): void {
+  const schemas = createSchemaCompiler();
+  for (const route of ROUTES) {
+    server.route({
+      method: route.method,
+      url: route.path,
+      async handler(request, reply) {
+        const asked: Asked = {
+          params: request.params as Asked['params'],
+          query: request.query as Asked['query'],
+          body: request.body,
+          signal: () => hangUpSignal(reply),
+          status: (code) => void reply.status(code),
+        };
+        if (route.query || route.body) await checkAsked(route, asked, schemas);
+        return route.answer(asked, site);
+      },
+    });
+  }
 }
 
 /** A caller who hangs up before the answer cancels its call. */

@@ -3,10 +3,12 @@
 import { sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { Drift, LockFile } from '../../contract/lock.ts';
+import type { OpenPack } from '../../contract/runtime.ts';
 import { compareLock } from '../../loader/lock/compare-lock.ts';
 import { readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
 import { renderLock } from '../../loader/lock/lock-text.ts';
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
+import { replacePack } from '../../loader/lock/replace-pack.ts';
 import { createDefaultRuntime } from '../default.ts';
 
 /**
@@ -29,6 +31,8 @@ export interface LockReport {
 export interface LockOptions {
   /** The `digest` of the report that a person saw. `accept` refuses where it is another by now. */
   readonly shown?: string | undefined;
+  /** Packs that speak for themselves, where a server that is started only to be asked would say something else. */
+  readonly live?: readonly OpenPack[];
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 
@@ -36,10 +40,14 @@ export interface LockOptions {
 export async function lockWorkspace(
   workspace: string,
   step: LockStep,
-  { shown, onWarning = () => {} }: LockOptions = {},
+  { shown, live = [], onWarning = () => {} }: LockOptions = {},
 ): Promise<LockReport> {
   const accepted = readLockFile(workspace);
-  const current = await currentLock(workspace, onWarning);
+  const asked = await currentLock(workspace, onWarning);
+  const current = live.reduce(
+    (lock, pack) => replacePack(lock, pack.installation.name, pinPacks([pack])),
+    asked,
+  );
   const digest = sha256Hex(renderLock(current));
   if (step === 'accept' && shown !== undefined && shown !== digest)
     throw fail('file.conflict', 'Cannot accept the tools: they changed once more since they were shown', {

@@ -39,6 +39,8 @@ export interface PackLock {
 export interface Packs {
   /** Opens what is new, closes what is gone, and leaves alone what is as it was. */
   follow(policy: Pick<PolicyFile, 'packs'>): Promise<void>;
+  /** Those whose servers said, while they ran, that they have other tools: as they are now, accepted or not. */
+  spoken(): readonly OpenPack[];
   /** Nothing is followed any more. The packs themselves stay open; the runtime closes them. */
   close(): Promise<void>;
 }
@@ -78,19 +80,37 @@ export function createPacks(options: PacksOptions): Packs {
     if (signal.aborted || !opened) return;
     const accepted = lock();
     const packs = opened.packs.map((one) => {
-      if (one.pack.installation.name !== name) return one;
+      if (one.pack.installation.name !== name || areSame(one.pack.tools, tools)) return one;
       const pack = { ...one.pack, tools };
-      return { pack, callable: accepted.apply(pack) };
+      return { pack, callable: accepted.apply(pack), spoken: true };
     });
     await replaceChanged(opened.packs, packs);
     open.set(key, { ...opened, packs });
   };
 
-  /** What a person accepted, or took back, since. */
-  const lockAgain = async (opened: Opened, accepted: PackLock): Promise<Opened> => {
-    const packs = opened.packs.map(({ pack }) => ({ pack, callable: accepted.apply(pack) }));
-    await replaceChanged(opened.packs, packs);
-    return { ...opened, packs };
+  /**
+   * What a person accepted, or took back, since. Where something else was accepted than what is open here, it may be
+   * that it is still open as it was: it is opened anew.
+   */
+  const lockAgain = async (
+    key: string,
+    entry: PackEntry,
+    opened: Opened,
+    accepted: PackLock,
+  ): Promise<Opened> => {
+    const under = (packs: readonly OpenPack[]) =>
+      packs.map((pack) => ({ pack, callable: accepted.apply(pack) }));
+    const packs = opened.packs.map((one) => ({ ...one, callable: accepted.apply(one.pack) }));
+    const barred = packs.some(({ callable }, at) => bars(callable, opened.packs[at]!.callable));
+    const found = barred ? await openOne(key, entry) : undefined;
+    if (!found || isFailure(found.packs) || found.packs.length !== packs.length) {
+      await replaceChanged(opened.packs, packs);
+      return { ...opened, packs };
+    }
+    opened.following.abort();
+    const again = under(found.packs);
+    for (const { callable } of again) await installations.replace(callable);
+    return { packs: again, following: found.following };
   };
 
   const replaceChanged = async (before: Opened['packs'], after: Opened['packs']): Promise<void> => {
@@ -132,7 +152,7 @@ export function createPacks(options: PacksOptions): Packs {
     if (quarantine || !found.some(({ packs }) => isFailure(packs)))
       accepted.check([...kept.flatMap(([, { packs }]) => packs.map(({ pack }) => pack)), ...fine]);
     for (const [key, opened] of [...open]) if (!wanted.has(key)) await closeOne(key, opened);
-    for (const [key, opened] of kept) open.set(key, await lockAgain(opened, accepted));
+    for (const [key, opened] of kept) open.set(key, await lockAgain(key, wanted.get(key)!, opened, accepted));
     const problems: string[] = [];
     for (const { key, following, packs } of found) {
       try {
@@ -151,6 +171,8 @@ export function createPacks(options: PacksOptions): Packs {
 
   return {
     follow: (policy) => inTurn(() => follow(policy)),
+    spoken: () =>
+      [...open.values()].flatMap(({ packs }) => packs.flatMap(({ pack, spoken }) => (spoken ? [pack] : []))),
     async close() {
       for (const { following } of open.values()) following.abort();
       await inTurn(async () => {});
@@ -160,7 +182,11 @@ export function createPacks(options: PacksOptions): Packs {
 
 /** Its packs as they came, and as they are callable. */
 interface Opened {
-  readonly packs: readonly { readonly pack: OpenPack; readonly callable: OpenPack }[];
+  readonly packs: readonly {
+    readonly pack: OpenPack;
+    readonly callable: OpenPack;
+    readonly spoken?: boolean;
+  }[];
   readonly following: AbortController;
 }
 
@@ -172,7 +198,13 @@ interface Found {
 
 const NO_LOCK: PackLock = { check() {}, apply: (pack) => pack };
 
+/** It quarantines what the other does not. */
+const bars = ({ quarantine = {} }: OpenPack, { quarantine: before = {} }: OpenPack): boolean =>
+  Object.keys(quarantine).some((id) => !Object.hasOwn(before, id));
+
 /** Callers are told the same of both, and may call the same. */
 const isSameFace = (a: OpenPack, b: OpenPack): boolean =>
-  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) &&
-  (a.tools === b.tools || JSON.stringify(a.tools) === JSON.stringify(b.tools));
+  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) && areSame(a.tools, b.tools);
+
+const areSame = (a: readonly BoundTool[], b: readonly BoundTool[]): boolean =>
+  a === b || JSON.stringify(a) === JSON.stringify(b);

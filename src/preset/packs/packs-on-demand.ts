@@ -6,6 +6,7 @@ import type { PackSite } from './pack-site.ts';
 
 export function createPacksOnDemand(site: PackSite): Packs {
   let loaded: Promise<Packs> | undefined;
+  let open: Packs | undefined;
   const packsOf = async ({ packs = [] }: Pick<PolicyFile, 'packs'>): Promise<typeof packs> => {
     if (site.packs) return site.packs;
     const records = await site.store.installations.list();
@@ -17,8 +18,10 @@ export function createPacksOnDemand(site: PackSite): Packs {
       const packs = await packsOf(policy);
       if (!loaded && packs.length === 0 && site.lock !== 'frozen') return;
       loaded ??= import('./default-packs.ts').then((module) => module.createDefaultPacks(site));
-      await (await loaded).follow({ packs });
+      open = await loaded;
+      await open.follow({ packs });
     },
+    spoken: () => open?.spoken() ?? [],
     close: async () => (await loaded)?.close(),
   };
 }

@@ -1,0 +1,71 @@
+// Owns: the routes of those who call tools: which there are, and the one call.
+// Refuses: to change which there are; that is what the other token is for.
+import { fromToolRequest, toToolResponse } from '../../../contract/envelope.ts';
+import { ERRORS, fail } from '../../../contract/errors.ts';
+import { listingToWire } from '../../../contract/spelling.ts';
+import { findListing } from '../../../runtime/find-listing.ts';
+import type { Route } from '../route.ts';
+
+const USUAL_LIMIT = 10;
+
+export const TOOL_ROUTES: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/healthz',
+    token: 'none',
+    about: '`{"ok":true,"version":"…"}` once the server takes requests',
+    answer: (_, { version }) => ({ ok: true, version }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/tools',
+    token: 'calls',
+    about:
+      'every installed tool: contract, schemas, `enabled`, for a disabled one the lines that would admit it, for a quarantined one why',
+    answer: (_, { runtime }) => ({ tools: runtime.tools().map(listingToWire) }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/tools/:id',
+    token: 'calls',
+    about: 'one of them',
+    answer: ({ params }, { runtime }) => listingToWire(findListing(runtime.tools(), params.id!)),
+  },
+  {
+    method: 'GET',
+    path: '/v1/search',
+    token: 'calls',
+    about: 'tools by what they do, the best first: `id`, `title`, `origin`, `enabled`, `score`',
+    query: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', minLength: 1, maxLength: 1000, description: 'words' },
+        limit: {
+          type: 'string',
+          pattern: '^[1-9][0-9]{0,2}$',
+          description: 'the most to answer; 10 by default',
+        },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    async answer({ query }, { runtime, finder }) {
+      const find = await finder();
+      return { tools: await find(runtime.tools(), query.query!, Number(query.limit ?? USUAL_LIMIT)) };
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/call',
+    token: 'calls',
+    about: 'takes a ToolRequest, answers a ToolResponse',
+    async answer({ body, signal, status }, { runtime }) {
+      const call = fromToolRequest(body);
+      if (typeof call === 'string') throw fail('input.envelope', `Cannot make the call: ${call}`);
+      const response = await runtime.call(call, { signal: signal() });
+      const [error] = response.errors;
+      if (error) status(ERRORS[error.reason].http);
+      return toToolResponse(response);
+    },
+  },
+];
