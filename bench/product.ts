@@ -3,6 +3,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '../src/contract/json.ts';
+import type { CallOptions } from '../src/contract/runtime.ts';
 import type { DefaultRuntime } from '../src/preset/default.ts';
 import type { ServerCommand } from './mcp-client.ts';
 
@@ -19,8 +20,13 @@ export async function openRuntime(workspace: string): Promise<DefaultRuntime> {
 }
 
 /** One call whose success is taken for granted. */
-export async function mustCall(runtime: DefaultRuntime, tool: string, args: JsonObject): Promise<unknown> {
-  const { ok, data, errors } = await runtime.call({ tool, args });
+export async function mustCall(
+  runtime: DefaultRuntime,
+  tool: string,
+  args: JsonObject,
+  options?: CallOptions,
+): Promise<unknown> {
+  const { ok, data, errors } = await runtime.call({ tool, args }, options);
   if (!ok) throw new Error(`${tool} failed: ${JSON.stringify(errors)}`);
   return data;
 }

@@ -21,7 +21,7 @@ const bare = async ({ workspace, files }: State, index: number) => {
   return { content: bytes.toString('utf8'), sha256: createHash('sha256').update(bytes).digest('hex') };
 };
 const governed = ({ runtime, files }: State, index: number) =>
-  mustCall(runtime, 'file_read', { path: files[index % files.length]! });
+  mustCall(runtime, 'file_read', { path: files[index % files.length]! }, { recordFirst: true });
 
 export const readInProcess = defineSubject<State>({
   name: 'read-in-process',

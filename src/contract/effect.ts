@@ -13,7 +13,13 @@ export interface EffectShapes {
   /** A program that is started; `command` is the canonical, re-quoted simple command, `*` for programs not known before. */
   exec: { readonly command: string };
   /** With host `*`: whatever policy allows, each connection decided when it is made. With scheme `*`: any scheme. */
-  'net.connect': { readonly scheme: string; readonly host: string; readonly port: number };
+  'net.connect': {
+    readonly scheme: string;
+    readonly host: string;
+    readonly port: number;
+    /** Of an HTTP request whose tool says it. */
+    readonly method?: string;
+  };
   git: { readonly operation: string; readonly ref?: string; readonly remote?: string };
   /** Looking at the machine's process table. */
   'proc.list': object;
@@ -37,6 +43,16 @@ export function covers(declared: Effect, actual: Effect): boolean {
     return declared.scheme === '*' || declared.scheme === (actual as typeof declared).scheme;
   return Object.entries(declared).every(([key, value]) => (actual as Record<string, unknown>)[key] === value);
 }
+
+/** True when a call with these effects changes nothing, here or elsewhere. */
+export const onlyLooks = (effects: readonly Effect[]): boolean =>
+  effects.every((effect) =>
+    effect.kind === 'net.connect' ? SAFE_METHODS.includes(effect.method ?? '') : LOOKS.includes(effect.kind),
+  );
+
+const LOOKS: readonly EffectKind[] = ['fs.read', 'proc.list', 'artifact.read'];
+/** Those that RFC 9110 calls safe. */
+const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** One line for people: `read src/lib.rs`, `connect https://example.org:443`. */
 export function describeEffect(effect: Effect): string {

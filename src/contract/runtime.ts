@@ -51,6 +51,8 @@ export interface CallOptions {
   readonly probe?: boolean;
   /** Of a prepared run: told once its attempt is with the engine, whoever brought it there. */
   onStarted?(attempt: AttemptRecord): void;
+  /** The audit row is committed before the answer of a read, too, and not within 50 ms of it. */
+  readonly recordFirst?: boolean;
   /** Executes a prepared run although its result is known, and leaves that as it is. */
   readonly verify?: boolean;
   /** Where a prepared run is executed: one of the backends that policy grants to the tool. */

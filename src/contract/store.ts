@@ -93,6 +93,11 @@ export interface AuditStore {
    * when `durable`, synced to disk. Rows of one process keep their order; many calls share one commit.
    */
   append(entry: AuditEntry, durable: boolean): Promise<AppendReceipt>;
+  /**
+   * The same for rows that nobody waits for, such as a read's: committed with the next row that somebody does, and
+   * within 50 ms. Whoever asks this store for rows or usage sees them at once.
+   */
+  appendSoon(entry: AuditEntry): Promise<AppendReceipt>;
   head(): Promise<AuditHead>;
   rows(query: AuditQuery): Promise<readonly AuditRow[]>;
   /** The hashes of the first `count` rows in order, a few at a time: the leaves of the audit's Merkle tree. */

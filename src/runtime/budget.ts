@@ -9,6 +9,8 @@ export interface Budget {
   reserve(): () => void;
   /** Adopts the totals that the store counted over all processes. */
   adopt(usage: Usage): void;
+  /** There is a limit at all; without one nobody needs the totals at once. */
+  readonly limited: boolean;
   readonly used: Usage;
   readonly remaining: Partial<Usage>;
 }
@@ -55,6 +57,10 @@ export function createBudget(
     adopt(usage) {
       // Receipts of two groups may arrive out of order; totals only grow.
       if (usage.calls >= used.calls) used = usage;
+    },
+    get limited() {
+      const limit = limitOf();
+      return KEYS.some((key) => limit[key] !== undefined);
     },
     get used() {
       return used;

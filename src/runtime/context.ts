@@ -171,4 +171,5 @@ function programsOf(rules: NonNullable<PolicyFile['shell_allow']>): readonly str
   return [...new Set(names)];
 }
 
-const same = (a: Effect, b: Effect) => 'path' in a && 'path' in b && a.path === b.path;
+const same = (a: Effect, b: Effect) =>
+  'path' in a && 'path' in b ? a.path === b.path : a.kind === 'net.connect' && a.host !== '*';

@@ -6,11 +6,13 @@ import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
 import { createHistories } from './history.ts';
 import { createInstallations } from './installations.ts';
+import { createLateRows } from './late-rows.ts';
 import { type ListingSite, listTools } from './list-tools.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
 import { createPlace, extraRootsOf } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
 import { createPolicyKeeper } from './proof/keep-policy.ts';
+import { shownError } from './record.ts';
 import { createRegistry } from './registry.ts';
 import { createLazyRuns } from './runs/lazy-runs.ts';
 import { createSessions } from './session.ts';
@@ -36,6 +38,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     prepareSite: runs.prepareSite,
     chooseRun: runs.choose,
     keepPolicy: createPolicyKeeper(parts),
+    late: createLateRows(parts.store.audit),
   };
   const listing: ListingSite = { registry, installations, effectSite: site.effectSite };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
@@ -79,6 +82,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       await Promise.allSettled([...underWay]);
       await runs.close();
       await installations.close();
+      if (site.late.owes) await site.late.catchUp().catch((thrown) => shownError(parts, thrown));
       await parts.store.close();
     },
   };

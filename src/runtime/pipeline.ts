@@ -1,7 +1,7 @@
 // Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, check, sync, validate, record.
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
 import type { ToolContext } from '../contract/capability.ts';
-import type { Effect } from '../contract/effect.ts';
+import { type Effect, onlyLooks } from '../contract/effect.ts';
 import type { CallRequest, CallResponse, EventMessage } from '../contract/envelope.ts';
 import { type ErrorEntry, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
@@ -14,6 +14,7 @@ import { requireApproval } from './approval.ts';
 import type { ContextMaker } from './context.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { identifyArgs, identifyRun, runParams } from './identity.ts';
+import type { LateRows } from './late-rows.ts';
 import { locksFor } from './locks.ts';
 import { sizeOf } from './measure.ts';
 import { renderGrant } from './policy/grant.ts';
@@ -37,6 +38,7 @@ export interface PipelineSite {
   prepareSite(signal: AbortSignal, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<PrepareSite>;
   /** Where policy lets a prepared run go. */
   chooseRun(run: RunChoice): Promise<ChosenPlace | undefined>;
+  readonly late: LateRows;
   /** Keeps the policy that a run is made under, for proofs. */
   readonly keepPolicy: KeepPolicy;
 }
@@ -61,6 +63,7 @@ export async function runCall(
   let release: (() => Promise<void>) | undefined;
   let data: unknown = null;
   let replayed = false;
+  let looks = false;
   let error: ErrorEntry | undefined;
 
   try {
@@ -86,6 +89,8 @@ export async function runCall(
     record.effects = await tool.effects(args as never, site.effectSite);
     if (tool.deterministic && !tool.prepare)
       record.run = identifyRun(tool, await runParams(tool, args), engine.hashFor(tool.id));
+
+    looks = !tool.mutates && !tool.deterministic && onlyLooks(record.effects);
 
     const decision = await decide(record, engine);
     const ticket = tool.prepare && (await prepareRun(site, record, tool, args, engine, options));
@@ -130,7 +135,9 @@ export async function runCall(
     if (error.reason === 'session.unknown') record.session = site.sessions.defaultId;
   }
 
-  error = await writeOutcome(parts, record, { error, budget: session?.budget });
+  const budget = session?.budget;
+  const answerFirst = looks && !error && !record.intended && !options.recordFirst && !budget?.limited;
+  error = await writeOutcome(parts, record, { error, budget, late: site.late, answerFirst });
   giveBack?.();
   await release?.();
   emit({

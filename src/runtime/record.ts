@@ -9,6 +9,7 @@ import type { RuntimeParts } from '../contract/runtime.ts';
 import type { AuditEntry } from '../contract/store.ts';
 import type { Budget } from './budget.ts';
 import type { ArgsIdentity, RunIdentity } from './identity.ts';
+import type { LateRows } from './late-rows.ts';
 
 export interface CallRecord {
   readonly callId: string;
@@ -66,25 +67,38 @@ export async function writeIntent(
   await parts.store.audit.append(entryOf(parts, record), true);
 }
 
-/** Before the answer. Answers the error that took the place of the result when the row could not be written. */
+export interface Outcome {
+  readonly error: ErrorEntry | undefined;
+  readonly budget: Budget | undefined;
+  readonly late: LateRows;
+  /** The call only looked at something: its row may follow its answer. */
+  readonly answerFirst: boolean;
+}
+
+/**
+ * Before the answer, unless the call may be answered first. Answers the error that took the place of the result when the
+ * row could not be written.
+ */
 export async function writeOutcome(
   parts: RuntimeParts,
   record: CallRecord,
-  result: { readonly error: ErrorEntry | undefined; readonly budget: Budget | undefined },
+  { error, budget, late, answerFirst }: Outcome,
 ): Promise<ErrorEntry | undefined> {
-  const { error, budget } = result;
+  const entry: AuditEntry = {
+    ...entryOf(parts, record),
+    phase: 'outcome',
+    endTs: parts.clock.now(),
+    outcome: error ? outcomeOf(error) : 'ok',
+    errors: error ? [{ code: error.code, reason: error.reason }] : [],
+    bytes: record.args.bytes + (error ? 0 : record.answerBytes),
+  };
+  if (answerFirst && late.mayAnswerFirst) {
+    late.write(entry, (usage) => budget?.adopt(usage));
+    return error;
+  }
   try {
-    const receipt = await parts.store.audit.append(
-      {
-        ...entryOf(parts, record),
-        phase: 'outcome',
-        endTs: parts.clock.now(),
-        outcome: error ? outcomeOf(error) : 'ok',
-        errors: error ? [{ code: error.code, reason: error.reason }] : [],
-        bytes: record.args.bytes + (error ? 0 : record.answerBytes),
-      },
-      record.intended,
-    );
+    if (late.owes) await late.catchUp();
+    const receipt = await parts.store.audit.append(entry, record.intended);
     budget?.adopt(receipt.usage);
     return error;
   } catch (thrown) {

@@ -34,6 +34,14 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
       }),
   },
   {
+    fault: 'forgets rows that nobody waits for',
+    caseName: /appendSoon is seen at once by this store/,
+    spoil: (store) =>
+      withAudit(store, {
+        appendSoon: async () => ({ seq: 0, usage: { calls: 0, wallMs: 0, bytes: 0 } }),
+      }),
+  },
+  {
     fault: 'does not chain',
     caseName: /names the hash of the row before it/,
     spoil: (store) =>

@@ -12,6 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { createRuntime, ERRORS, type Reason } from '../../src/index.ts';
@@ -301,6 +302,22 @@ describe('a disk that is full', { skip: mounting.missing }, () => {
       assert.deepEqual(readdirSync(disk.seen('.')).sort(), ['.haft', 'big.txt']);
       assertDone(disk.haft(['call', 'fs_delete', '{"path":"big.txt","no_undo":true}', '--json']));
       assertDone(disk.haft(write('small.txt', 'x')));
+      assertDone(disk.haft(['audit', 'verify']));
+    } finally {
+      await disk.close();
+    }
+  });
+
+  it('lets no read go unrecorded that was answered before its row was written', async () => {
+    const disk = await makePrivateMount(2);
+    try {
+      const script = join(import.meta.dirname, 'support/reads-on-a-full-disk.ts');
+      const { stdout, stderr } = disk.sh(`'${process.execPath}' '${script}' '${disk.folder}'`);
+      const { answered, ...told } = JSON.parse(stdout || stderr);
+      assert.deepEqual(told, { refused: 'file.no_space', again: 'file.no_space', after: null });
+      const rows = JSON.parse(disk.haft(['audit', 'list', '--last', '100000', '--json']).stdout).rows;
+      const ok = rows.filter(({ outcome }: { outcome: string }) => outcome === 'ok');
+      assert.equal(ok.length, answered);
       assertDone(disk.haft(['audit', 'verify']));
     } finally {
       await disk.close();

@@ -1,5 +1,6 @@
 // Owns: making secrets unreadable in text, bytes and JSON values: registered ones in every form, others by name and by look.
 // Refuses: to know where secrets come from, and to promise that what merely looks harmless is.
+import { once } from '../once.ts';
 import { findAssignments } from './assignments.ts';
 import type { Span } from './automaton.ts';
 import { createEchoFinder, type EchoFinder } from './echoes.ts';
@@ -31,10 +32,13 @@ export interface Redactor {
 }
 
 const MAX_DEPTH = 200;
+/** Names and short values come again and again; what was found in them is remembered, a few at a time. */
+const SHORT = 100;
+const REMEMBERED = 500;
 
 export function createRedactor({ secrets = [], guess = true }: RedactorOptions = {}): Redactor {
-  let textEchoes: EchoFinder | undefined;
-  let byteEchoes: EchoFinder | undefined;
+  const textEchoes = once(() => createEchoFinder(secrets, 'text'));
+  const byteEchoes = once(() => createEchoFinder(secrets, 'bytes'));
 
   const redact = (text: string, echoes: EchoFinder): string => {
     const found: Span[] = [];
@@ -42,14 +46,8 @@ export function createRedactor({ secrets = [], guess = true }: RedactorOptions =
     if (guess) findGuesses(text, found);
     return replaceSpans(text, found);
   };
-  const ofText = (text: string): string => {
-    textEchoes ??= createEchoFinder(secrets, 'text');
-    return redact(text, textEchoes);
-  };
-  const forBytes = (): EchoFinder => {
-    byteEchoes ??= createEchoFinder(secrets, 'bytes');
-    return byteEchoes;
-  };
+  const ofText = remembering((text) => redact(text, textEchoes()));
+  const hides = remembering(isSecretKey);
 
   const ofValue = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return ofText(value);
@@ -59,17 +57,30 @@ export function createRedactor({ secrets = [], guess = true }: RedactorOptions =
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => [
         ofText(key),
-        guess && isHidden(key, member) ? REDACTED : ofValue(member, depth + 1),
+        guess && canHide(member) && hides(key) ? REDACTED : ofValue(member, depth + 1),
       ]),
     );
   };
 
   return Object.freeze({
     text: ofText,
-    bytes: (bytes: Uint8Array) => Buffer.from(redact(latin1Of(bytes), forBytes()), 'latin1'),
+    bytes: (bytes: Uint8Array) => Buffer.from(redact(latin1Of(bytes), byteEchoes()), 'latin1'),
     value: <T>(value: T) => ofValue(value, 0) as T,
-    stream: () => createRedactionStream(forBytes(), guess ? findGuesses : undefined),
+    stream: () => createRedactionStream(byteEchoes(), guess ? findGuesses : undefined),
   });
+}
+
+function remembering<T>(find: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    if (text.length > SHORT) return find(text);
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    if (known.size >= REMEMBERED) known.clear();
+    const found = find(text);
+    known.set(text, found);
+    return found;
+  };
 }
 
 function findGuesses(text: string, found: Span[]): void {
@@ -78,8 +89,7 @@ function findGuesses(text: string, found: Span[]): void {
   findAssignments(text, found);
 }
 
-const isHidden = (key: string, member: unknown): boolean =>
-  member !== null && typeof member !== 'boolean' && member !== '' && isSecretKey(key);
+const canHide = (member: unknown): boolean => member !== null && typeof member !== 'boolean' && member !== '';
 
 const latin1Of = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('latin1');

@@ -32,7 +32,9 @@ describe('HttpHandle.request', () => {
     const scope = createHttpScope({ domains: ['example.org'] });
     const { open } = capability();
     await assert.rejects(open(scope).request({ url: origin }), { reason: 'http.not_allowed' });
-    assert.deepEqual(scope.admitted, [{ kind: 'net.connect', scheme: 'http', host: '127.0.0.1', port }]);
+    assert.deepEqual(scope.admitted, [
+      { kind: 'net.connect', scheme: 'http', host: '127.0.0.1', port, method: 'GET' },
+    ]);
     assert.equal(connections.made, 0);
   });
 

@@ -184,7 +184,7 @@ async function arrive(site: Site, journey: Journey, outgoing: Outgoing, follows:
 /** Asks policy, resolves the name and checks where it leads. */
 async function check(site: Site, journey: Journey, { target }: Outgoing): Promise<Place> {
   const { scope, first, deadline } = journey;
-  const declared = { kind: 'net.connect', ...first.target } as const;
+  const declared = { kind: 'net.connect', ...first.target, method: first.method } as const;
   // A redirect is like a link: the call declared where it began, and policy is asked where it leads.
   if (target === first.target) scope.admit(declared);
   else scope.admit(declared, { kind: 'net.connect', ...target });

@@ -2,14 +2,7 @@
 // Refuses: input and output, and changing; a reload or a session makes another engine.
 import { isUnder } from '../../base/rel-path.ts';
 import { describeEffect, type Effect } from '../../contract/effect.ts';
-import type {
-  Decision,
-  Fence,
-  LoadedPolicy,
-  PolicyEngine,
-  PolicyFile,
-  Verdict,
-} from '../../contract/policy.ts';
+import type { Fence, LoadedPolicy, PolicyEngine, PolicyFile, Verdict } from '../../contract/policy.ts';
 import { isStricter, loadPatternCompiler, matchesDomain } from '../../contract/policy-match.ts';
 import { type CompiledPolicy, compilePolicy } from './compile-policy.ts';
 import { type ToolRules, toolRules } from './decide-tool.ts';
@@ -32,14 +25,14 @@ export interface GrantingEngine extends PolicyEngine {
   ready(effects: readonly Effect[]): Promise<void> | undefined;
 }
 
-/** How many paths an engine remembers the decision of, for each way to touch them. */
+/** How many things an engine remembers the decision of, for each way to touch them. */
 const MAX_REMEMBERED = 4096;
 
 export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptions): GrantingEngine {
   const policy = compilePolicy(loaded, narrowing);
   const file = narrowFile(loaded.file, narrowing);
   const tools = new Map<string, KnownTool>();
-  const remembered = { 'fs.read': new Map<string, Decision>(), 'fs.write': new Map<string, Decision>() };
+  const remembered = new Map<Effect['kind'], Map<string, FindingDecision>>();
   const projections = new Map<string, string>();
   let hash: string | undefined;
 
@@ -61,13 +54,14 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
   };
 
   const effectDecision = (effect: Effect): FindingDecision => {
-    if (!isPathEffect(effect) || effect.tree) return decideAfresh(effect);
-    const memory = remembered[effect.kind];
-    const known = memory.get(effect.path);
+    const thing = nameOf(effect);
+    if (thing === undefined) return decideAfresh(effect);
+    const memory = remembered.get(effect.kind) ?? new Map<string, FindingDecision>();
+    const known = memory.get(thing);
     if (known) return known;
     const made = decideAfresh(effect);
     if (memory.size >= MAX_REMEMBERED) memory.clear();
-    memory.set(effect.path, made);
+    remembered.set(effect.kind, memory.set(thing, made));
     return made;
   };
 
@@ -165,6 +159,12 @@ const fence = (glob: string, read: Verdict = 'allow', write: Verdict = 'allow'):
 const STATE_FOLDER = '.haft';
 
 type PathEffect = Extract<Effect, { readonly kind: 'fs.read' | 'fs.write' }>;
+/** What names a thing well enough to remember its decision by. */
+function nameOf(effect: Effect): string | undefined {
+  if (isPathEffect(effect)) return effect.tree ? undefined : effect.path;
+  return effect.kind === 'net.connect' ? `${effect.scheme} ${effect.host} ${effect.port}` : undefined;
+}
+
 const isPathEffect = (effect: Effect): effect is PathEffect =>
   effect.kind === 'fs.read' || effect.kind === 'fs.write';
 

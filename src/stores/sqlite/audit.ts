@@ -37,12 +37,25 @@ export function createAudit({ connection, group, writer, process }: AuditParts):
         return Promise.reject(thrown);
       }
     },
-    head: () =>
-      connection.read(() => {
+    appendSoon(entry) {
+      try {
+        const row = encodeEntry(entry);
+        return group.enqueueSoon(() => writer.append(entry, row));
+      } catch (thrown) {
+        return Promise.reject(thrown);
+      }
+    },
+    async head() {
+      await group.settled();
+      return connection.read(() => {
         const head = connection.sql(HEAD).get() as AuditHead | undefined;
         return head ? { count: head.count, hash: head.hash } : { count: 0, hash: GENESIS };
-      }),
-    rows: (query) => queryAudit(connection, query),
+      });
+    },
+    async rows(query) {
+      await group.settled();
+      return queryAudit(connection, query);
+    },
     async *hashes(count) {
       for (const [from, to] of windows(1, count)) {
         const rows = await connection.read(() => connection.sql(HASHES).all(from, to));
@@ -55,7 +68,10 @@ export function createAudit({ connection, group, writer, process }: AuditParts):
         const [row] = fetchRows(selectRows(connection, 'WHERE seq = ?'), seq);
         return row && rowBody(row);
       }),
-    verify: (kept) => verifyAudit(connection, kept),
+    async verify(kept) {
+      await group.settled();
+      return verifyAudit(connection, kept);
+    },
     async takeAbandoned(now) {
       const found = await connection.read(abandoned);
       if (found.length === 0) return found;

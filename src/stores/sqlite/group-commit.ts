@@ -14,6 +14,10 @@ export interface GroupCommit {
    * `bytes` is about how much it writes.
    */
   enqueue<T>(work: () => T, durable?: boolean, bytes?: number): Promise<T>;
+  /** The same for work that nobody waits for: it joins the next group, and makes one of its own within `SOON_MS`. */
+  enqueueSoon<T>(work: () => T): Promise<T>;
+  /** Resolves once everything that was queued before is committed or refused. */
+  settled(): Promise<void> | undefined;
   /** False once the store is closed or the disk has failed: whatever comes now is refused. */
   readonly takesWork: boolean;
   /** Resolves when nothing is queued or being synced any more; from the call on, nothing new is taken. */
@@ -39,6 +43,10 @@ interface Job {
 /** Bounds how long one transaction holds the event loop and the database. */
 const LARGEST_GROUP = 512;
 
+/** How long work waits for company, and how much of it is company enough. */
+const SOON_MS = 10;
+const SOON_GROUP = 64;
+
 /** A row of the audit. */
 const USUAL_BYTES = 800;
 
@@ -53,6 +61,7 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
   const { connection, walSync, checkpointer, parts, patienceMs } = options;
   const queue: Job[] = [];
   let scheduled = false;
+  let soon: NodeJS.Timeout | undefined;
   let unsettled = 0;
   let tries = 0;
   let busySince: number | undefined;
@@ -77,8 +86,15 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
     setImmediate(flush);
   };
 
+  const scheduleSoon = (): void => {
+    if (queue.length >= SOON_GROUP) schedule();
+    else if (!scheduled) soon ??= setTimeout(flush, SOON_MS);
+  };
+
   const flush = (): void => {
     scheduled = false;
+    clearTimeout(soon);
+    soon = undefined;
     if (queue.length === 0) return;
     try {
       connection.sql('BEGIN IMMEDIATE').run();
@@ -133,20 +149,35 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
     refuse(takeAll(), refusal);
   };
 
+  const push = <T>(work: () => T, durable: boolean, bytes: number): Promise<T> =>
+    new Promise((resolve, reject) => {
+      unsettled++;
+      queue.push({ work, durable, bytes, resolve, reject });
+    });
+
   return {
     enqueue(work, durable = false, bytes = USUAL_BYTES) {
       if (refusal) return Promise.reject(refusal);
-      return new Promise((resolve, reject) => {
-        unsettled++;
-        queue.push({ work, durable, bytes, resolve, reject });
-        schedule();
-      });
+      schedule();
+      return push(work, durable, bytes);
+    },
+    enqueueSoon(work) {
+      if (refusal) return Promise.reject(refusal);
+      const done = push(work, false, USUAL_BYTES);
+      scheduleSoon();
+      return done;
+    },
+    settled() {
+      if (queue.length === 0 || refusal) return undefined;
+      schedule();
+      return push(() => {}, false, 0).catch(() => {});
     },
     get takesWork() {
       return refusal === undefined;
     },
     drain() {
       refusal ??= fail('internal.unexpected', 'Cannot use the store: it is closed');
+      if (queue.length > 0) schedule();
       return unsettled === 0
         ? Promise.resolve()
         : new Promise((resolve) => {

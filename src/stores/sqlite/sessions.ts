@@ -31,12 +31,14 @@ export function createSessions(connection: Connection, group: GroupCommit): Sess
       }, true);
     },
     async get(id) {
+      await group.settled();
       const row = await connection.read(() =>
         connection.sql(`SELECT ${COLUMNS} FROM sessions WHERE id = ?`).get(id),
       );
       return row && toRecord(row as unknown as SessionColumns);
     },
     async list() {
+      await group.settled();
       const rows = await connection.read(() =>
         connection.sql(`SELECT ${COLUMNS} FROM sessions ORDER BY created_ts, id`).all(),
       );

@@ -57,6 +57,47 @@ export const AUDIT_CASES: readonly StoreCase[] = [
     },
   },
   {
+    name: 'audit.appendSoon is seen at once by this store, and by others within 50 ms of a quiet moment',
+    async run({ store, reopen }) {
+      const other = await reopen();
+      const soon = numbers(3).map((i) => store.audit.appendSoon(entry({ callId: `call_${i}` })));
+      assert.equal((await store.audit.head()).count, 3);
+      assert.deepEqual(
+        (await store.audit.rows({})).map((row) => row.callId),
+        numbers(3).map((i) => `call_${i}`),
+      );
+      assert.equal((await Promise.all(soon)).at(-1)?.seq, 3);
+      // Nobody asks for this one: it comes by itself.
+      const { seq } = await store.audit.appendSoon(entry());
+      assert.equal((await other.audit.head()).count, seq);
+    },
+  },
+  {
+    name: 'audit.appendSoon keeps its place before rows that are appended after it',
+    async run({ store }) {
+      const rows = numbers(150).map((i) =>
+        i % 7 === 0
+          ? store.audit.append(entry({ callId: `call_${i}` }), false)
+          : store.audit.appendSoon(entry({ callId: `call_${i}` })),
+      );
+      await Promise.all(rows);
+      assert.deepEqual(
+        (await store.audit.rows({})).map((row) => row.callId),
+        numbers(150).map((i) => `call_${i}`),
+      );
+      assert.equal((await store.audit.verify()).ok, true);
+    },
+  },
+  {
+    name: 'audit.appendSoon is written before the store is closed',
+    async run({ store, reopen }) {
+      const other = await reopen();
+      store.audit.appendSoon(entry()).catch(() => {});
+      await store.close();
+      assert.equal((await other.audit.head()).count, 1);
+    },
+  },
+  {
     name: 'audit.append of several stores makes one sequence',
     async run({ store, reopen }) {
       const other = await reopen();

@@ -1,8 +1,12 @@
 // Owns: the contract of `file_patch`: a unified diff over one or several files, applied whole or not at all.
 // Refuses: fuzz. Every line that a hunk keeps or removes must be there, and in one place only.
+import { once } from '../../base/once.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { MUTATION_PROPERTIES, PREVIEW_PROPERTIES, path, record, sha256 } from './arguments.ts';
 import type { FilePatchArgs, FilePatchData } from './run-file-patch.ts';
+
+/** Not at the top: no other tool should wait for it. */
+const load = once(() => import('./run-file-patch.ts'));
 
 export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
   id: 'file_patch',
@@ -61,6 +65,6 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
     },
   ],
   // The engine is larger than everything that a read needs; it comes with the first patch.
-  effects: async (args, site) => (await import('./run-file-patch.ts')).patchEffects(args, site),
-  run: async (args, ctx) => (await import('./run-file-patch.ts')).runFilePatch(args, ctx),
+  effects: async (args, site) => (await load()).patchEffects(args, site),
+  run: async (args, ctx) => (await load()).runFilePatch(args, ctx),
 });

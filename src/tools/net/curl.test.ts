@@ -56,12 +56,21 @@ describe('curl', () => {
     assert.deepEqual([data.truncated, data.url, data.redirects], [false, `${origin}/std/?q=1`, []]);
     assert.ok(data.timings.total_ms > 0 && data.timings.connect_ms > 0 && !data.timings.reused);
     assert.equal('artifact' in data, false);
-    assert.deepEqual(effects, [{ kind: 'net.connect', scheme: 'http', host: '127.0.0.1', port }]);
+    assert.deepEqual(effects, [
+      { kind: 'net.connect', scheme: 'http', host: '127.0.0.1', port, method: 'GET' },
+    ]);
   });
 
   it('declares the host as it is looked up, whatever its spelling', async () => {
-    const effect = async (url: string) => (await curl.effects({ url } as never, undefined as never))[0];
-    const at = (scheme: string, host: string, port: number) => ({ kind: 'net.connect', scheme, host, port });
+    const effect = async (url: string) =>
+      (await curl.effects({ url, method: 'GET' } as never, undefined as never))[0];
+    const at = (scheme: string, host: string, port: number) => ({
+      kind: 'net.connect',
+      scheme,
+      host,
+      port,
+      method: 'GET',
+    });
     assert.deepEqual(await effect('HTTPS://EXAMPLE.org./x'), at('https', 'example.org', 443));
     assert.deepEqual(await effect('http://0x7f.1:8080/'), at('http', '127.0.0.1', 8080));
     assert.throws(() => curl.effects({ url: 'file:///etc/passwd' } as never, undefined as never), {

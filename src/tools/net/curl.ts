@@ -1,8 +1,7 @@
 // Owns: `curl`, one HTTP request to a host that policy names.
 // Refuses: to show cookies and other credentials of an answer: their names stay, their values do not.
-import type { Redactor } from '../../base/redact/create-redactor.ts';
-import { fail } from '../../contract/errors.ts';
-import { type HttpResponse, type HttpTimings, parseHttpUrl } from '../../contract/http.ts';
+import { once } from '../../base/once.ts';
+import { parseHttpUrl } from '../../contract/http.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 
@@ -41,6 +40,9 @@ const MAX_BYTES = 5 * 1024 * 1024;
 const MIB = 1024 * 1024;
 
 const milliseconds = { type: 'number' } as const;
+
+/** Not at the top: no other tool should wait for it. */
+const load = once(() => import('./run-curl.ts'));
 
 export const curl = defineBuiltin<CurlArgs, CurlData>({
   id: 'curl',
@@ -162,67 +164,6 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
       },
     },
   ],
-  effects: ({ url }) => [{ kind: 'net.connect', ...parseHttpUrl(url).target }],
-  async run(args, ctx) {
-    const body = bodyOf(args);
-    const answering = ctx.http.request({
-      url: args.url,
-      method: args.method,
-      headers: args.headers,
-      timeoutMs: args.timeout_ms,
-      maxBytes: args.max_bytes,
-      maxRedirects: args.follow_redirects ? 3 : 0,
-      toArtifact: args.to_artifact,
-      ...(body === undefined ? {} : { body }),
-    });
-    // Not at the top: no other tool should wait for its table of formats. Nor does the request.
-    const loading = import('../../base/redact/create-redactor.ts');
-    const [response, { createRedactor }] = await Promise.all([answering, loading]);
-    return shown(response, createRedactor());
-  },
-});
-
-function bodyOf({ body, body_b64 }: CurlArgs): string | Uint8Array | undefined {
-  if (body_b64 === undefined) return body ?? undefined;
-  if (body !== undefined && body !== null) {
-    throw fail('input.schema', 'Cannot send this request: it has both body and body_b64');
-  }
-  const text = body_b64.replaceAll(/\s/g, '');
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replaceAll('=', '').length % 4 === 1)
-    throw fail('input.encoding', 'Cannot send this request: body_b64 is not base64');
-  return Buffer.from(text, 'base64');
-}
-
-function shown(response: HttpResponse, redactor: Redactor): CurlData {
-  const { status, truncated, artifact, timings } = response;
-  return {
-    status,
-    headers: shownHeaders(response.headers, redactor),
-    body_b64: Buffer.from(response.body).toString('base64'),
-    truncated,
-    url: redactor.text(response.url),
-    redirects: response.redirects.map((hop) => ({ status: hop.status, url: redactor.text(hop.url) })),
-    timings: shownTimings(timings),
-    ...(artifact ? { artifact } : {}),
-  };
-}
-
-/** Cookies keep their names and attributes; other headers go through the redactor, by name and by look. */
-function shownHeaders(headers: HttpResponse['headers'], redactor: Redactor): CurlData['headers'] {
-  const { 'set-cookie': cookies, ...others } = headers;
-  const shownOthers = redactor.value(others);
-  if (cookies === undefined) return shownOthers;
-  const list = [cookies].flat().map((cookie) => cookie.replace(/=[^;]*/, '=[redacted]'));
-  return { ...shownOthers, 'set-cookie': list.length === 1 ? list[0]! : list };
-}
-
-const round = (ms: number): number => Math.round(ms * 1000) / 1000;
-
-const shownTimings = ({ dns, connect, tls, firstByte, total, reused }: HttpTimings): CurlData['timings'] => ({
-  dns_ms: round(dns),
-  connect_ms: round(connect),
-  tls_ms: round(tls),
-  first_byte_ms: round(firstByte),
-  total_ms: round(total),
-  reused,
+  effects: ({ url, method }) => [{ kind: 'net.connect', ...parseHttpUrl(url).target, method }],
+  run: async (args, ctx) => (await load()).runCurl(args, ctx),
 });

@@ -1,10 +1,14 @@
 // Owns: the contract of `shell_exec`: one shell line, every command of it allowed by policy, run in the sandbox.
 // Refuses: what cannot be taken apart before it runs, and output beyond the answer's size (it is kept as an artifact).
 
+import { once } from '../../base/once.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import type { ShellExecArgs, ShellExecData } from './run-shell-exec.ts';
 
 const TEN_MINUTES = 600_000;
+
+/** Not at the top: no other tool should wait for it. */
+const load = once(() => import('./run-shell-exec.ts'));
 
 export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
   id: 'shell_exec',
@@ -85,6 +89,6 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
   },
   examples: [{ title: 'Run the tests', args: { cmd: 'npm test', timeout_ms: 120_000 } }],
   // Taking a line apart needs a grammar, which comes with the first line.
-  effects: async (args, site) => (await import('./run-shell-exec.ts')).shellExecEffects(args, site),
-  run: async (args, ctx) => (await import('./run-shell-exec.ts')).runShellExec(args, ctx),
+  effects: async (args, site) => (await load()).shellExecEffects(args, site),
+  run: async (args, ctx) => (await load()).runShellExec(args, ctx),
 });

@@ -32,6 +32,8 @@ export const command: Command = {
     const response = await runtime.call(
       { tool, args, sessionId, requestId: flags['request-id'] as string | undefined },
       {
+        // A process that ends with its call gains nothing by answering before the row is there.
+        recordFirst: true,
         signal: () => io.signal,
         ...(flags.backend === undefined ? {} : { backend: flags.backend as string }),
         onEvent: (event) => {
