@@ -372,10 +372,14 @@ function transportTo(args: string[], cwd: string): StdioClientTransport {
   return new StdioClientTransport({ command: process.execPath, args: [quiet, ...args], cwd });
 }
 
-async function outcomeOf(root: string, tool: string): Promise<string | undefined> {
+/** As soon as the server has recorded it: nothing tells a client when a call that it cancelled has ended. */
+async function outcomeOf(root: string, tool: string): Promise<string> {
   const runtime = await createRuntime({ workspace: root });
   try {
-    return (await runtime.audit.rows({ tool, last: 1 }))[0]?.outcome;
+    for (;;) {
+      const [row] = await runtime.audit.rows({ tool, last: 1 });
+      if (row) return row.outcome;
+    }
   } finally {
     await runtime.close();
   }
