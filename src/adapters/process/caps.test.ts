@@ -6,14 +6,9 @@ import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type ProgramFixture, withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
-import type { AdapterConnection, InvocationResult } from '../../contract/adapter.ts';
-import { installationOf } from '../../contract/tools-for-tests.ts';
-import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
-import { handlesOn, invocationOf, runningPrograms } from '../fixtures-for-tests.ts';
+import type { InvocationResult } from '../../contract/adapter.ts';
 import { packFiles } from '../pack-for-tests.ts';
-import { bindYamlTool } from '../yaml-use.ts';
-import { createProcessAdapter } from './process.ts';
+import { openPack, ownPrograms } from './process-for-tests.ts';
 
 /** Each function is one attempt. The marker is in the environment of every process that it starts. */
 const ATTEMPTS = `
@@ -75,10 +70,7 @@ const MAX_GROWTH = 32 * MIB;
 
 for (const warm of [false, true])
   describe(`a python tool (${warm ? 'kept' : 'started for the call'})`, () => {
-    let connection: AdapterConnection;
-    let fixture: ProgramFixture;
-    let end: () => void;
-    let closed: Promise<void>;
+    let opened: Awaited<ReturnType<typeof openPack>>;
     before(async () => {
       const limits = { maxInputBytes: 1000, maxOutputBytes: MIB };
       const own = (name: string) => (name === 'sleep' || name === 'stubborn' ? { timeoutMs: 500 } : {});
@@ -91,51 +83,24 @@ for (const warm of [false, true])
             { limits, ...own(name) },
           ] as const,
       );
-      const opened = Promise.withResolvers<void>();
-      closed = withPrograms(
-        {
-          ...packFiles([...tools, ...printing], { 'attempts.py': ATTEMPTS, 'print.py': PRINT }),
-          'notes.txt': 'mine',
-        },
-        async (made) => {
-          fixture = made;
-          const loader = new ToolpackLoader();
-          await loader.loadDir(join(made.root, 'packs/p'));
-          const adapter = createProcessAdapter({ handlesFor: handlesOn(made) });
-          connection = await adapter.open(installationOf('pack', {}), loader.list().flatMap(bindYamlTool));
-          const over = Promise.withResolvers<void>();
-          end = over.resolve;
-          opened.resolve();
-          await over.promise;
-          await connection.close();
-        },
-      );
-      closed.catch(opened.reject);
-      await opened.promise;
+      opened = await openPack({
+        ...packFiles([...tools, ...printing], { 'attempts.py': ATTEMPTS, 'print.py': PRINT }),
+        'notes.txt': 'mine',
+      });
       // The first call sets the sandbox up; what that takes is not the tool's doing.
       await call('home', { paths: [] });
     });
-    after(async () => {
-      end();
-      await closed;
-    });
+    after(() => opened.close());
 
     const call = (name: string, input: object = {}): Promise<InvocationResult> =>
-      connection.invoke(invocationOf(`p.${name}`, input));
+      opened.call(`p.${name}`, input);
     const failure = async (name: string, input: object = {}): Promise<string> => {
       const answer = await call(name, input);
       assert.ok(!answer.ok, `${name} was not stopped: ${JSON.stringify(answer)}`);
       return answer.message;
     };
     /** Of this workspace, whoever started them. At most one worker may be there, and it must be idle. */
-    const left = (): number =>
-      runningPrograms('python3', '"progress"').filter((pid) => {
-        try {
-          return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(fixture.root);
-        } catch {
-          return false;
-        }
-      }).length;
+    const left = (): number => ownPrograms(opened.fixture).length;
     const isGone = () => assert.ok(left() <= (warm ? 1 : 0), `${left()} processes are left`);
 
     it('cannot open a connection, to this machine or beyond', async () => {
@@ -161,13 +126,15 @@ for (const warm of [false, true])
       const paths = [
         homedir(),
         secret,
-        join(fixture.root, '.haft'),
+        join(opened.fixture.root, '.haft'),
         '/root',
 
         '/var/lib',
         '/proc/1/root',
       ];
-      const { data } = (await call('home', { paths: [...paths, fixture.root] })) as { data: unknown[] };
+      const { data } = (await call('home', { paths: [...paths, opened.fixture.root] })) as {
+        data: unknown[];
+      };
       rmSync(secret, { recursive: true });
       assert.deepEqual(data.at(-1), ['packs']);
       for (const [i, seen] of data.slice(0, -2).entries())
@@ -178,8 +145,8 @@ for (const warm of [false, true])
     it('cannot write, to its own pack or anywhere that lasts', async () => {
       for (const path of ['notes.txt', 'packs/p/attempts.py', '/usr/bin/x', '/etc/passwd'])
         assert.match(await failure('write', { path }), /^(OSError|PermissionError|FileNotFoundError)/, path);
-      assert.equal(readFileSync(join(fixture.root, 'notes.txt'), 'utf8'), 'mine');
-      assert.equal(readFileSync(join(fixture.root, 'packs/p/attempts.py'), 'utf8'), ATTEMPTS);
+      assert.equal(readFileSync(join(opened.fixture.root, 'notes.txt'), 'utf8'), 'mine');
+      assert.equal(readFileSync(join(opened.fixture.root, 'packs/p/attempts.py'), 'utf8'), ATTEMPTS);
       isGone();
     });
 

@@ -52,6 +52,26 @@ export async function withPack<T>(
   });
 }
 
+/** The same for tests that open and close at different places. */
+export async function openPack(
+  files: Readonly<Record<string, string>>,
+): Promise<OpenedPack & { close(): Promise<void> }> {
+  const over = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<OpenedPack>();
+  const closed = withPack(files, (one) => {
+    opened.resolve(one);
+    return over.promise;
+  });
+  closed.catch(opened.reject);
+  return {
+    ...(await opened.promise),
+    close() {
+      over.resolve();
+      return closed;
+    },
+  };
+}
+
 /** Interpreters that were started for this workspace; their environment tells whose they are. */
 export function ownPrograms({ root }: ProgramFixture, program = 'python3'): number[] {
   return runningPrograms(program, '"progress"').filter((pid) => {

@@ -7,7 +7,7 @@ import { installationOf } from '../../contract/tools-for-tests.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
 import { packFiles } from '../pack-for-tests.ts';
 import { createProcessAdapter } from './process.ts';
-import { NODE_TOOLS, type OpenedPack, ownPrograms, PYTHON_TOOLS, withPack } from './process-for-tests.ts';
+import { NODE_TOOLS, openPack, ownPrograms, PYTHON_TOOLS, withPack } from './process-for-tests.ts';
 
 const suiteTools = (kind: 'python' | 'node', warm: boolean) =>
   ['echo', 'fail', 'big', 'wait'].map(
@@ -21,15 +21,8 @@ const suiteTools = (kind: 'python' | 'node', warm: boolean) =>
 for (const kind of ['python', 'node'] as const)
   for (const warm of [false, true])
     adapterSuite(`process (${kind}${warm ? ', warm' : ''})`, async () => {
-      const over = Promise.withResolvers<void>();
-      const opened = Promise.withResolvers<OpenedPack>();
-      const files = packFiles(suiteTools(kind, warm), { 'tools.py': PYTHON_TOOLS, 'tools.mjs': NODE_TOOLS });
-      const closed = withPack(files, async (one) => {
-        opened.resolve(one);
-        await over.promise;
-      });
-      closed.catch(opened.reject);
-      const { connection, fixture } = await opened.promise;
+      const scripts = { 'tools.py': PYTHON_TOOLS, 'tools.mjs': NODE_TOOLS };
+      const { connection, fixture, close } = await openPack(packFiles(suiteTools(kind, warm), scripts));
       return {
         connection,
         patienceMs: 30_000,
@@ -42,10 +35,7 @@ for (const kind of ['python', 'node'] as const)
               },
             }
           : {}),
-        async close() {
-          over.resolve();
-          await closed;
-        },
+        close,
       };
     });
 
