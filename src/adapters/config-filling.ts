@@ -5,6 +5,7 @@ import { isTemplateFault } from '../base/templating/template-fault.ts';
 import type { Secrets } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { Installation } from '../contract/manifest.ts';
+import { passedVariables } from '../contract/own-variable.ts';
 import type { ProgramConfig } from './program-config.ts';
 
 /** How the preset gives a server the secrets that its config names. Rejects where one of them is missing. */
@@ -30,8 +31,7 @@ export async function fillConfig<C extends Fillable>(
       `Cannot connect to "${installation.name}": there are no credentials here`,
     );
   const secrets = credentials.length > 0 ? await secretsFor?.(installation, credentials) : {};
-  const passed = (env.passthrough ?? []).map((name) => [name, host[name]] as const);
-  const context = { credentials: secrets, env: Object.fromEntries(passed) };
+  const context = { credentials: secrets, env: passedVariables(env.passthrough ?? [], host) };
   const fill = (all: Readonly<Record<string, string>>, where: string): Record<string, string> =>
     Object.fromEntries(
       Object.entries(all).map(([name, text]) => {

@@ -33,12 +33,17 @@ describe('programOf', () => {
     const { env, needs } = programOf({ command: ['x'] }, { SECRET: '1' });
     assert.deepEqual(
       [env, needs],
-      [{}, { parts: [], reads: [], writes: [], network: [], subprocess: false }],
+      [{}, { parts: [], named: ['x'], reads: [], writes: [], network: [], subprocess: false }],
     );
     const passed = programOf(
       { command: ['x'], env: { passthrough: ['A', 'B'], set: { B: '3', C: '4' } } },
       { A: '1', B: '2' },
     );
     assert.deepEqual(passed.env, { A: '1', B: '3', C: '4' });
+    const own = programOf(
+      { command: ['x'], env: { passthrough: ['HAFT_KEY', 'A'] } },
+      { HAFT_KEY: 'k', A: '1' },
+    );
+    assert.deepEqual(own.env, { A: '1' });
   });
 });

@@ -1,9 +1,10 @@
 // Owns: how an installation describes a program that is kept running: its command, its environment, what it needs.
 // Refuses: a field that it does not know, and to run anything.
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, posix } from 'node:path';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { passedVariables } from '../contract/own-variable.ts';
 import type { Program } from '../contract/program.ts';
 
 /** JSON Schema of the fields that all kept programs share; an adapter adds its own. */
@@ -111,16 +112,15 @@ export function programConfig(name: string, config: JsonObject): ProgramConfig {
 
 export function programOf(config: ProgramConfig, host: NodeJS.ProcessEnv = process.env): Program {
   const { caps = {}, env = {} } = config;
-  const passed = (env.passthrough ?? []).flatMap((name) => {
-    const value = host[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
   return {
     argv: config.command,
-    env: { ...Object.fromEntries(passed), ...env.set },
+    env: { ...passedVariables(env.passthrough ?? [], host), ...env.set },
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
     needs: {
       parts: [...(config.parts ?? []), ...ownParts(config.command)],
+      named: config.command
+        .filter((word) => FILE_NAME.test(word))
+        .map((word) => posix.join(config.cwd ?? '.', word)),
       reads: caps.filesystem?.read ?? [],
       writes: caps.filesystem?.write ?? [],
       network: caps.network ?? [],
@@ -129,6 +129,8 @@ export function programOf(config: ProgramConfig, host: NodeJS.ProcessEnv = proce
   };
 }
 
+/** What could be one of the workspace. */
+const FILE_NAME = /^[^-/\0\n][^\0\n]{0,254}$/;
 const INTERPRETER = /^(node|python3?(\.\d+)?|php|perl|ruby|deno|bun|sh|bash)$/;
 /** Options that bring the code themselves, or name it otherwise than by its file. */
 const INLINE = /^(-[a-z]*[cempr]|--eval|--print)$/;

@@ -6,6 +6,7 @@ import type { RunInputs, Secrets } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import { injectCredentials } from '../contract/inject-credentials.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
+import { passedVariables } from '../contract/own-variable.ts';
 import type { YamlCredential } from '../contract/yaml-tool.ts';
 import type { YamlUse } from './yaml-use.ts';
 
@@ -50,11 +51,7 @@ export function createFillings(host: NodeJS.ProcessEnv = process.env): Fillings 
   const fill = (use: YamlUse, { input, config, secrets }: FillingOptions): Filling => {
     const { tool, id, action } = use;
     const injected = injectCredentials(tool.credentials, secrets);
-    const passed: Record<string, string> = {};
-    for (const name of tool.env.passthrough) {
-      const value = host[name];
-      if (value !== undefined) passed[name] = value;
-    }
+    const passed = passedVariables(tool.env.passthrough, host);
     const context: Record<string, unknown> = {
       ...tool.templating?.context,
       input,

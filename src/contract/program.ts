@@ -46,6 +46,8 @@ export interface ProgramNeeds {
    * the workspace is shown as it is there.
    */
   readonly parts: readonly string[];
+  /** Words of its command, relative to the workspace: the files that they name, if any, are parts of it too. */
+  readonly named?: readonly string[];
   /** As effects name them, each with everything below. What is not there is left out. */
   readonly reads: readonly string[];
   /** May also be read. What is not there becomes a folder. */

@@ -1,6 +1,6 @@
 // Owns: what a program of a pack gets of the machine: its needs, admitted and within policy, as the sandbox's words.
 // Refuses: a need that its call did not declare, and to show a path that policy hides.
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
@@ -28,6 +28,7 @@ export function programSpec(scope: CallScope, program: Program): ProgramSpec {
     else (isWritable ? writable : visible).push(rel);
   };
   for (const path of needs.parts) show(path, false);
+  for (const path of needs.named ?? []) if (isFile(scope.root, path)) show(path, false);
   for (const path of needs.reads.map(scope.place)) if (isThere(scope.root, path)) show(path, false);
   for (const path of needs.writes.map(scope.place)) {
     makeFolder(scope.root, path);
@@ -48,6 +49,9 @@ export function programSpec(scope: CallScope, program: Program): ProgramSpec {
     ...(program.limits ? { limits: program.limits } : {}),
   };
 }
+
+const isFile = (root: string, path: string): boolean =>
+  !path.startsWith('..') && statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true;
 
 /** See `ProgramHandle.profile`. */
 export function profileOf(scope: CallScope, program: Program, spec = programSpec(scope, program)): string {

@@ -65,6 +65,12 @@ export const NEED_RULES: Rules = {
     refuses: [
       { text: { env: '{ passthrough: [LANG, ¦path] }' }, says: 'in capitals', hint: 'PATH' },
       { text: { env: '{ passthrough: [¦1A] }' }, says: 'in capitals' },
+      ...['HAFT_KEY', 'HAFT_TOKEN', 'HAFT_APPROVAL_TOKEN'].map((name) => ({
+        text: { env: `{ passthrough: [LANG, ¦${name}] }` },
+        code: 'env.secret',
+        says: 'variables of Haft itself',
+        hint: 'under credentials',
+      })),
       { text: { env: '{ set: { ¦my-var: x } }' }, says: 'in capitals', hint: 'MY_VAR' },
       {
         text: { env: '{ passthrough: ¦LANG }' },

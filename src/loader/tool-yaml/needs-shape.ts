@@ -44,7 +44,9 @@ export const env: MapShape = {
   doc: 'The environment that its program sees, beside what an interpreter needs to start.',
   keys: {
     passthrough: list(
-      text('env-name', 'A name in capitals.', { code: 'env.name' }),
+      text('env-passed', "A name in capitals; none of Haft's own, which begin with HAFT_.", {
+        code: 'env.name',
+      }),
       "Variables that are taken from the host's environment, where they are set there.",
       { code: 'env.passthrough', default: 'none' },
     ),

@@ -2,6 +2,7 @@
 // Refuses: looking at the disk (pack-files) and at other keys (check-together).
 import { posix } from 'node:path';
 import { parseHttpUrl } from '../../contract/http.ts';
+import { OWN_VARIABLE } from '../../contract/own-variable.ts';
 import type { TextProblem } from '../yaml/shape-site.ts';
 
 export type TextCheck = keyof typeof TEXT_CHECKS;
@@ -25,6 +26,8 @@ const FRAMING =
 
 const MAX_NAME = 200;
 
+const OWN_FACT = "variables of Haft itself, such as its key and its tokens, are no tool's";
+
 type Check = (text: string) => readonly TextProblem[];
 
 const NOTHING: readonly TextProblem[] = [];
@@ -36,6 +39,11 @@ const wrong = (code: string, fact: string, hint?: string): readonly TextProblem[
 export const isTemplate = (text: string): boolean => /\{[{%#]/.test(text);
 
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
+
+const variable: Check = (text) =>
+  NAMES['env-name'].test(text)
+    ? NOTHING
+    : wrong('env.name', 'a variable is named in capitals, digits and _', upperName(text));
 
 export const TEXT_CHECKS = {
   plain: (text) => (text.includes('\0') ? wrong('value.text', 'it holds a NUL character') : NOTHING),
@@ -59,10 +67,12 @@ export const TEXT_CHECKS = {
     return wrong('version.invalid', 'it is not a version of SemVer: major.minor.patch', hint);
   },
 
-  'env-name': (text) =>
-    NAMES['env-name'].test(text)
-      ? NOTHING
-      : wrong('env.name', 'a variable is named in capitals, digits and _', upperName(text)),
+  'env-name': (text) => variable(text),
+
+  'env-passed': (text) =>
+    OWN_VARIABLE.test(text)
+      ? wrong('env.secret', OWN_FACT, 'declare a secret that it needs under credentials')
+      : variable(text),
 
   provider: (text) =>
     NAMES.provider.test(text)

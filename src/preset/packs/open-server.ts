@@ -16,7 +16,7 @@ import {
 } from './follow-server.ts';
 import type { OpenEntry } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
-import { serverSecrets } from './server-needs.ts';
+import { refuseOwnVariables, serverSecrets } from './server-needs.ts';
 
 export interface ServerSite {
   readonly adapter: ServerAdapter;
@@ -36,6 +36,7 @@ const FORMAT = 1;
 export function serverOpener(site: ServerSite): OpenEntry {
   return async (entry, { changed, signal }) => {
     await checkConfig(entry, site);
+    refuseOwnVariables(entry.name, entry.config);
     const installation: Installation = {
       name: entry.name,
       origin: entry.kind,

@@ -1,7 +1,9 @@
 // Owns: the credentials of a pack that is a server: those that its config names, of the system.
 // Refuses: those of users: one server answers the calls of all sessions.
 import type { CredentialNeed, Credentials } from '../../contract/credentials.ts';
+import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { OWN_VARIABLE } from '../../contract/own-variable.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 
 /** Which fields of them it uses is in its templates, so that nothing is known about their schema. */
@@ -22,4 +24,16 @@ export function serverNeeds({ credentials }: JsonObject): readonly CredentialNee
 export function serverSecrets(config: JsonObject, credentials: Credentials): Pick<OpenPack, 'secrets'> {
   const needs = serverNeeds(config);
   return needs.length === 0 ? {} : { secrets: () => credentials.resolve(needs, '') };
+}
+
+/** The key and the tokens of Haft are no server's, whatever its config says. */
+export function refuseOwnVariables(pack: string, { env }: JsonObject): void {
+  const { passthrough = [] } = (env ?? {}) as { readonly passthrough?: readonly string[] };
+  const own = passthrough.find((name) => OWN_VARIABLE.test(name));
+  if (own === undefined) return;
+  const hint = 'name a secret that it needs under credentials';
+  throw fail(
+    'pack.invalid',
+    `Cannot take the pack "${pack}": env.passthrough[${passthrough.indexOf(own)}] is ${own}, a variable of Haft itself; ${hint}`,
+  );
 }
