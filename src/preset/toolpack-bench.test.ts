@@ -40,7 +40,7 @@ const BROKEN: readonly {
   {
     fault: 'brings a call for no tool of it',
     caseName: /a call for every tool/,
-    file: 'calls/fox.json',
+    file: 'calls/first.json',
     from: '"text_stats"',
     to: '"text_count"',
   },
@@ -119,7 +119,7 @@ const BROKEN: readonly {
   {
     fault: 'answers another result than its call says',
     caseName: /executes, makes exactly/,
-    file: 'calls/fox.json',
+    file: 'calls/first.json',
     from: '"words": 9',
     to: '"words": 10',
   },

@@ -27,6 +27,23 @@ describe('haft toolpack', () => {
     });
   }
 
+  it('new writes the example text_stats for that name', () => {
+    const place = mkdtempSync(join(tmpdir(), 'haft-new-'));
+    try {
+      const made = haft(['toolpack', 'new', 'text_stats', '--json'], place);
+      assert.equal(made.status, 0, made.stderr);
+      for (const file of ['toolpack.ts', 'calls/first.json', 'calls/first.txt']) {
+        const [written, example] = [
+          join(place, 'text_stats', file),
+          join(ROOT, 'examples/toolpacks/text_stats', file),
+        ];
+        assert.equal(readFileSync(written, 'utf8'), readFileSync(example, 'utf8'), file);
+      }
+    } finally {
+      rmSync(place, { recursive: true, force: true });
+    }
+  });
+
   it('new writes a toolpack that passes its check, and never over anything', () => {
     const place = mkdtempSync(join(tmpdir(), 'haft-new-'));
     try {

@@ -13,7 +13,7 @@ mkdir out/sidecars
 cd in/tree
 find . -type f -printf '%P\\0' | sort -z | xargs -0 -r sha256sum -- > ../../out/SHA256SUMS
 find . -mindepth 1 -type d -printf '%P\\0' | (cd ../../out/sidecars && xargs -0 -r mkdir -p --)
-find . -type f -printf '%P\\0' | sort -z | xargs -0 -r sh -c '
+find . -type f -printf '%P\\0' | sort -z | xargs -0 -r sh -ec '
   for file; do (cd "./$(dirname -- "$file")" && sha256sum -- "\${file##*/}") > "../../out/sidecars/$file.sha256"; done' sh
 find . -type f -printf '%s\\n' |
   awk '{ bytes += $1 } END { printf "{\\"bytes\\":%.0f,\\"files\\":%d}\\n", bytes, NR }' > ../../out/summary.json`;

@@ -7,8 +7,9 @@ interface Args {
 }
 
 /** Counts bytes and blanks only, so that every awk agrees. */
-const COUNT = `{ words += NF; if (length($0) > longest) longest = length($0) }
-END { printf "{\\"lines\\":%d,\\"longest_line\\":%d,\\"words\\":%d}\\n", NR, longest, words }`;
+const COUNT =
+  '{ words += NF; if (length($0) > longest) longest = length($0) }' +
+  'END { printf "{\\"lines\\":%d,\\"longest_line\\":%d,\\"words\\":%d}\\n", NR, longest, words }';
 
 export default defineTool<Args, DockerPlan>({
   abiVersion: 'v1',
@@ -36,10 +37,12 @@ export default defineTool<Args, DockerPlan>({
     required: ['lines', 'longest_line', 'words'],
     additionalProperties: false,
   },
+  // A place that ends with a slash is a folder.
   declaredOutputs: [
     { role: 'stats', type: 'application/json', label: 'Counts', srcRelpath: 'out/stats.json' },
   ],
 
+  // Pure: asked in two processes whose clock, locale, environment and machine differ; they have to agree.
   async canonicalize({ text }, ctx) {
     return {
       canonicalParams: {},
@@ -47,6 +50,7 @@ export default defineTool<Args, DockerPlan>({
       plan: {
         kind: 'docker',
         image: await ctx.images.pin('haft/busybox:1'),
+        // It starts in /work: in/ is read-only, out/ is for the declared outputs, and nothing else.
         argv: ['sh', '-c', 'awk "$1" in/text.txt > out/stats.json', 'sh', COUNT],
         env: { LC_ALL: 'C' },
         inputs: [{ role: 'text', artifactId: text, destName: 'text.txt' }],

@@ -10,7 +10,7 @@ export const command: Command = {
   summary: 'Write a toolpack to begin with',
   usage: 'NAME',
   description:
-    'Makes the folder NAME here: a tool that counts words, a call with its expected result, and a test.',
+    'Makes the folder NAME here: a tool that counts lines and words, a call with its expected result, and a test.',
   examples: ['haft toolpack new my_tool', 'haft toolpack check my_tool'],
   positionals: [1, 1],
   async run({ positionals, io, json }) {
@@ -54,44 +54,64 @@ function filesOf(name: string): Readonly<Record<string, string>> {
     scripts: { test: 'node --test' },
     devDependencies: { haft: `^${VERSION}` },
   };
-  const call = { tool: name, args: { text: 'file:first.txt' }, result: { words: 4 } };
+  const result = { lines: 4, longest_line: 19, words: 9 };
+  const call = { tool: name, args: { text: 'file:first.txt' }, result };
   return {
     'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
     'toolpack.ts': moduleOf(name),
     'toolpack.test.ts':
       "import { toolpackSuite } from 'haft/testing';\n\ntoolpackSuite(import.meta.dirname);\n",
     'calls/first.json': `${JSON.stringify(call, null, 2)}\n`,
-    'calls/first.txt': 'four words\nin it\n',
+    'calls/first.txt': 'the quick brown fox\njumps over\n\nthe lazy dog\n',
   };
 }
 
+/** `examples/toolpacks/text_stats` is what comes out of it for that name. */
 const moduleOf = (
   name: string,
-): string => `import { type DockerPlan, defineTool, type ObjectId } from 'haft/toolpack';
+): string => String.raw`// Owns: the tool ${name}: one text in, its counts out, the same bytes on every backend.
+// Refuses: options that would change the counts without changing the run.
+import { type DockerPlan, defineTool, type ObjectId } from 'haft/toolpack';
 
 interface Args {
   readonly text: ObjectId;
 }
+
+/** Counts bytes and blanks only, so that every awk agrees. */
+const COUNT =
+  '{ words += NF; if (length($0) > longest) longest = length($0) }' +
+  'END { printf "{\\"lines\\":%d,\\"longest_line\\":%d,\\"words\\":%d}\\n", NR, longest, words }';
 
 export default defineTool<Args, DockerPlan>({
   abiVersion: 'v1',
   toolName: '${name}',
   contractVersion: 'v1',
   planKind: 'docker',
-  description: 'Counts the words of a text artifact.',
+  title: 'Text statistics',
+  description: 'Counts the lines and words of a text artifact, and how many bytes its longest line has.',
+  tags: ['text'],
   input: {
     type: 'object',
-    properties: { text: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' } },
+    properties: {
+      text: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$', description: 'The text, as an artifact' },
+    },
     required: ['text'],
     additionalProperties: false,
   },
   result: {
     type: 'object',
-    properties: { words: { type: 'integer' } },
-    required: ['words'],
+    properties: {
+      lines: { type: 'integer' },
+      longest_line: { type: 'integer' },
+      words: { type: 'integer' },
+    },
+    required: ['lines', 'longest_line', 'words'],
     additionalProperties: false,
   },
-  declaredOutputs: [{ role: 'counts', type: 'application/json', label: 'Counts', srcRelpath: 'out/counts.json' }],
+  // A place that ends with a slash is a folder.
+  declaredOutputs: [
+    { role: 'stats', type: 'application/json', label: 'Counts', srcRelpath: 'out/stats.json' },
+  ],
 
   // Pure: asked in two processes whose clock, locale, environment and machine differ; they have to agree.
   async canonicalize({ text }, ctx) {
@@ -102,19 +122,18 @@ export default defineTool<Args, DockerPlan>({
         kind: 'docker',
         image: await ctx.images.pin('haft/busybox:1'),
         // It starts in /work: in/ is read-only, out/ is for the declared outputs, and nothing else.
-        argv: ['sh', '-c', 'awk "$1" in/text.txt > out/counts.json', 'sh', COUNT],
+        argv: ['sh', '-c', 'awk "$1" in/text.txt > out/stats.json', 'sh', COUNT],
         env: { LC_ALL: 'C' },
         inputs: [{ role: 'text', artifactId: text, destName: 'text.txt' }],
+        resources: { cpus: 1, memoryBytes: 256 * 1024 * 1024, wallMs: 60_000, outputBytes: 65_536 },
       },
     };
   },
 
   async run(run) {
     await run.execute();
-    await run.linkOutput('counts');
-    return JSON.parse(await run.readOutput('counts'));
+    await run.linkOutput('stats');
+    return JSON.parse(await run.readOutput('stats'));
   },
 });
-
-const COUNT = '{ words += NF } END { printf "{\\\\"words\\\\":%d}\\\\n", words }';
 `;
