@@ -10,7 +10,7 @@ export const command: Command = {
   summary: 'Write a toolpack to begin with',
   usage: 'NAME',
   description:
-    'Makes the folder NAME here: a tool that counts lines and words, a call with its expected result, and a test.',
+    'Makes the folder NAME here: a tool that counts words, a call with its expected result, and a test.',
   examples: ['haft toolpack new my_tool', 'haft toolpack check my_tool'],
   positionals: [1, 1],
   async run({ positionals, io, json }) {
