@@ -15,6 +15,7 @@ import { mcpList } from './mcp-list.ts';
 import { mcpRead } from './mcp-read.ts';
 import { mcpSearch } from './mcp-search.ts';
 import { mcpWrite } from './mcp-write.ts';
+import { packCalls } from './pack-calls.ts';
 import { readInProcess } from './read-in-process.ts';
 import { runsReplay } from './runs-replay.ts';
 import { runsStore } from './runs-store.ts';
@@ -43,6 +44,7 @@ export const SUBJECTS: readonly Subject[] = [
   coldStart,
   idleMemory,
   growth,
+  packCalls,
   toolSearch,
   slurmWatch,
 ];

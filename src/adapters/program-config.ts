@@ -5,7 +5,7 @@ import { dirname, posix } from 'node:path';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { passedVariables } from '../contract/own-variable.ts';
-import type { Program } from '../contract/program.ts';
+import { NO_NEEDS, type Program, type ProgramNeeds } from '../contract/program.ts';
 
 /** JSON Schema of the fields that all kept programs share; an adapter adds its own. */
 export const PROGRAM_CONFIG = {
@@ -127,6 +127,13 @@ export function programOf(config: ProgramConfig, host: NodeJS.ProcessEnv = proce
       subprocess: caps.subprocess ?? false,
     },
   };
+}
+
+/** What a call of a program that runs already would touch: asked with every call, so nothing is looked up for it. */
+export function callNeeds({ caps = {} }: ProgramConfig, mutates: boolean): ProgramNeeds {
+  const { read = [], write = [] } = caps.filesystem ?? {};
+  // That it may start programs was decided when it was started.
+  return { ...NO_NEEDS, reads: read, writes: mutates ? write : [], network: caps.network ?? [] };
 }
 
 /** What could be one of the workspace. */

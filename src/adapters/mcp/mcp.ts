@@ -14,7 +14,7 @@ import { fillConfig, type SecretsFor } from '../config-filling.ts';
 import { createLink } from '../link.ts';
 import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { programOf } from '../program-config.ts';
+import { callNeeds, programOf } from '../program-config.ts';
 import { readCallResult } from './call-result.ts';
 import { MCP_CONFIG, mcpConfig } from './config.ts';
 import { bindTools, listTools, type McpDiscovery } from './discover.ts';
@@ -62,10 +62,7 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
     effects({ installation, tool, site }) {
       const config = mcpConfig(installation.name, installation.config);
       if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];
-      const { needs } = programOf(config);
-      // That it may start programs was decided when it was started.
-      const writes = tool.contract.mutates ? needs.writes : [];
-      return programEffects({ needs: { ...needs, writes, subprocess: false } }, site.place);
+      return programEffects({ needs: callNeeds(config, tool.contract.mutates) }, site.place);
     },
     open: (installation, tools) => openServer(installation, tools, { ...handles, pace, breaker }),
   };

@@ -11,7 +11,7 @@ import { fillConfig, type SecretsFor } from '../config-filling.ts';
 import { createLink } from '../link.ts';
 import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { PROGRAM_CONFIG, programConfig, programOf } from '../program-config.ts';
+import { callNeeds, PROGRAM_CONFIG, programConfig, programOf } from '../program-config.ts';
 import { type Discovery, discoverTools } from './discover.ts';
 import { openStdioSession } from './session.ts';
 
@@ -47,10 +47,8 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     needs: ({ installation: { name, config }, site }) =>
       programEffects(programOf(programConfig(name, config)), site.place),
     effects({ installation, tool, site }) {
-      const { needs } = programOf(programConfig(installation.name, installation.config));
-      // That it may start programs was decided when it was started.
-      const writes = tool.contract.mutates ? needs.writes : [];
-      return programEffects({ needs: { ...needs, writes, subprocess: false } }, site.place);
+      const config = programConfig(installation.name, installation.config);
+      return programEffects({ needs: callNeeds(config, tool.contract.mutates) }, site.place);
     },
     open(installation, tools) {
       const { name } = installation;
