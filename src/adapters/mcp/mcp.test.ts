@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import { createHttpCapability } from '../../capabilities/http/handle.ts';
 import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
@@ -27,14 +28,6 @@ async function withServer<T>(
 }
 
 const data = async (answer: Promise<unknown>) => ((await answer) as { data: Record<string, unknown> }).data;
-
-async function eventually(holds: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await holds())) {
-    if (performance.now() > end) assert.fail(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 for (const form of FORMS) {
   const title = form.join(', ');

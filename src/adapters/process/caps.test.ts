@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import type { InvocationResult } from '../../contract/adapter.ts';
 import { packFiles } from '../pack-for-tests.ts';
 import { openPack, ownPrograms } from './process-for-tests.ts';
@@ -184,11 +185,3 @@ for (const warm of [false, true])
       assert.deepEqual(await call('home', { paths: [] }), { ok: true, data: [] });
     });
   });
-
-async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!holds()) {
-    if (performance.now() > end) assert.fail(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

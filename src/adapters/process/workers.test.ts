@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { packFiles } from '../pack-for-tests.ts';
 import { NODE_TOOLS, ownPrograms, PYTHON_TOOLS, withPack } from './process-for-tests.ts';
 
@@ -51,11 +52,7 @@ describe('warm workers', () => {
       packFiles([warm('counted')], scripts),
       async ({ call, fixture }) => {
         await call('p.counted');
-        const until = performance.now() + 10_000;
-        while (ownPrograms(fixture).length > 0) {
-          if (performance.now() > until) assert.fail('it was never ended');
-          await new Promise((resolve) => setTimeout(resolve, 10));
-        }
+        await eventually(() => ownPrograms(fixture).length === 0, 'the end of the worker');
         assert.deepEqual(await call('p.counted'), { ok: true, data: 1 });
       },
       { workers: { idleMs: 50 } },

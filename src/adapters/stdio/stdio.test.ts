@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { type ProgramFixture, withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
@@ -178,11 +179,7 @@ describe('stdio', () => {
   it('ends a program that nobody called for a while, and starts it again', async () => {
     await withStdio({ idle_ms: 50 }, async ({ connection, marker }) => {
       await connection.invoke(invocationOf('echo', {}));
-      const until = performance.now() + 10_000;
-      while (runningPrograms('python3', marker).length > 0) {
-        if (performance.now() > until) assert.fail('it was never ended');
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
+      await eventually(() => runningPrograms('python3', marker).length === 0, 'the end of the program');
       assert.deepEqual(await connection.invoke(invocationOf('echo', { a: 1 })), { ok: true, data: { a: 1 } });
     });
   });

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { createSandbox } from '../../capabilities/exec/sandbox/create-sandbox.ts';
 import type { Backend } from '../../contract/backend.ts';
 import { isAlive, processIdentity } from '../../stores/process-identity.ts';
@@ -52,7 +53,7 @@ describe('the local backend', () => {
           stdio: 'ignore',
         },
       );
-      await until(() => existsSync(join(attempt.folder, 'out/count')));
+      await eventually(() => existsSync(join(attempt.folder, 'out/count')), 'what the program writes');
       child.kill('SIGKILL');
       await once(child, 'exit');
       const found = await env.backend.find(attempt);
@@ -101,11 +102,3 @@ const [root, attempt] = JSON.parse(process.argv[1]);
 const backend = createLocalBackend({ root, sandbox: () => createSandbox({ workspace: root }), process: processIdentity(), isAlive });
 await (await backend.start(attempt)).wait(new AbortController().signal);
 `;
-
-async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!holds()) {
-    assert.ok(Date.now() < end, 'it did not happen within 20 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { eventually } from '../../../test/support/eventually.ts';
 import { createHttpCapability } from './handle.ts';
 import {
   createAuthority,
   createHttpKit,
   createHttpScope,
-  eventually,
   onLoopback,
   startServer,
   startTcpServer,

@@ -11,8 +11,9 @@ import {
   gzipSync,
   zstdCompressSync,
 } from 'node:zlib';
+import { eventually } from '../../../test/support/eventually.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createHttpKit, eventually, startTcpServer, textOf } from './servers-for-tests.ts';
+import { createHttpKit, startTcpServer, textOf } from './servers-for-tests.ts';
 
 const { server, opened, request, closeAll } = createHttpKit();
 afterEach(closeAll);

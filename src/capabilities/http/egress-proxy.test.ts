@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { startProxy, status, talk, tunnel } from './egress/proxy-for-tests.ts';
-import { createHttpKit, eventually } from './servers-for-tests.ts';
+import { createHttpKit } from './servers-for-tests.ts';
 
 const { server, opened, closeAll } = createHttpKit();
 afterEach(closeAll);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { createGzip } from 'node:zlib';
+import { eventually } from '../../../test/support/eventually.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HttpHead } from '../../contract/http.ts';
-import { createHttpKit, eventually, textOf } from './servers-for-tests.ts';
+import { createHttpKit, textOf } from './servers-for-tests.ts';
 
 const { server, request, closeAll } = createHttpKit();
 afterEach(closeAll);

@@ -157,15 +157,6 @@ export function createHttpScope({ domains, signal, objects }: HttpScopeOptions =
   };
 }
 
-/** Settles when `holds` does; fails after a few seconds that nothing here should take. */
-export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!holds()) {
-    if (performance.now() > end) throw new Error(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** What one test file opens; `closeAll` belongs into `afterEach`. */
 export interface HttpKit {
   server(route: RequestListener): Promise<TestServer>;

@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
@@ -80,7 +81,7 @@ describe('ctx.processes', { skip: process.platform === 'linux' ? false : 'needs 
     // A child that ends only once its parent has become a program that collects nobody.
     const ended = await start('(until grep -q sleep /proc/$$/comm; do :; done) & echo $!; exec sleep 100');
     const isZombie = () => /\) Z/.test(readFileSync(`/proc/${ended}/stat`, 'utf8'));
-    while (!isZombie()) await new Promise((resolve) => setTimeout(resolve, 2));
+    await eventually(isZombie, 'the end of the child');
     const shown = await find(ended);
     assert.deepEqual([shown?.cmd, shown?.memMb], ['[sh]', 0]);
   });
@@ -90,8 +91,7 @@ describe('ctx.processes', { skip: process.platform === 'linux' ? false : 'needs 
       'exec 3<&0; printf "%s\\n" $$; exec /bin/sh -c "read x <&3; exit" "$(printf "a\\377b")" ") R 1"',
     );
     const shown = async () => (await find(odd))?.cmd ?? '';
-    while (!(await shown()).includes('read x <&3; exit a'))
-      await new Promise((resolve) => setTimeout(resolve, 2));
+    await eventually(async () => (await shown()).includes('read x <&3; exit a'), 'the program');
     assert.equal(await shown(), '/bin/sh -c read x <&3; exit a\ufffdb ) R 1');
   });
 

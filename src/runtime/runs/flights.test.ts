@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { failedEnd } from '../../contract/backend.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { RunRequest } from '../../contract/runs.ts';
@@ -283,7 +284,7 @@ describe('cancelling', () => {
       const [first, second] = [new AbortController(), new AbortController()];
       const calls = [first, second].map(({ signal }) => runs.execute(request(), signal));
       for (const call of calls) call.catch(() => {});
-      await until(() => backend.began.length === 1);
+      await eventually(() => backend.began.length === 1, 'the beginning of the attempt');
       const reason = fail('time.cancelled', 'no longer');
       first.abort(reason);
       await assert.rejects(calls[0] as Promise<unknown>, (thrown) => thrown === reason);
@@ -292,7 +293,7 @@ describe('cancelling', () => {
       await assert.rejects(calls[1] as Promise<unknown>, (thrown) => thrown === reason);
       await untilState(runs, 'cancelled');
       assert.deepEqual(backend.cancelled, backend.began);
-      await until(() => !folderOf(backend.began[0] as string));
+      await eventually(() => !folderOf(backend.began[0] as string), 'the end of its folder');
     }));
 
   it('by whoever asks the store ends what another process conducts', () =>
@@ -300,7 +301,7 @@ describe('cancelling', () => {
       backend.script = waits;
       const call = runs.execute(request(), never());
       call.catch(() => {});
-      await until(() => backend.began.length === 1);
+      await eventually(() => backend.began.length === 1, 'the beginning of the attempt');
       const { runId } = ticket(1);
       const [asked] = await (await another()).runs.cancel(runId);
       assert.equal(asked?.id, backend.began[0]);
@@ -314,7 +315,7 @@ describe('cancelling', () => {
       const control = new AbortController();
       const first = runs.execute(request(), control.signal);
       first.catch(() => {});
-      await until(() => backend.began.length === 1);
+      await eventually(() => backend.began.length === 1, 'the beginning of the attempt');
       const second = (await another()).runs.execute(request(), never());
       control.abort(fail('time.cancelled', 'no longer'));
       assert.deepEqual((await second).data.result, { fine: true });
@@ -366,13 +367,5 @@ describe('an attempt of a process that died', () => {
     }));
 });
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!(await holds())) {
-    assert.ok(Date.now() < end, 'it did not happen within 20 s');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 const untilState = (runs: { get(id: string): Promise<{ readonly state: string }> }, state: string) =>
-  until(async () => (await runs.get(ticket(1).runId)).state === state);
+  eventually(async () => (await runs.get(ticket(1).runId)).state === state, `the state ${state}`);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, describe, it } from 'node:test';
-import { createHttpKit, eventually, startTcpServer } from '../servers-for-tests.ts';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { createHttpKit, startTcpServer } from '../servers-for-tests.ts';
 import { startProxy, status, talk } from './proxy-for-tests.ts';
 
 const { server, opened, closeAll } = createHttpKit();

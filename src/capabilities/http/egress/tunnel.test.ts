@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { eventually } from '../../../../test/support/eventually.ts';
 import {
   createAuthority,
   createHttpKit,
-  eventually,
   startTcpServer,
   startTlsServer,
   type TestAuthority,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
+import { eventually } from '../../../../test/support/eventually.ts';
 import { EXTRA_INPUT, type Program, startKeptShell } from './kept-shell.ts';
 import { createShellPool } from './shell-pool.ts';
 
@@ -75,7 +76,7 @@ describe('createShellPool', { skip: process.platform === 'linux' ? false : 'need
       },
     });
     assert.equal((await pool.run(program, never)).code, undefined);
-    await until(() => pids.length === 2 && !pids.some(isAlive));
+    await eventually(() => pids.length === 2 && !pids.some(isAlive), 'the end of both shells');
   });
 
   it('ends a program when its call is aborted, and starts the next one afresh', async () => {
@@ -90,7 +91,7 @@ describe('createShellPool', { skip: process.platform === 'linux' ? false : 'need
       },
     });
     await assert.rejects(pool.run(program, controller.signal), (thrown) => thrown === reason);
-    await until(() => pid > 0 && !isAlive(pid));
+    await eventually(() => pid > 0 && !isAlive(pid), 'the end of the shell');
     assert.equal((await pool.run(script('exit 3').program, never)).code, 3);
   });
 
@@ -118,7 +119,7 @@ describe('createShellPool', { skip: process.platform === 'linux' ? false : 'need
     controller.abort(new Error('enough'));
     await assert.rejects(aborted, /enough/);
     for (let at = 0; at < 9; at++) {
-      await until(() => started.length > at);
+      await eventually(() => started.length > at, 'another shell');
       started[at]!();
     }
     assert.deepEqual(
@@ -140,10 +141,6 @@ describe('createShellPool', { skip: process.platform === 'linux' ? false : 'need
       },
     });
     assert.equal((await closing.run(program, never)).code, undefined);
-    await until(() => pid > 0 && !isAlive(pid));
+    await eventually(() => pid > 0 && !isAlive(pid), 'the end of the shell');
   });
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
-}
