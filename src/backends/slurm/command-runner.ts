@@ -6,6 +6,8 @@ import { spawn } from 'node:child_process';
 export type CommandRunner = (
   command: readonly [string, ...string[]],
   stdin?: string,
+  /** Instead of the runner's own. */
+  timeoutMs?: number,
 ) => Promise<CommandResult>;
 
 export interface CommandResult {
@@ -21,9 +23,9 @@ export interface LocalRunnerOptions {
 }
 
 export function createLocalRunner({ env, timeoutMs = 180_000 }: LocalRunnerOptions): CommandRunner {
-  return ([program, ...args], stdin = '') =>
+  return ([program, ...args], stdin = '', timeout = timeoutMs) =>
     new Promise((resolve, reject) => {
-      const child = spawn(program, args, { env, timeout: timeoutMs, killSignal: 'SIGKILL', stdio: 'pipe' });
+      const child = spawn(program, args, { env, timeout, killSignal: 'SIGKILL', stdio: 'pipe' });
       const texts = { stdout: '', stderr: '' };
       for (const stream of ['stdout', 'stderr'] as const) {
         child[stream].setEncoding('utf8');

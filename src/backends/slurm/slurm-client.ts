@@ -75,7 +75,7 @@ export function createSlurmClient(run: CommandRunner): SlurmClient {
       if (code !== 0) throw new Error(`scancel failed: ${lastWords(stderr)}`);
     },
     async ping() {
-      const { stdout, stderr } = await run(['scontrol', 'ping']).catch((thrown: Error) => ({
+      const { stdout, stderr } = await run(['scontrol', 'ping'], '', PING_MS).catch((thrown: Error) => ({
         stdout: '',
         stderr: thrown.message,
       }));
@@ -88,6 +88,9 @@ export function createSlurmClient(run: CommandRunner): SlurmClient {
     },
   };
 }
+
+/** A busy controller may take as long as its MessageTimeout, 10 s unless somebody changed it. */
+const PING_MS = 15_000;
 
 const withoutPaths = (words: string) => words.replaceAll(/(?<![\w.])\/[^\s:"',]+/g, '…');
 

@@ -1,6 +1,6 @@
 // Owns: the conversation with one process of a toolpack: started when first needed, started again when it died.
 // Refuses: to wait for ever, and to believe a line that is no answer.
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../../contract/program.ts';
 import type { Unsafe } from './host.ts';
@@ -35,6 +35,8 @@ interface Pending {
   settle(frame: Incoming): void;
   fault(reason: unknown): void;
   restart(): void;
+  /** What the host refused while it was asked: where the pack only hands one on, it is told as that. */
+  readonly refusals: Failure[];
 }
 
 interface Incoming {
@@ -123,7 +125,10 @@ export function createSession(options: SessionOptions): ToolpackSession {
     const answering = asker.question.reply?.(String(frame.method), frame.params ?? []);
     void (answering ?? Promise.reject(new Error('there is nobody to ask'))).then(
       (value) => one.send({ answer: ask, ok: true, value: value ?? null }),
-      (thrown: unknown) => one.send({ answer: ask, ok: false, message: messageOf(thrown) }),
+      (thrown: unknown) => {
+        if (isFailure(thrown)) asker.refusals.push(thrown);
+        one.send({ answer: ask, ok: false, message: messageOf(thrown) });
+      },
     );
   };
 
@@ -165,9 +170,14 @@ export function createSession(options: SessionOptions): ToolpackSession {
         done();
         if (frame.ok) resolve({ ok: true, value: frame.value });
         else if (frame.unsafe) resolve({ ok: false, unsafe: frame.unsafe });
-        else reject(failed(String(frame.message)));
+        else
+          reject(
+            refusals.find(({ message }) => message.slice(0, 2_000) === frame.message) ??
+              failed(String(frame.message)),
+          );
       };
-      one.pending.set(id, { question, settle, fault, restart });
+      const refusals: Failure[] = [];
+      one.pending.set(id, { question, settle, fault, restart, refusals });
       signal.addEventListener('abort', abort);
       restart();
       one.send({ id, op, tool, input, times });

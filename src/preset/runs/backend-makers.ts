@@ -56,6 +56,7 @@ export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
     settings: ({ slurm, limits }) => ({ slurm, limits }),
     async make({ root, scope, env, alert }, { slurm = {}, limits = {} }) {
       const { createSlurmBackend } = await import('../../backends/slurm/slurm-backend.ts');
+      const { clusterEnv } = await import('../../backends/slurm/cluster-env.ts');
       const { createLocalRunner } = await import('../../backends/slurm/command-runner.ts');
       const { seccompFilter } = await import('../../capabilities/exec/sandbox/seccomp.ts');
       const seccomp = Object.entries(MACHINES).flatMap(([arch, machine]) => {
@@ -63,7 +64,7 @@ export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
         return filter ? [[machine, filter] as const] : [];
       });
       const backend = await createSlurmBackend({
-        run: createLocalRunner({ env: slurmEnv(slurm, env) }),
+        run: createLocalRunner({ env: clusterEnv(slurm.conf, env) }),
         scope: await scope(),
         folder: `${root}/slurm`,
         policy: jobPolicy(slurm),
@@ -85,13 +86,8 @@ export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
 /** What `uname -m` calls the CPUs that there are filters for. */
 const MACHINES = { x64: 'x86_64', arm64: 'aarch64' } as const;
 
-export function socketOf(dockerHost: string | undefined): string {
+function socketOf(dockerHost: string | undefined): string {
   return dockerHost?.startsWith('unix://') ? dockerHost.slice('unix://'.length) : '/var/run/docker.sock';
-}
-
-export function slurmEnv({ conf }: SlurmSettings, env: BackendSite['env']): Readonly<Record<string, string>> {
-  const file = conf ?? env.SLURM_CONF;
-  return { PATH: env.PATH ?? '/usr/bin:/bin', ...(file === undefined ? {} : { SLURM_CONF: file }) };
 }
 
 function jobPolicy({ partitions, accounts, qos, gres, constraint }: SlurmSettings) {

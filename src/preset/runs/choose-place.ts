@@ -1,5 +1,6 @@
 // Owns: where policy lets a run go: which backend, on which image, and how much it may use up there.
 // Refuses: to ask an engine where the text of policy is enough, and what no line of policy grants.
+import { digestOf } from '../../base/image-reference.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { ExecutionPlan, RunResources } from '../../contract/plan.ts';
 import { BACKEND_NAMES, type BackendName, type RunLimits, type RunsPolicy } from '../../contract/policy.ts';
@@ -16,7 +17,10 @@ export async function choosePlace(run: RunChoice, admitsByTag: AdmitsByTag): Pro
   const backend = chooseBackend(run, runs);
   const plan = run.plans?.[backend] ?? run.plan;
   // The sandbox of this machine has no images: programs are the machine's.
-  if (backend !== 'local' && plan.image !== undefined) await requireImage(run, plan.image, runs, admitsByTag);
+  if (backend !== 'local' && plan.image !== undefined) {
+    await requireImage(run, plan.image, runs, admitsByTag);
+    if (backend === 'slurm') requireUnpacked(run, plan.image, runs);
+  }
   return { backend, plan: withinLimits(plan, runs.limits) };
 }
 
@@ -89,6 +93,13 @@ async function requireImage(
     image,
     admit: renderGrant({ runs: { images: [image] } }),
   });
+}
+
+/** Nodes have no engine to ask. */
+function requireUnpacked({ tool }: RunChoice, image: string, { slurm }: RunsPolicy): void {
+  if (slurm?.images?.some((entry) => digestOf(entry.image) === digestOf(image))) return;
+  const message = `Cannot run "${tool}" on slurm: no entry of runs.slurm.images says which folder of the nodes holds the image "${image}"`;
+  throw fail('policy.denied', message, { rule: 'runs.slurm.images', image });
 }
 
 /** `name:tag`: what it stands for an engine has to say. */
