@@ -126,8 +126,10 @@ export function execute(job: Job): Execution {
   };
 
   const admit = (): boolean => {
+    // What is being ended would look like a sandbox that is not as promised.
+    if (ending.wanted()) return false;
     inspection = job.inspect(initPid);
-    if (inspection.fault !== undefined || ending.wanted()) return false;
+    if (inspection.fault !== undefined) return false;
     clearTimeout(timer);
     if (spec.timeoutMs !== undefined) timer = setTimeout(onTimeout, spec.timeoutMs);
     watch.begin(initPid);

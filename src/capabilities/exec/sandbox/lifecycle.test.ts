@@ -167,6 +167,22 @@ describe('a sandbox', () => {
     });
   });
 
+  it('says of a program that is cancelled while it waits at the gate that it was cancelled', async () => {
+    await withSandbox({}, async ({ sandbox }) => {
+      const asked = new AbortController();
+      const awaits = Promise.resolve();
+      // Asked for once the sandbox is there: its first process is killed before anybody looks at it.
+      // biome-ignore lint/suspicious/noThenProperty: the gate asks by it, and that is the moment.
+      awaits.then = (onDone, onFailed) => {
+        if (onDone) asked.abort();
+        return Promise.resolve().then(onDone, onFailed);
+      };
+      const spec = { env: sandbox.baseEnv, signal: asked.signal, graceMs: 0, awaits };
+      const { aborted, refused, code } = await sandbox.run({ argv: ['sleep', '600'], ...spec });
+      assert.deepEqual([aborted, refused, code], [true, undefined, null]);
+    });
+  });
+
   it('does not start a program whose signal is already aborted', async () => {
     await withSandbox({}, async ({ sh }) => {
       const result = await sh('echo ran', { signal: AbortSignal.abort() });
