@@ -1,5 +1,6 @@
 // Owns: the one table of why an attempt did not succeed, and the class of failure that each cause belongs to.
 // Refuses: a cause that is not a row here; a new backend with a new way to fail adds its row.
+import type { Reason } from './errors.ts';
 
 /** Only `infrastructure` is tried again by itself. */
 export type FailureClass = 'tool' | 'limit' | 'infrastructure' | 'cancelled';
@@ -58,3 +59,19 @@ export const ATTEMPT_CAUSES = Object.freeze({
 } satisfies Record<string, CauseRow>);
 
 export type AttemptCause = keyof typeof ATTEMPT_CAUSES;
+
+const REASONS: Readonly<Record<FailureClass, Reason>> = {
+  tool: 'run.failed',
+  limit: 'run.limit',
+  infrastructure: 'run.infrastructure',
+  cancelled: 'run.cancelled',
+};
+
+const OF_CAUSE: Partial<Record<AttemptCause, Reason>> = {
+  'tool.outputs': 'run.outputs',
+  lost: 'run.attempt_lost',
+};
+
+/** What the error table calls an attempt that ended so. */
+export const reasonOfEnd = (failure: FailureClass | null, cause: AttemptCause | null): Reason =>
+  (cause === null ? undefined : OF_CAUSE[cause]) ?? REASONS[failure ?? 'infrastructure'];

@@ -10,6 +10,7 @@ import type { ObjectId, ObjectStore } from './object-store.ts';
 import type { Fence } from './policy.ts';
 import type { ProcessHandle } from './processes.ts';
 import type { RunTicket } from './runs.ts';
+import type { RunsHandle } from './runs-handle.ts';
 import type { SearchHandle } from './search.ts';
 
 /** What `run(args, ctx)` receives. Handles are made on first use. */
@@ -35,6 +36,8 @@ export interface ToolContext extends Capabilities {
   warn(warning: Warning): void;
   /** Of a tool that was prepared: its run. */
   readonly run?: RunTicket;
+  /** Runs of this workspace. */
+  readonly runs: RunsHandle;
   /** What earlier calls changed; what `undo` reads. */
   readonly history: HistoryHandle;
 }

@@ -27,6 +27,12 @@ export interface EffectShapes {
   'artifact.read': { readonly artifact: string };
   /** Keeping something as an artifact; where it comes from is an effect of its own. */
   'artifact.import': object;
+  /** Looking at a run: how it stands, and what it made. */
+  'run.read': { readonly run: string };
+  /** Having a run made that goes on by itself; what its own call touches is decided with that call. */
+  'run.submit': { readonly tool: string; readonly backend: string };
+  /** Ending what is under way of a run that the same session began. */
+  'run.cancel': { readonly run: string };
 }
 
 export type EffectKind = keyof EffectShapes;
@@ -70,4 +76,7 @@ const DESCRIPTIONS: { readonly [K in EffectKind]: (effect: EffectShapes[K]) => s
   'proc.list': () => 'list processes',
   'artifact.read': (e) => (e.artifact === '*' ? 'list artifacts' : `read the artifact ${e.artifact}`),
   'artifact.import': () => 'import an artifact',
+  'run.read': (e) => `look at the run ${e.run}`,
+  'run.submit': (e) => `submit ${e.tool} to ${e.backend}`,
+  'run.cancel': (e) => `cancel the run ${e.run}`,
 };

@@ -3,6 +3,7 @@
 import type { EngineJob } from './backend.ts';
 import type { JsonObject } from './json.ts';
 import type { AttemptRecord, RunRecord } from './run.ts';
+import type { RunData } from './runs.ts';
 
 /** `ctx.runs`: every question is admitted by the effects of the call. */
 export interface RunsHandle {
@@ -10,9 +11,14 @@ export interface RunsHandle {
    * Calls a tool of a toolpack in the session of this call, and answers as soon as its attempt is with the engine, or the
    * call is over: the run goes on. Rejects with whatever the call failed with. Tools that make no run are refused.
    */
-  submit(request: RunSubmission): Promise<SubmittedRun>;
+  submit(request: RunSubmission): Promise<RunLook & Pick<SubmittedRun, 'replayed'>>;
   /** Throws `run.unknown`. What ended while nobody watched is finished first. */
   look(runId: string): Promise<RunLook>;
+  /**
+   * What a run that succeeded answers and made. Every output was verified just now: throws `object.missing` where one is
+   * gone or is not what it was, and what the error table has for a run that has not succeeded.
+   */
+  collect(runId: string): Promise<RunData>;
   /**
    * Asks for the end of what is under way, and answers the run once it has ended or after a while. Throws `policy.denied`
    * where another session began it.
@@ -29,8 +35,6 @@ export interface RunSubmission {
 
 export interface SubmittedRun {
   readonly runId: string;
-  /** The call that was made of it, as the audit knows it; null while it is under way. */
-  readonly callId: string | null;
   /** An earlier, verified result answered: there is nothing to wait for. */
   readonly replayed: boolean;
 }

@@ -15,6 +15,7 @@ import type { RunTicket } from '../contract/runs.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { Deadline } from './deadline.ts';
 import { type CallHistories, historyFor } from './history.ts';
+import type { RunsHandleMaker } from './runs/runs-handle.ts';
 import { createSpills } from './spills.ts';
 
 /** What a context needs to know of its call. */
@@ -43,7 +44,11 @@ export type ContextMaker = (call: ContextCall) => ToolContext;
 type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'store' | 'clock' | 'capabilities'>;
 
 /** Makes the class of contexts once for a runtime: one lazy getter a capability. */
-export function createContextMaker(parts: Parts, histories: CallHistories): ContextMaker {
+export function createContextMaker(
+  parts: Parts,
+  histories: CallHistories,
+  runsFor: RunsHandleMaker,
+): ContextMaker {
   class Context {
     readonly #call: ContextCall;
     #scope: CallScope | undefined;
@@ -83,6 +88,9 @@ export function createContextMaker(parts: Parts, histories: CallHistories): Cont
     }
     get history() {
       return historyFor(histories, this.scope);
+    }
+    get runs() {
+      return runsFor(this.scope, this.#call);
     }
     now() {
       return parts.clock.now();

@@ -15,6 +15,7 @@ import { createPolicyKeeper } from './proof/keep-policy.ts';
 import { shownError } from './record.ts';
 import { createRegistry } from './registry.ts';
 import { createLazyRuns } from './runs/lazy-runs.ts';
+import { createRunsHandles } from './runs/runs-handle.ts';
 import { createSessions } from './session.ts';
 import { standingHandles } from './standing-handles.ts';
 
@@ -33,7 +34,16 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     registry,
     sessions,
     effectSite: { history, place },
-    makeContext: createContextMaker(parts, history),
+    makeContext: createContextMaker(
+      parts,
+      history,
+      createRunsHandles({
+        runs: runs.runtime,
+        replay: runs.replay,
+        tool: (id) => registry.get(id)?.tool,
+        defaultSession: sessions.defaultId,
+      }),
+    ),
     replay: parts.replay ?? runs.replay,
     prepareSite: runs.prepareSite,
     chooseRun: runs.choose,

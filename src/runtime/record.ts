@@ -120,6 +120,7 @@ export function shownError(parts: RuntimeParts, thrown: unknown): ErrorEntry {
 
 const OUTCOMES: Partial<Record<ErrorEntry['reason'] | ErrorEntry['code'], AuditEntry['outcome']>> = {
   'time.cancelled': 'cancelled',
+  'run.cancelled': 'cancelled',
   E_TIMEOUT: 'timeout',
   E_POLICY: 'denied',
 };

@@ -29,6 +29,7 @@ import type { Warning } from '../contract/envelope.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from '../contract/json.ts';
 import type { ObjectStore } from '../contract/object-store.ts';
+import type { RunsHandle } from '../contract/runs-handle.ts';
 import type { EffectSite, Tool } from '../contract/tool.ts';
 
 export interface ToolHarnessParts {
@@ -37,6 +38,8 @@ export interface ToolHarnessParts {
   /** Opens the object store that pre-images go to; the folder exists and is empty. */
   openObjects(folder: string): MaybePromise<ObjectStore>;
   readonly schemas: SchemaCompiler;
+  /** By default none: whatever asks for one is refused. */
+  readonly runs?: RunsHandle;
 }
 
 interface ToolCall<Data> {
@@ -188,6 +191,7 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
     testify() {},
     intend: () => scope.intend([]),
     warn,
+    runs: parts.runs ?? NO_RUNS,
     history: {
       changes: site.history.changes,
       async content(id, path, side) {
@@ -200,6 +204,9 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
     ...handlesOf(parts, scope),
   };
 }
+
+const noRuns = () => Promise.reject(fail('run.unknown', 'Cannot find the run: the harness has none'));
+const NO_RUNS: RunsHandle = { submit: noRuns, look: noRuns, collect: noRuns, cancel: noRuns };
 
 function handlesOf({ capabilities }: ToolHarnessParts, scope: CallScope): Capabilities {
   const made = Object.entries(capabilities).map(([name, make]) => [name, make(scope)]);

@@ -18,6 +18,7 @@ const propertiesOf = (schema: JsonSchema) =>
 const TIME_LIMITS: { readonly [tag: string]: number } = {
   artifacts: 600_000,
   network: 15_000,
+  runs: 600_000,
   shell: 605_000,
 };
 
@@ -51,7 +52,7 @@ describe('BUILTIN_TOOLS', () => {
 
       it('offers dry_run and no_undo, if it changes files by itself', () => {
         const names = propertiesOf(tool.input).map(([name]) => name);
-        const changesFiles = tool.mutates && !tool.tags.includes('shell');
+        const changesFiles = tool.mutates && !['shell', 'runs'].some((tag) => tool.tags.includes(tag));
         assert.equal(names.includes('dry_run') && names.includes('no_undo'), changesFiles);
       });
 

@@ -17,6 +17,11 @@ import { undo } from './fs/undo.ts';
 import { curl } from './net/curl.ts';
 import { procList } from './process/proc-list.ts';
 import { shellExec } from './process/shell-exec.ts';
+import { dockerJobGet } from './runs/docker-job-get.ts';
+import { slurmJobCancel } from './runs/slurm-job-cancel.ts';
+import { slurmJobCollect } from './runs/slurm-job-collect.ts';
+import { slurmJobGet } from './runs/slurm-job-get.ts';
+import { slurmSubmit } from './runs/slurm-submit.ts';
 
 export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   artifactGet,
@@ -24,6 +29,7 @@ export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   artifactList,
   artifactPreview,
   curl,
+  dockerJobGet,
   filePatch,
   fileRead,
   fileWrite,
@@ -34,5 +40,9 @@ export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   grep,
   procList,
   shellExec,
+  slurmJobCancel,
+  slurmJobCollect,
+  slurmJobGet,
+  slurmSubmit,
   undo,
 ]);

@@ -1,5 +1,6 @@
 // Owns: how runs and attempts look: as JSON, as cells of a table, as a sentence.
 // Refuses: to ask for anything; commands do.
+import { reasonOfEnd } from '../../contract/attempt-cause.ts';
 import { ERRORS, type Reason } from '../../contract/errors.ts';
 import { type AttemptRecord, isOpen, type RunRecord } from '../../contract/run.ts';
 import type { RunRow } from '../../contract/run-store.ts';
@@ -41,18 +42,9 @@ export function endOf(attempt: AttemptRecord): string {
   return `${state}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}${words}`;
 }
 
-const REASONS: Readonly<Record<string, Reason>> = {
-  tool: 'run.failed',
-  limit: 'run.limit',
-  infrastructure: 'run.infrastructure',
-  cancelled: 'run.cancelled',
-};
-
 /** What the error table calls the end of an attempt that did not succeed. */
 export function reasonOf({ state, failure, cause }: AttemptRecord): Reason {
-  if (isOpen(state)) return 'run.state';
-  if (cause === 'tool.outputs') return 'run.outputs';
-  return REASONS[failure ?? 'infrastructure'] ?? 'run.infrastructure';
+  return isOpen(state) ? 'run.state' : reasonOfEnd(failure, cause);
 }
 
 /** The exit code of a command that saw it end. */

@@ -1,6 +1,6 @@
 // Owns: how an attempt that did not succeed is written down, and what its caller is told.
 // Refuses: to call anything a result.
-import type { AttemptCause, FailureClass } from '../../contract/attempt-cause.ts';
+import { type FailureClass, reasonOfEnd } from '../../contract/attempt-cause.ts';
 import type { AttemptEnd } from '../../contract/backend.ts';
 import { type Failure, fail, isFailure, type Reason } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
@@ -8,18 +8,6 @@ import type { AttemptRecord } from '../../contract/run.ts';
 import type { AttemptFinish, EndState } from '../../contract/run-store.ts';
 
 export type UnfinishedEnd = Omit<AttemptFinish, 'outputs' | 'data'> & { readonly failed?: Failure };
-
-const REASONS: Readonly<Record<FailureClass, Reason>> = {
-  tool: 'run.failed',
-  limit: 'run.limit',
-  infrastructure: 'run.infrastructure',
-  cancelled: 'run.cancelled',
-};
-
-const OF_CAUSE: Partial<Record<AttemptCause, Reason>> = {
-  'tool.outputs': 'run.outputs',
-  lost: 'run.attempt_lost',
-};
 
 /** What a backend said. */
 export function endOf({
@@ -95,9 +83,7 @@ export function failureOf(
     ...(exitCode === null ? {} : { exit_code: exitCode }),
     ...(log === undefined ? {} : { log }),
   };
-  const reason =
-    failed?.reason ?? (cause === null ? undefined : OF_CAUSE[cause]) ?? REASONS[failure ?? 'infrastructure'];
-  return fail(reason, message, details);
+  return fail(failed?.reason ?? reasonOfEnd(failure, cause), message, details);
 }
 
 /** Only what the machine did is tried again by itself. */

@@ -25,13 +25,13 @@ export async function submitRun(
     {
       backend,
       signal: AbortSignal.any([leaving, giveUp.signal]),
-      onStarted: ({ runId }) => started.resolve({ runId, callId: null, replayed: false }),
+      onStarted: ({ runId }) => started.resolve({ runId, replayed: false }),
     },
-  ).then(({ errors: [error], runId, callId, replayed = false }): SubmittedRun => {
+  ).then(({ errors: [error], runId, replayed = false }): SubmittedRun => {
     if (error) throw fail(error.reason, error.message, error.details);
     if (runId === undefined)
       throw fail('tool.unknown', `Cannot submit "${tool}": it is no tool of a toolpack, and makes no run`);
-    return { runId, callId, replayed };
+    return { runId, replayed };
   });
   try {
     return await Promise.race([started.promise, answered]);

@@ -9,6 +9,8 @@ import { decideFsWrite } from './fs-write.ts';
 import { decideGit } from './git.ts';
 import { decideNetConnect } from './net-connect.ts';
 import { decideProcList } from './proc-list.ts';
+import { decideRun } from './run.ts';
+import { decideRunSubmit } from './run-submit.ts';
 
 export const DECIDERS: { readonly [K in EffectKind]: Decider<K> } = {
   'fs.read': decideFsRead,
@@ -19,4 +21,7 @@ export const DECIDERS: { readonly [K in EffectKind]: Decider<K> } = {
   'proc.list': decideProcList,
   'artifact.read': decideArtifact,
   'artifact.import': decideArtifact,
+  'run.read': decideRun,
+  'run.submit': decideRunSubmit,
+  'run.cancel': decideRun,
 };

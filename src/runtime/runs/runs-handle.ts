@@ -1,0 +1,94 @@
+// Owns: `ctx.runs`: the runs of the workspace as one call may reach them.
+// Refuses: tools that make no run, the end of a run that another session began, and a second way to call a tool.
+import { reasonOfEnd } from '../../contract/attempt-cause.ts';
+import type { CallScope } from '../../contract/capability.ts';
+import { fail } from '../../contract/errors.ts';
+import type { ReplaySource } from '../../contract/replay.ts';
+import { isOpen } from '../../contract/run.ts';
+import type { RunData, RuntimeRuns } from '../../contract/runs.ts';
+import type { RunLook, RunsHandle } from '../../contract/runs-handle.ts';
+import type { AnyTool } from '../../contract/tool.ts';
+
+export interface RunsHandleSite {
+  readonly runs: RuntimeRuns;
+  readonly replay: Pick<ReplaySource, 'find'>;
+  tool(id: string): Pick<AnyTool, 'prepare'> | undefined;
+  /** Of calls that name none. */
+  readonly defaultSession: string;
+}
+
+type Scope = Pick<CallScope, 'admit' | 'signal'>;
+type Call = { readonly sessionId: string; readonly requestId: string };
+
+export type RunsHandleMaker = (scope: Scope, call: Call) => RunsHandle;
+
+/** For how long a call waits for the end that it asked for; it comes by itself afterwards. */
+const PATIENCE_MS = 30_000;
+const LOOK_MS = 100;
+
+export function createRunsHandles(site: RunsHandleSite): RunsHandleMaker {
+  const { runs } = site;
+  return (scope, { sessionId, requestId }) => ({
+    async submit(request) {
+      const { tool, backend } = request;
+      scope.admit({ kind: 'run.submit', tool, backend });
+      // One that is not there is told so by its own call, with the nearest name.
+      const known = site.tool(tool);
+      if (known && !known.prepare)
+        throw fail(
+          'usage',
+          `Cannot submit "${tool}": only tools of toolpacks make runs; call "${tool}" itself`,
+        );
+      const { runId, replayed } = await runs.submit(request, { sessionId, requestId, signal: scope.signal });
+      return { ...(await runs.look(runId)), replayed };
+    },
+    async look(runId) {
+      scope.admit({ kind: 'run.read', run: runId });
+      return runs.look(runId);
+    },
+    async collect(runId) {
+      scope.admit({ kind: 'run.read', run: runId });
+      refuseUnfinished(await runs.look(runId));
+      const hit = await site.replay.find(runId);
+      if (hit) return hit.data as RunData;
+      throw fail(
+        'object.missing',
+        `Cannot collect ${runId}: an output is gone or is not what it was; make the same call again`,
+      );
+    },
+    async cancel(runId) {
+      scope.admit({ kind: 'run.cancel', run: runId });
+      const session = sessionId === site.defaultSession ? null : sessionId;
+      const open = (await runs.attempts(runId)).filter(({ state }) => isOpen(state));
+      if (open.some((attempt) => attempt.session !== session))
+        throw fail(
+          'policy.denied',
+          `Cannot cancel ${runId}: another session began it; a person can, with "haft runs cancel"`,
+          { rule: 'session' },
+        );
+      if (open.length > 0) await runs.cancel(runId);
+      await untilEnded(runs, runId, scope.signal);
+      return runs.look(runId);
+    },
+  });
+}
+
+function refuseUnfinished({ run, attempts }: RunLook): void {
+  if (run.state === 'succeeded') return;
+  const newest = attempts.findLast(({ purpose }) => purpose === 'run');
+  const isUnderWay = !newest || isOpen(newest.state);
+  const fact = isUnderWay ? 'it has not ended' : newest.message;
+  const log = newest?.outputs.find(({ role }) => role === 'log');
+  throw fail(
+    isUnderWay ? 'run.state' : reasonOfEnd(newest.failure, newest.cause),
+    `Cannot collect ${run.runId}: ${fact}`,
+    { run_id: run.runId, state: run.state, ...(log ? { log: log.artifact } : {}) },
+  );
+}
+
+async function untilEnded(runs: RuntimeRuns, runId: string, signal: AbortSignal): Promise<void> {
+  for (let waited = 0; waited < PATIENCE_MS && !signal.aborted; waited += LOOK_MS) {
+    if (!(await runs.attempts(runId)).some(({ state }) => isOpen(state))) return;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
