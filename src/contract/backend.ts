@@ -41,6 +41,15 @@ export interface Attempt {
    * `meta/log` holds its standard output and error.
    */
   readonly folder: string;
+  readonly placement?: Placement;
+}
+
+/** Where on a cluster, as policy admits it. No part of any identity. */
+export interface Placement {
+  readonly partition?: string;
+  readonly account?: string;
+  readonly qos?: string;
+  readonly gres?: string;
 }
 
 export interface EngineJob {

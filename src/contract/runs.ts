@@ -2,7 +2,7 @@
 // Refuses: to name a backend or a disk; the preset gives both.
 import type { Artifact, ArtifactStore } from './artifacts.ts';
 import type { AttemptCause } from './attempt-cause.ts';
-import type { Backend } from './backend.ts';
+import type { Backend, Placement } from './backend.ts';
 import type { Json, JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId } from './object-store.ts';
 import type { ExecutionPlan } from './plan.ts';
@@ -50,6 +50,7 @@ export interface RunTicket extends PreparedRun {
   onStarted?(attempt: AttemptRecord): void;
   /** Where it is executed; by default on the first backend of the host. */
   readonly backend?: string;
+  readonly placement?: Placement;
 }
 
 // -------------------------------------------------------------------------------------------- while
@@ -135,11 +136,13 @@ export interface RunChoice {
   readonly plans?: PreparedRun['plans'];
   /** What the caller wants; refused where policy does not grant it. */
   readonly backend?: string;
+  readonly placement?: Placement;
 }
 
 export interface ChosenPlace {
   readonly backend: string;
   readonly plan: ExecutionPlan;
+  readonly placement?: Placement;
 }
 
 /** The folders that attempts work in: `in/`, `out/`, `meta/`. */

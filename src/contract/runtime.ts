@@ -1,6 +1,7 @@
 // Owns: the runtime as hosts and SDK users see it, and the parts that it is made of.
 // Refuses: leaves; the preset names them.
 import type { Adapter, CallHandles } from './adapter.ts';
+import type { Placement } from './backend.ts';
 import type { CapabilityFactories, Change } from './capability.ts';
 import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
@@ -57,6 +58,8 @@ export interface CallOptions {
   readonly verify?: boolean;
   /** Where a prepared run is executed: one of the backends that policy grants to the tool. */
   readonly backend?: string;
+  /** Where on a cluster, among what policy lists. */
+  readonly placement?: Placement;
 }
 
 /** A pack that calls can reach: how this host knows it, its tools, and how they are reached. */

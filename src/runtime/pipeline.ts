@@ -283,13 +283,19 @@ async function prepareRun(
   engine: PolicyEngine,
   options: CallOptions,
 ): Promise<RunTicket | undefined> {
-  const { backend, verify, onStarted } = options;
+  const { backend, placement, verify, onStarted } = options;
   const run = { tool: tool.id, policy: engine.loaded.file };
   const given = await site.prepareSite(askedSignal(options), run);
   const prepared = await tool.prepare?.(args as never, given);
   if (!prepared) return undefined;
   const { plan, plans } = prepared;
-  const wanted = { ...run, plan, ...(plans ? { plans } : {}), ...(backend === undefined ? {} : { backend }) };
+  const wanted = {
+    ...run,
+    plan,
+    ...(plans ? { plans } : {}),
+    ...(backend === undefined ? {} : { backend }),
+    ...(placement ? { placement } : {}),
+  };
   const place = await site.chooseRun(wanted).catch((thrown) => {
     if (isFailure(thrown) && thrown.code === 'E_POLICY')
       record.decision = { verdict: 'deny', rule: String(thrown.details?.rule ?? 'runs') };

@@ -32,6 +32,7 @@ export function jobOptions(attempt: Attempt, name: string, policy: SlurmPolicy):
     // The submitter's is a clean one; without this Slurm would start a login shell to make another.
     export: 'ALL',
     ...policy,
+    ...attempt.placement,
   };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return ['--no-requeue', ...given.map(([option, value]) => `--${option}=${value}`)];

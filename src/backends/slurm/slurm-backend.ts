@@ -14,7 +14,7 @@ import { jobOptions, type SlurmPolicy } from './job-options.ts';
 import { jobScript } from './job-script.ts';
 import { jobState } from './job-states.ts';
 import { createJobWatch } from './job-watch.ts';
-import { createSlurmClient } from './slurm-client.ts';
+import { createSlurmClient, type Submission } from './slurm-client.ts';
 import { createSubmitter } from './submitter.ts';
 import { type TrackedAttempt, trackAttempt } from './tracked-attempt.ts';
 
@@ -26,6 +26,8 @@ export interface SlurmBackendOptions {
   /** A folder of this backend's own, absolute. The nodes see it, and all attempts, at the same path. */
   readonly folder: string;
   readonly policy?: SlurmPolicy;
+  /** Jobs of this workspace in the queue at one time; what comes later waits. By default no limit but Slurm's. */
+  readonly maxJobs?: number;
   readonly container?: JobContainer;
   /** What a person should know although no attempt fails from it. */
   readonly alert?: (message: string) => void;
@@ -36,28 +38,47 @@ export interface SlurmBackendOptions {
   readonly logBytes?: number;
 }
 
+const FULL: Submission = { kind: 'wait', words: 'this workspace has as many jobs as policy lets it have' };
 const LOG_BYTES = 16 * 1024 * 1024;
 const BELL_KEPT_MS = 24 * 3600 * 1000;
 
 export async function createSlurmBackend(options: SlurmBackendOptions): Promise<Backend> {
   const { run, scope, folder, policy = {}, settleMs = 2_000, pollMs, alert = () => {} } = options;
-  const { container = { kind: 'bubblewrap' }, logBytes = LOG_BYTES } = options;
+  const { maxJobs, container = { kind: 'bubblewrap' }, logBytes = LOG_BYTES } = options;
   const client = createSlurmClient(run);
   const bell = join(folder, 'bell');
   await mkdir(bell, { recursive: true });
   const watch = createJobWatch({ client, bell, alert, ...(pollMs === undefined ? {} : { pollMs }) });
-  const submitter = createSubmitter({ client, alert });
+  const hasRoom = async (): Promise<boolean> => {
+    if (maxJobs === undefined) return true;
+    const prefix = jobPrefix(scope);
+    const open = (await client.list()).filter(
+      ({ name, state }) => name.startsWith(prefix) && jobState(state).phase !== 'ended',
+    );
+    return open.length < maxJobs;
+  };
+  // One at a time where they are counted, so that no two take the last place.
+  const submitter = createSubmitter({
+    alert,
+    ...(maxJobs === undefined ? {} : { concurrency: 1 }),
+    client: {
+      submit: async (...job) => ((await hasRoom()) ? client.submit(...job) : FULL),
+    },
+  });
   const tracked = new Map<string, TrackedAttempt>();
 
   const track = (attempt: Attempt): TrackedAttempt => {
     const known = tracked.get(attempt.id);
     if (known) return known;
     const name = jobName(scope, attempt.id);
-    const submit = (one: Attempt) =>
-      submitter(
-        jobOptions(one, name, policy),
-        jobScript({ attempt: one, name, bell, container, logBytes, maxEntries: MAX_ENTRIES }),
+    const submit = async (one: Attempt): Promise<Submission> => {
+      // As it was meant by whoever began it.
+      const meant = (await readJson<{ attempt: Attempt }>(attemptFiles(one.folder).intent))?.attempt ?? one;
+      return submitter(
+        jobOptions(meant, name, policy),
+        jobScript({ attempt: meant, name, bell, container, logBytes, maxEntries: MAX_ENTRIES }),
       );
+    };
     const fresh = trackAttempt(attempt, {
       name,
       bell,

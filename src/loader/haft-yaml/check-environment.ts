@@ -26,7 +26,16 @@ export function checkEnvironment(draft: Draft, workspace: string, site: DraftSit
   const packs = (draft.packs ?? []).flatMap((pack) =>
     typeof pack === 'string' ? [follow(resolveFrom(root, pack))] : [],
   );
+  checkRunFolder(draft, [root, ...extraRoots], site);
   return { workspace: root, extraRoots, packs };
+}
+
+/** What tools can reach they could change while a run reads it. */
+function checkRunFolder({ runs }: Draft, roots: readonly string[], { report, place }: DraftSite): void {
+  const folder = runs?.folder;
+  if (folder === undefined || !roots.some((root) => root !== '' && isWithin(follow(folder), root))) return;
+  const message = `runs.folder: ${quoted(folder)} can be reached by tools, which could change what a run reads`;
+  report.error('folder.reachable', place('runs.folder'), message, 'name a folder beside the workspace');
 }
 
 interface RootProblem {

@@ -10,6 +10,7 @@ import type { Report } from '../yaml/report.ts';
 import type { ShapeSite } from '../yaml/shape-site.ts';
 import { checkAnchors } from './check-anchors.ts';
 import { checkExamples } from './check-examples.ts';
+import { checkRuns } from './check-runs.ts';
 import { checkShadowed } from './check-shadowed.ts';
 import type { Draft } from './draft.ts';
 import { HAFT_YAML } from './haft-yaml-shape.ts';
@@ -43,6 +44,7 @@ export async function checkPolicy(located: Located, report: Report): Promise<Che
   checkAnchors(draft, { report, compilePattern, place });
   await checkExamples(draft, { report, compilePattern, place });
   checkShadowed(draft, { report, compilePattern, place });
+  checkRuns(draft, { report, compilePattern, place });
   return { draft, places };
 }
 

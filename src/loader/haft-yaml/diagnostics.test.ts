@@ -176,6 +176,34 @@ const CASES: readonly DiagnosticCase[] = [
     says: 'not a port',
   },
 
+  { code: 'image.invalid', at: [3, 12], lines: ['runs:', '  images: ["a b"]'], says: 'a name' },
+  { code: 'image.invalid', at: [3, 12], lines: ['runs:', '  images: ["a@sha256:12"]'], says: '64 digits' },
+  {
+    code: 'image.unpinned',
+    at: [3, 29],
+    lines: ['runs:', '  images: [{name: a, image: b:1}]'],
+    hint: 'name@sha256:…',
+  },
+  {
+    code: 'image.unpinned',
+    at: [4, 22],
+    lines: ['runs:', '  slurm:', '    images: [{image: b:1, folder: /x}]'],
+    says: 'nodes',
+  },
+  { code: 'value.choice', at: [3, 12], lines: ['runs:', '  backend: dokcer'], hint: 'docker' },
+  {
+    code: 'value.text',
+    at: [4, 18],
+    lines: ['runs:', '  slurm:', '    partitions: ["a b"]'],
+    says: 'a word',
+  },
+  {
+    code: 'value.text',
+    at: [4, 13],
+    lines: ['runs:', '  docker:', '    socket: docker.sock'],
+    says: 'absolute',
+  },
+
   // The machine
   { code: 'root.missing', at: [3, 17], lines: ['paths:', '  extra_roots: [../no-such-folder]'] },
   { code: 'root.not_directory', at: [3, 17], lines: ['paths:', '  extra_roots: [../beside.txt]'] },

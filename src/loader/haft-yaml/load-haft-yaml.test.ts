@@ -129,6 +129,18 @@ describe('loadHaftYaml', () => {
     assert.deepEqual(value?.file.paths?.extra_roots, ['../beside']);
   });
 
+  it('refuses a folder for runs that tools can reach', async () => {
+    for (const [at, isFine] of [
+      [workspace, false],
+      [join(workspace, 'runs'), false],
+      [join(folder, 'shared'), true],
+    ] as const) {
+      write(`version: 1\nruns: {folder: ${JSON.stringify(at)}}\n`);
+      const codes = (await loadHaftYaml({ workspace })).diagnostics.map(({ code }) => code);
+      assert.deepEqual(codes, isFine ? [] : ['folder.reachable']);
+    }
+  });
+
   it('loads another file by its name', async () => {
     writeFileSync(join(workspace, 'ci.yaml'), 'version: 1\n');
     assert.equal((await loadHaftYaml({ workspace, file: 'ci.yaml' })).value?.name, 'ci.yaml');

@@ -68,6 +68,7 @@ export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
         scope: await scope(),
         folder: `${root}/slurm`,
         policy: jobPolicy(slurm),
+        ...(slurm.max_jobs === undefined ? {} : { maxJobs: slurm.max_jobs }),
         container: {
           kind: 'bubblewrap',
           images: Object.fromEntries(

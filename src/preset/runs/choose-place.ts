@@ -1,6 +1,7 @@
 // Owns: where policy lets a run go: which backend, on which image, and how much it may use up there.
 // Refuses: to ask an engine where the text of policy is enough, and what no line of policy grants.
 import { digestOf } from '../../base/image-reference.ts';
+import type { Placement } from '../../contract/backend.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { ExecutionPlan, RunResources } from '../../contract/plan.ts';
 import { BACKEND_NAMES, type BackendName, type RunLimits, type RunsPolicy } from '../../contract/policy.ts';
@@ -21,7 +22,39 @@ export async function choosePlace(run: RunChoice, admitsByTag: AdmitsByTag): Pro
     await requireImage(run, plan.image, runs, admitsByTag);
     if (backend === 'slurm') requireUnpacked(run, plan.image, runs);
   }
-  return { backend, plan: withinLimits(plan, runs.limits) };
+  const placement = choosePlacement(run, backend, runs.slurm);
+  return { backend, plan: withinLimits(plan, runs.limits), ...(placement ? { placement } : {}) };
+}
+
+/** The list of policy that each is among. */
+const LISTS: { readonly [K in keyof Required<Placement>]: 'partitions' | 'accounts' | 'qos' | 'gres' } = {
+  partition: 'partitions',
+  account: 'accounts',
+  qos: 'qos',
+  gres: 'gres',
+};
+
+function choosePlacement(
+  { tool, placement: asked = {} }: RunChoice,
+  backend: BackendName,
+  slurm: RunsPolicy['slurm'] = {},
+): Placement | undefined {
+  const wanted = Object.entries(asked) as [keyof Placement, string][];
+  if (wanted.length === 0) return undefined;
+  if (backend !== 'slurm')
+    throw fail(
+      'usage',
+      `Cannot choose a ${wanted[0]?.[0]} for "${tool}": it runs on ${backend}, which has none`,
+    );
+  for (const [key, value] of wanted) {
+    const granted = slurm[LISTS[key]] ?? [];
+    if (granted.includes(value)) continue;
+    const message = `Cannot run "${tool}" with ${key} "${value.slice(0, 80)}": policy lists ${list(granted) || 'none'}`;
+    // The first of a list is what jobs get, so that a new one comes last.
+    const admit = renderGrant({ runs: { slurm: { [LISTS[key]]: [...granted, value] } } });
+    throw fail('policy.denied', message, { rule: `runs.slurm.${LISTS[key]}`, admit });
+  }
+  return asked;
 }
 
 /** What policy lets callers of a tool choose among; the first is where it goes by itself. */

@@ -91,8 +91,30 @@ const EDITS: readonly Edit[] = [
     tool: false,
   },
   { name: 'a pack', from: 'limits:', to: 'packs: [x]\nlimits:', file: true, tool: false },
+  {
+    name: 'where runs go',
+    from: 'limits:',
+    to: 'runs: {backend: docker, backends: [slurm], docker: {socket: /x}, slurm: {partitions: [a], accounts: [b]}}\nlimits:',
+    file: true,
+    tool: false,
+  },
+  {
+    name: 'an image for another tool',
+    from: 'limits:',
+    to: 'runs: {images: [{image: "a/*", tools: [curl]}]}\nlimits:',
+    file: true,
+    tool: false,
+  },
 
   // What can
+  { name: 'an image', from: 'limits:', to: 'runs: {images: ["a/*"]}\nlimits:', file: true, tool: true },
+  {
+    name: 'how much a run may use up',
+    from: 'limits:',
+    to: 'runs: {limits: {cpus: 1}}\nlimits:',
+    file: true,
+    tool: true,
+  },
   { name: 'this tool denied', from: 'tool: curl', to: 'tool: "*"', file: true, tool: true },
   {
     name: 'this tool denied on a path',

@@ -21,7 +21,7 @@ export async function conductAttempt(
   signal: AbortSignal,
 ): Promise<RunOutcome> {
   const { folders, artifacts } = await site.parts();
-  const { plan } = request.ticket;
+  const { plan, placement } = request.ticket;
   const linked = new Map<string, LinkedOutput>();
   const cancelling = new AbortController();
   const cancelled = AbortSignal.any([signal, cancelling.signal]);
@@ -33,7 +33,13 @@ export async function conductAttempt(
     cancelled.throwIfAborted();
     const folder = await folders.prepare(attempt.id, plan);
     const backend = await backendOf(site, attempt.backend);
-    const handle = await backend.start({ id: attempt.id, runId: attempt.runId, plan, folder });
+    const handle = await backend.start({
+      id: attempt.id,
+      runId: attempt.runId,
+      plan,
+      folder,
+      ...(placement ? { placement } : {}),
+    });
     if (attempt.state !== 'running') await site.store.move(attempt.id, 'running', site.clock.now());
     request.onStarted?.(attempt);
     end = await follow(handle, request, cancelled);

@@ -1,6 +1,7 @@
 // Owns: `haft call`: one ToolRequest from the command line, one ToolResponse on standard output.
 // Refuses: to interpret what a tool answers.
 import { parseStrict } from '../../../base/strict-json.ts';
+import type { Placement } from '../../../contract/backend.ts';
 import { toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
@@ -19,6 +20,11 @@ export const command: Command = {
     session: { type: 'string', value: 'ID', help: 'make the call in this session, opening it if need be' },
     'request-id': { type: 'string', value: 'ID', help: 'the request_id to send' },
     backend: { type: 'string', value: 'NAME', help: 'where a run is executed, among what policy grants' },
+    place: {
+      type: 'string',
+      value: 'KEY=VALUE,…',
+      help: 'partition, account, qos or gres of its Slurm job, among what policy lists',
+    },
   },
   examples: [`haft call file_read '{"path":"README.md"}'`, 'haft call file_write @args.json --json'],
   positionals: [1, 2],
@@ -36,6 +42,7 @@ export const command: Command = {
         recordFirst: true,
         signal: () => io.signal,
         ...(flags.backend === undefined ? {} : { backend: flags.backend as string }),
+        ...(flags.place === undefined ? {} : { placement: parsePlace(flags.place as string) }),
         onEvent: (event) => {
           const { pct, message } = event.progress ?? {};
           if (io.tty && event.progress) io.err(`${pct === undefined ? '' : `${pct}% `}${message ?? ''}\n`);
@@ -49,6 +56,22 @@ export const command: Command = {
     return ERRORS[error.reason].exit;
   },
 };
+
+const PLACES: readonly string[] = ['partition', 'account', 'qos', 'gres'] satisfies (keyof Placement)[];
+
+/** `partition=long,qos=high` */
+function parsePlace(text: string): Placement {
+  const pairs = text.split(',').map((pair) => {
+    const [, key = '', value = ''] = /^(\w+)=(.+)$/.exec(pair) ?? [];
+    if (!PLACES.includes(key))
+      throw fail(
+        'usage',
+        `Cannot place the run: --place takes ${PLACES.join(', ')} with a value, not "${pair}"`,
+      );
+    return [key, value];
+  });
+  return Object.fromEntries(pairs);
+}
 
 async function argumentText({ positionals, io }: Invocation): Promise<string> {
   const given = positionals[1] ?? '{}';

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isFailure } from '../../contract/errors.ts';
+import type { ExecutionPlan } from '../../contract/plan.ts';
+import type { RunsPolicy } from '../../contract/policy.ts';
+import type { RunChoice } from '../../contract/runs.ts';
+import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
+import { type AdmitsByTag, backendsInUse, choosePlace } from './choose-place.ts';
+
+const DIGEST = `sha256:${'ab'.repeat(32)}`;
+const IMAGE = `registry/tools/sort@${DIGEST}`;
+const resources = { cpus: 2, memoryBytes: 1000, wallMs: 1000, outputBytes: 1000 };
+const plan: ExecutionPlan = { image: IMAGE, argv: ['sort'], env: {}, inputs: [], outputs: [], resources };
+const HYBRID = { docker: plan, slurm: { ...plan, resources: { ...resources, cpus: 8 } } };
+
+const never: AdmitsByTag = () => assert.fail('no engine is asked');
+
+const choose = (runs: RunsPolicy | undefined, run: Partial<RunChoice> = {}, admitsByTag = never) =>
+  choosePlace(
+    { tool: 'sort', plan, plans: HYBRID, policy: { version: 1, ...(runs ? { runs } : {}) }, ...run },
+    admitsByTag,
+  );
+
+/** The failure, with what it says would admit the run. */
+async function refusal(runs: RunsPolicy | undefined, run: Partial<RunChoice> = {}, byTag = never) {
+  const thrown = await choose(runs, run, byTag).then(
+    () => assert.fail('it was let through'),
+    (reason) => reason,
+  );
+  assert.ok(isFailure(thrown), String(thrown));
+  return thrown;
+}
+
+const FREE: RunsPolicy = {
+  images: ['registry/*'],
+  slurm: { images: [{ image: DIGEST, folder: '/images/sort' }] },
+};
+
+describe('choosePlace', () => {
+  const PLACES: readonly [
+    what: string,
+    runs: RunsPolicy | undefined,
+    run: Partial<RunChoice>,
+    backend: string,
+  ][] = [
+    ['without a policy to this machine', undefined, {}, 'local'],
+    ['to the backend of policy', { ...FREE, backend: 'docker' }, {}, 'docker'],
+    ['where the caller says', { ...FREE, backends: ['docker', 'slurm'] }, { backend: 'slurm' }, 'slurm'],
+    ['where a rule for the tool says', { ...FREE, rules: [{ tool: 's*', backend: 'slurm' }] }, {}, 'slurm'],
+    [
+      'where the first rule says',
+      {
+        ...FREE,
+        rules: [
+          { tool: 'x', backend: 'local' },
+          { tool: '*', backend: 'docker' },
+          { tool: 's*', backend: 'slurm' },
+        ],
+      },
+      {},
+      'docker',
+    ],
+    [
+      'to the first that its plans are for',
+      { ...FREE, backend: 'slurm', backends: ['docker'] },
+      { plans: { docker: plan } },
+      'docker',
+    ],
+    ['to this machine whatever its plans are for', { backend: 'local' }, { plans: { slurm: plan } }, 'local'],
+  ];
+  for (const [what, runs, run, backend] of PLACES)
+    it(`sends a run ${what}`, async () => assert.equal((await choose(runs, run)).backend, backend));
+
+  it('takes the plan that is written for the backend', async () => {
+    const { plan: chosen } = await choose({ ...FREE, backend: 'slurm' });
+    assert.equal(chosen.resources.cpus, 8);
+  });
+
+  it('holds a plan to the limits of policy, and leaves what is below them', async () => {
+    const { plan: held } = await choose({ limits: { cpus: 1, memory_bytes: 10 ** 9 } });
+    assert.deepEqual(held.resources, { ...resources, cpus: 1 });
+  });
+
+  const GRANTS: readonly [what: string, runs: RunsPolicy, run: Partial<RunChoice>][] = [
+    ['a backend that policy does not grant', { ...FREE, backend: 'local' }, { backend: 'docker' }],
+    [
+      'a backend that the rule for the tool does not grant',
+      { ...FREE, rules: [{ tool: 's*', backend: 'local' }] },
+      { backend: 'docker' },
+    ],
+    [
+      'a tool whose plans are for no backend of policy',
+      { ...FREE, backend: 'slurm' },
+      { plans: { docker: plan } },
+    ],
+    ['an image that policy does not name', { backend: 'docker' }, {}],
+    [
+      'an image that is for other tools',
+      { backend: 'docker', images: [{ image: 'registry/*', tools: ['x'] }] },
+      {},
+    ],
+    [
+      'a partition that policy does not list',
+      { ...FREE, backend: 'slurm' },
+      { placement: { partition: 'long' } },
+    ],
+    [
+      'an account beside those that policy lists',
+      { ...FREE, backend: 'slurm', slurm: { ...FREE.slurm, accounts: ['mine'] } },
+      { placement: { account: 'yours' } },
+    ],
+  ];
+  for (const [what, runs, run] of GRANTS)
+    it(`refuses ${what}, and its line of policy admits it`, async () => {
+      const { reason, details } = await refusal(runs, run);
+      assert.equal(reason, 'policy.denied');
+      const { parse } = await import('yaml');
+      const text = await applyAdmit(JSON.stringify({ version: 1, runs }), String(details?.admit));
+      await choose(parse(text).runs, run);
+    });
+
+  const REFUSED: readonly [what: string, runs: RunsPolicy, run: Partial<RunChoice>, reason: string][] = [
+    ['a backend that there is not', FREE, { backend: 'moon' }, 'usage'],
+    [
+      'a backend that its plans are not for',
+      { ...FREE, backends: ['slurm'] },
+      { plans: { docker: plan }, backend: 'slurm' },
+      'usage',
+    ],
+    ['a partition of what has none', FREE, { placement: { partition: 'long' } }, 'usage'],
+    ['an image that no node has', { backend: 'slurm', images: ['registry/*'] }, {}, 'policy.denied'],
+  ];
+  for (const [what, runs, run, reason] of REFUSED)
+    it(`refuses ${what}`, async () => assert.equal((await refusal(runs, run)).reason, reason));
+
+  it('asks an engine about tags only where an image has no name and no entry has its digest', async () => {
+    const bare = { plan: { ...plan, image: DIGEST }, plans: { docker: { ...plan, image: DIGEST } } };
+    const runs: RunsPolicy = { backend: 'docker', images: ['tools/sort:1'] };
+    await choose({ ...runs, images: [DIGEST] }, bare);
+    await choose(runs, bare, async (tags) => tags.includes('tools/sort:1'));
+    await refusal(runs, bare, async () => false);
+  });
+
+  it('lets a caller place a job among what policy lists', async () => {
+    const slurm = { ...FREE.slurm, partitions: ['short', 'long'] };
+    const { placement } = await choose(
+      { ...FREE, backend: 'slurm', slurm },
+      { placement: { partition: 'long' } },
+    );
+    assert.deepEqual(placement, { partition: 'long' });
+  });
+});
+
+describe('backendsInUse', () => {
+  it('are all that some tool may be sent to', () => {
+    assert.deepEqual(backendsInUse(undefined), ['local']);
+    const rules = [{ tool: 'x', backend: 'docker', backends: ['slurm'] } as const];
+    assert.deepEqual(backendsInUse({ backend: 'local', rules }), ['local', 'docker', 'slurm']);
+  });
+});
