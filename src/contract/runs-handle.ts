@@ -1,9 +1,6 @@
 // Owns: runs from the side of a tool that looks after them: what it may ask, and what it is answered.
 // Refuses: a way around the pipeline: what is submitted is a call like any other, of the same session.
-import type { EngineJob } from './backend.ts';
-import type { JsonObject } from './json.ts';
-import type { AttemptRecord, RunRecord } from './run.ts';
-import type { RunData } from './runs.ts';
+import type { RunData, RunLook, RunSubmission, SubmittedRun } from './runs.ts';
 
 /** `ctx.runs`: every question is admitted by the effects of the call. */
 export interface RunsHandle {
@@ -24,26 +21,4 @@ export interface RunsHandle {
    * where another session began it.
    */
   cancel(runId: string): Promise<RunLook>;
-}
-
-export interface RunSubmission {
-  readonly tool: string;
-  readonly args: JsonObject;
-  /** Where policy is asked to let it run. */
-  readonly backend: string;
-}
-
-export interface SubmittedRun {
-  readonly runId: string;
-  /** An earlier, verified result answered: there is nothing to wait for. */
-  readonly replayed: boolean;
-}
-
-/** A run as it stands. */
-export interface RunLook {
-  readonly run: RunRecord;
-  /** Oldest first. */
-  readonly attempts: readonly AttemptRecord[];
-  /** What the engine says of the attempt that is under way; null where none is, or where it says nothing. */
-  readonly job: EngineJob | null;
 }

@@ -2,14 +2,13 @@
 // Refuses: to name a backend or a disk; the preset gives both.
 import type { Artifact, ArtifactStore } from './artifacts.ts';
 import type { AttemptCause } from './attempt-cause.ts';
-import type { Backend, Placement } from './backend.ts';
+import type { Backend, EngineJob, Placement } from './backend.ts';
 import type { Json, JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId } from './object-store.ts';
 import type { ExecutionPlan } from './plan.ts';
 import type { PolicyFile } from './policy.ts';
 import type { AttemptRecord, LinkedOutput, RunRecord } from './run.ts';
 import type { RunQuery, RunRow } from './run-store.ts';
-import type { RunLook, RunSubmission, SubmittedRun } from './runs-handle.ts';
 
 // ------------------------------------------------------------------------------------------- before
 
@@ -193,6 +192,28 @@ export interface RuntimeRuns extends RunExecutor {
    * ends what it still holds of attempts that are over; one that cannot be asked is left out.
    */
   recover(options?: RecoverOptions): Promise<readonly RecoveredAttempt[]>;
+}
+
+export interface RunSubmission {
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** Where policy is asked to let it run. */
+  readonly backend: string;
+}
+
+export interface SubmittedRun {
+  readonly runId: string;
+  /** An earlier, verified result answered: there is nothing to wait for. */
+  readonly replayed: boolean;
+}
+
+/** A run as it stands. */
+export interface RunLook {
+  readonly run: RunRecord;
+  /** Oldest first. */
+  readonly attempts: readonly AttemptRecord[];
+  /** What the engine says of the attempt that is under way; null where none is, or where it says nothing. */
+  readonly job: EngineJob | null;
 }
 
 export interface RecoverOptions {

@@ -1,8 +1,8 @@
 // Owns: a run as it stands, with what its engine says of it.
 // Refuses: to wait for it.
 import { isOpen } from '../../contract/run.ts';
-import type { RuntimeRuns } from '../../contract/runs.ts';
-import type { RunLook } from '../../contract/runs-handle.ts';
+import type { RunLook, RuntimeRuns } from '../../contract/runs.ts';
+
 import { backendOf, type RunSite } from './run-site.ts';
 
 export async function lookAtRun(

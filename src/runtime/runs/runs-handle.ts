@@ -5,8 +5,8 @@ import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
 import { isOpen } from '../../contract/run.ts';
-import type { RunData, RuntimeRuns } from '../../contract/runs.ts';
-import type { RunLook, RunsHandle } from '../../contract/runs-handle.ts';
+import type { RunData, RunLook, RuntimeRuns } from '../../contract/runs.ts';
+import type { RunsHandle } from '../../contract/runs-handle.ts';
 import type { AnyTool } from '../../contract/tool.ts';
 
 export interface RunsHandleSite {

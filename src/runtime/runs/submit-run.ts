@@ -1,8 +1,7 @@
 // Owns: a call that goes on by itself once its run is with the engine.
 // Refuses: a second way to call a tool: it is a call of the session like any other, decided, counted and audited.
 import { fail } from '../../contract/errors.ts';
-import type { SubmitOptions } from '../../contract/runs.ts';
-import type { RunSubmission, SubmittedRun } from '../../contract/runs-handle.ts';
+import type { RunSubmission, SubmitOptions, SubmittedRun } from '../../contract/runs.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 
 export interface SubmitSite extends SubmitOptions {

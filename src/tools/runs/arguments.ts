@@ -3,7 +3,7 @@
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import { type AttemptRecord, RUN_TRANSITIONS } from '../../contract/run.ts';
-import type { RunLook } from '../../contract/runs-handle.ts';
+import type { RunLook } from '../../contract/runs.ts';
 import { record } from '../fs/arguments.ts';
 
 export const RUN_ID: JsonSchema = {
