@@ -1,0 +1,85 @@
+// Owns: what a host that begins does about runs that dead processes left on a real engine: gone on with, told, and nothing left over.
+// Refuses: every instant at which a process can die; run-crashes and the under-fire tests look at those.
+import assert from 'node:assert/strict';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { DockerEngine } from '../../scripts/engines/docker.ts';
+import { withDocker } from '../../scripts/engines/with-docker.ts';
+import type { RunsPolicy } from '../../src/contract/policy.ts';
+import { attemptsOf, withActing } from './support/acting-workspace.ts';
+import { startHaft } from './support/haft.ts';
+
+const docker = withDocker();
+
+const policyOf = ({ socket, images }: DockerEngine): RunsPolicy => ({
+  backend: 'docker',
+  docker: { socket },
+  images: [{ name: 'haft/coreutils:1', image: images.coreutils }],
+});
+
+const containersOf = (engine: DockerEngine): string =>
+  engine.docker('ps', '--all', '--quiet', '--filter', 'label=haft.scope');
+
+const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50));
+};
+
+/** A host, with what it says on standard error, for as long as it is used. */
+async function withHost(
+  args: readonly string[],
+  root: string,
+  use: (said: () => string) => Promise<void>,
+): Promise<void> {
+  const host: ChildProcessWithoutNullStreams = startHaft(args, { cwd: root });
+  let text = '';
+  host.stderr.on('data', (chunk) => (text += chunk));
+  host.stdout.resume();
+  try {
+    await use(() => text);
+  } finally {
+    host.kill('SIGTERM');
+    await once(host, 'close');
+  }
+}
+
+describe('a host that begins', { skip: docker.skip }, () => {
+  it('follows a run whose process was killed to its end, and says so', async () => {
+    const engine = await docker.engine();
+    await withActing(policyOf(engine), async (workspace) => {
+      const args = JSON.stringify({ text: workspace.text, act: 'slow' });
+      const child = startHaft(['call', 'lines_act', args], { cwd: workspace.root });
+      await until(() => containersOf(engine) !== '');
+      const container = containersOf(engine);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      await withHost(['serve', '--port', '0'], workspace.root, async (said) => {
+        await until(() => /was in flight when its process died; it still runs, and is followed/.test(said()));
+        assert.equal(containersOf(engine), container);
+        await until(() => containersOf(engine) === '');
+      });
+      const answer = await workspace.act('slow');
+      assert.equal(answer.replayed, true, JSON.stringify(answer.error));
+      assert.deepEqual(await attemptsOf(workspace, answer), [['docker', 'succeeded', null]]);
+    });
+  });
+
+  for (const args of [['serve', '--port', '0'], ['mcp']])
+    it(`removes what an engine holds of attempts that are over: haft ${args[0]}`, async () => {
+      const engine = await docker.engine();
+      await withActing(policyOf(engine), async (workspace) => {
+        assert.ok((await workspace.act('sort')).ok);
+        const scope = JSON.parse(readFileSync(join(workspace.root, '.haft/runs/scope.json'), 'utf8'));
+        const labels = ['--label', `haft.scope=${scope}`, '--label', 'haft.attempt=att_gone'];
+        engine.docker('run', '--detach', '--network=none', ...labels, engine.images.busybox, 'sleep', '600');
+        await withHost(args, workspace.root, async (said) => {
+          await until(() =>
+            /att_gone.* was over, and what an engine still held of it was removed/.test(said()),
+          );
+        });
+        assert.equal(containersOf(engine), '');
+      });
+    });
+});
