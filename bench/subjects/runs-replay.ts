@@ -35,7 +35,7 @@ export const runsReplay = defineSubject<State>({
   name: 'runs-replay',
   group: 'runs',
   about:
-    'A call of a deterministic tool whose run has an output of 64 KiB and a log: its toolpack asked in two processes what would run, ' +
+    'A call of a deterministic tool whose run has an output of 64 KiB and a log, known to its toolpack from before: its run named, ' +
     'policy asked, the result found, every output hashed again, the audit row committed; one at a time, against two milliseconds, and ' +
     'beside it reading and hashing such a file and nothing else.',
   async open() {

@@ -9,6 +9,7 @@ import { type CallProblem, checkCall } from './check-call.ts';
 import { isObject, show } from './check-definition.ts';
 import { outputsOf, type ToolFields } from './contract-of.ts';
 import type { PackFiles } from './pack-files.ts';
+import { rememberCalls } from './remember-calls.ts';
 import type { Toolpack } from './toolpack.ts';
 
 export interface ToolpackAdapterSite {
@@ -25,11 +26,12 @@ const READ_MOST = 8 * 1024 * 1024;
 
 export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
   const { files, toolpack, runs, schemas } = site;
+  const canonicalize = rememberCalls(toolpack.canonicalize);
   const byName = new Map(site.tools.map((fields) => [fields.toolName, fields]));
 
   const prepare = async (fields: ToolFields, args: JsonObject, given: PrepareSite): Promise<PreparedRun> => {
     const named = artifactsIn(args);
-    const answer = await toolpack.canonicalize(fields.toolName, args, {
+    const answer = await canonicalize(fields.toolName, args, {
       signal: given.signal,
       reply: (method, params) => answerCanonicalize(method, params, given, named),
     });
