@@ -9,12 +9,18 @@ import { IMAGE_ROOTS } from '../../scripts/engines/image-roots.ts';
 import type { SlurmCluster } from '../../scripts/engines/slurm.ts';
 import { withSlurm } from '../../scripts/engines/with-slurm.ts';
 import type { RunsPolicy } from '../../src/contract/policy.ts';
+import { createDefaultRuntime } from '../../src/preset/default.ts';
 import { attemptsOf, outputsOf, withActing } from './support/acting-workspace.ts';
 import { cliJson } from './support/cli.ts';
 import { startHaft } from './support/haft.ts';
 
 const slurm = withSlurm();
+const PARTITION = 'spot';
 const DIGEST = `sha256:${'12'.repeat(32)}`;
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 50));
+};
 
 describe('a run on slurm', { skip: slurm.skip }, () => {
   let cluster: SlurmCluster;
@@ -92,20 +98,54 @@ describe('a run on slurm', { skip: slurm.skip }, () => {
 
   it('that is cancelled ends with its job, and the next call succeeds', () =>
     withActing(policyOf(), async (workspace) => {
-      while (jobs() !== '') await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => jobs() === '');
       const args = JSON.stringify({ text: workspace.text, act: 'slow' });
       const child = startHaft(['call', 'lines_act', args, '--json'], { cwd: workspace.root });
       const left = new Promise<number | null>((resolve) => child.once('close', resolve));
-      while (jobs() === '') await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => jobs() !== '');
       child.kill('SIGINT');
       assert.notEqual(await left, 0);
-      while (jobs() !== '') await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => jobs() === '');
       const next = await workspace.act('slow');
       assert.ok(next.ok, JSON.stringify(next.error));
       assert.deepEqual(
         (await attemptsOf(workspace, next)).map(([, state]) => state),
         ['cancelled', 'succeeded'],
       );
+    }));
+
+  it('has no more jobs in the queue than policy lets it have', () =>
+    withActing(policyOf({ max_jobs: 1 }), async (workspace) => {
+      await until(() => jobs() === '');
+      const runtime = await createDefaultRuntime({ workspace: workspace.root });
+      try {
+        const texts = await Promise.all(['a\n', 'b\n', 'c\n'].map(workspace.import));
+        let over = false;
+        const calls = Promise.all(
+          texts.map((text) => runtime.call({ tool: 'lines_act', args: { text, act: 'sort' } })),
+        ).finally(() => {
+          over = true;
+        });
+        let most = 0;
+        await until(() => {
+          const live = cluster.command('squeue', '--noheader', '--states=PD,R', '--format=%j').trim();
+          most = Math.max(most, live === '' ? 0 : live.split('\n').length);
+          return over;
+        });
+        for (const { ok, errors } of await calls) assert.ok(ok, JSON.stringify(errors));
+        assert.equal(most, 1);
+      } finally {
+        await runtime.close();
+      }
+    }));
+
+  it('goes to the partition that the caller chooses among those of policy', () =>
+    withActing(policyOf({ partitions: ['nowhere', PARTITION] }), async (workspace) => {
+      const chosen = await workspace.act('sort', '--place', `partition=${PARTITION}`);
+      assert.ok(chosen.ok, JSON.stringify(chosen.error));
+      const other = await workspace.act('sort', '--place', 'partition=other');
+      assert.equal(other.error?.reason, 'policy.denied');
+      assert.match(String(other.error?.details?.admit), /partitions:\n( +- \w+\n)+ +- other\n$/);
     }));
 
   it('goes to the partition that policy names, and fails where the cluster has none of that name', () =>
