@@ -119,10 +119,10 @@ describe('a run on slurm', { skip: slurm.skip }, () => {
       await until(() => jobs() === '');
       const runtime = await createDefaultRuntime({ workspace: workspace.root });
       try {
-        const texts = await Promise.all(['a\n', 'b\n', 'c\n'].map(workspace.import));
+        const texts = [await workspace.import('a\n'), await workspace.import('b\n')];
         let over = false;
         const calls = Promise.all(
-          texts.map((text) => runtime.call({ tool: 'lines_act', args: { text, act: 'sort' } })),
+          texts.map((text) => runtime.call({ tool: 'lines_act', args: { text, act: 'slow' } })),
         ).finally(() => {
           over = true;
         });
