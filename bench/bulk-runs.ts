@@ -105,7 +105,7 @@ async function putMore(
         exitCode: failed ? 1 : exitCode,
         message,
         observed,
-        outputs: outputs.map((output) => ({ ...output, artifact })),
+        outputs: outputs.map((output) => (output.role === 'log' ? output : { ...output, artifact })),
         ...(failed ? {} : { data: run.result?.data ?? null }),
       },
       clock.now(),

@@ -83,6 +83,8 @@ describe('checkOutputs', () => {
   }, async () => {
     sh('mknod a c 1 3');
     assert.match((await check(['a']))?.message ?? '', /"out\/a" is no regular/);
+    sh('mkdir d; mv a d');
+    assert.match((await check(['d/']))?.message ?? '', /"out\/d\/a" is no regular/);
   });
   it('counts exactly, also what is sparse, and says too much before anything else', async () => {
     sh('head -c 1000 /dev/zero > a; head -c 24 /dev/zero > b');
