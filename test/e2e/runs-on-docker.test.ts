@@ -11,6 +11,7 @@ import { applyAdmit } from '../../src/loader/haft-yaml/apply-admit.ts';
 import { attemptsOf, outputsOf, withActing } from './support/acting-workspace.ts';
 import { cliJson } from './support/cli.ts';
 import { startHaft } from './support/haft.ts';
+import { startServer } from './support/server.ts';
 
 const docker = withDocker();
 
@@ -67,6 +68,24 @@ describe('a run on docker', { skip: docker.skip }, () => {
       assert.equal(error?.reason, 'policy.denied');
       assert.match(String(error?.details?.admit), /^runs:\n {2}backends:\n {4}- slurm\n$/);
       assert.equal((await workspace.act('sort', '--backend', 'moon')).error?.reason, 'usage');
+    });
+  });
+
+  it('goes over HTTP where the query says, among what policy grants', async () => {
+    const engine = await docker.engine();
+    await withActing(policyOf(engine, { backends: ['local'] }), async (workspace) => {
+      const server = await startServer(workspace.root);
+      try {
+        const headers = { 'content-type': 'application/json' };
+        const call = JSON.stringify({ tool: 'lines_act', args: { text: workspace.text } });
+        const refused = await server.post('/v1/call?backend=slurm', call, headers);
+        assert.equal(refused.json.errors[0].reason, 'policy.denied', JSON.stringify(refused));
+        const { json } = await server.post('/v1/call?backend=local', call, headers);
+        assert.ok(json.ok, JSON.stringify(json));
+        assert.deepEqual(await attemptsOf(workspace, json), [['local', 'succeeded', null]]);
+      } finally {
+        await server.close();
+      }
     });
   });
 

@@ -1,13 +1,13 @@
 // Owns: `haft call`: one ToolRequest from the command line, one ToolResponse on standard output.
 // Refuses: to interpret what a tool answers.
 import { parseStrict } from '../../../base/strict-json.ts';
-import type { Placement } from '../../../contract/backend.ts';
 import { toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import type { Command, Invocation } from '../command.ts';
 import { describeError } from '../output.ts';
 import { readFileArgument } from '../read-argument.ts';
+import { BACKEND_FLAG, PLACE_FLAG, runPlace } from '../run-place.ts';
 
 /** The largest request that is read from a file or a pipe; tools have smaller limits of their own. */
 const LARGEST = 64 * 1024 * 1024;
@@ -19,12 +19,8 @@ export const command: Command = {
   options: {
     session: { type: 'string', value: 'ID', help: 'make the call in this session, opening it if need be' },
     'request-id': { type: 'string', value: 'ID', help: 'the request_id to send' },
-    backend: { type: 'string', value: 'NAME', help: 'where a run is executed, among what policy grants' },
-    place: {
-      type: 'string',
-      value: 'KEY=VALUE,…',
-      help: 'partition, account, qos or gres of its Slurm job, among what policy lists',
-    },
+    ...BACKEND_FLAG,
+    ...PLACE_FLAG,
   },
   examples: [`haft call file_read '{"path":"README.md"}'`, 'haft call file_write @args.json --json'],
   positionals: [1, 2],
@@ -41,8 +37,7 @@ export const command: Command = {
         // A process that ends with its call gains nothing by answering before the row is there.
         recordFirst: true,
         signal: () => io.signal,
-        ...(flags.backend === undefined ? {} : { backend: flags.backend as string }),
-        ...(flags.place === undefined ? {} : { placement: parsePlace(flags.place as string) }),
+        ...runPlace(flags),
         onEvent: (event) => {
           const { pct, message } = event.progress ?? {};
           if (io.tty && event.progress) io.err(`${pct === undefined ? '' : `${pct}% `}${message ?? ''}\n`);
@@ -56,22 +51,6 @@ export const command: Command = {
     return ERRORS[error.reason].exit;
   },
 };
-
-const PLACES: readonly string[] = ['partition', 'account', 'qos', 'gres'] satisfies (keyof Placement)[];
-
-/** `partition=long,qos=high` */
-function parsePlace(text: string): Placement {
-  const pairs = text.split(',').map((pair) => {
-    const [, key = '', value = ''] = /^(\w+)=(.+)$/.exec(pair) ?? [];
-    if (!PLACES.includes(key))
-      throw fail(
-        'usage',
-        `Cannot place the run: --place takes ${PLACES.join(', ')} with a value, not "${pair}"`,
-      );
-    return [key, value];
-  });
-  return Object.fromEntries(pairs);
-}
 
 async function argumentText({ positionals, io }: Invocation): Promise<string> {
   const given = positionals[1] ?? '{}';

@@ -3,6 +3,7 @@
 import { fail } from '../../../contract/errors.ts';
 import type { Command } from '../command.ts';
 import { findRun, shortRun } from '../find-run.ts';
+import { BACKEND_FLAG, runPlace } from '../run-place.ts';
 import { attemptToWire, endOf, runToWire } from '../run-view.ts';
 
 export const command: Command = {
@@ -10,13 +11,14 @@ export const command: Command = {
   usage: 'RUN',
   description:
     'Policy decides it as it decides any call. A run that succeeded is answered by its result; one that failed or was cancelled is attempted again. Where the tool, its policy or its image changed since, it is another run, and that is said. Ctrl-C cancels it.',
+  options: BACKEND_FLAG,
   examples: ['haft runs retry run_3fa1'],
   positionals: [1, 1],
-  async run({ runtime, positionals, io, json }) {
+  async run({ runtime, positionals, flags, io, json }) {
     const { runs } = await runtime();
     const runId = await findRun(runs, positionals[0]!);
     const before = (await runs.attempts(runId)).length;
-    const run = await runs.retry(runId, { signal: io.signal });
+    const run = await runs.retry(runId, { signal: io.signal, ...runPlace(flags) });
     const attempts = await runs.attempts(run.runId);
     const newest = attempts.at(-1);
     const isOther = run.runId !== runId;

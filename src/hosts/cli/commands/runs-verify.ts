@@ -5,19 +5,21 @@ import { toWire } from '../../../contract/spelling.ts';
 import type { Command } from '../command.ts';
 import { findRun } from '../find-run.ts';
 import { describeError, table } from '../output.ts';
+import { BACKEND_FLAG, runPlace } from '../run-place.ts';
 
 export const command: Command = {
   summary: 'Execute a run again and compare every output',
   usage: 'RUN',
   description:
     'The result that is kept stays as it is, whatever comes out. The exit code is 0 where all outputs are identical, and 1 where one is not.',
-  examples: ['haft runs verify run_3fa1', 'haft runs verify 3fa1 --json'],
+  options: BACKEND_FLAG,
+  examples: ['haft runs verify run_3fa1', 'haft runs verify 3fa1 --backend slurm --json'],
   positionals: [1, 1],
-  async run({ runtime, positionals, io, json }) {
+  async run({ runtime, positionals, flags, io, json }) {
     const { runs } = await runtime();
     const runId = await findRun(runs, positionals[0]!);
     if (io.tty && !json) io.err('haft: executing it again; Ctrl-C cancels that\n');
-    const verification = await runs.verify(runId, { signal: io.signal });
+    const verification = await runs.verify(runId, { signal: io.signal, ...runPlace(flags) });
     const { identical, outputs } = verification;
     const exit = identical ? 0 : ERRORS['run.differs'].exit;
     if (json) {

@@ -59,10 +59,25 @@ export const TOOL_ROUTES: readonly Route[] = [
     path: '/v1/call',
     token: 'calls',
     about: 'takes a ToolRequest, answers a ToolResponse',
-    async answer({ body, signal, status }, { runtime }) {
+    query: {
+      type: 'object',
+      properties: {
+        backend: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 100,
+          description: 'where a run is executed, among what policy grants',
+        },
+      },
+      additionalProperties: false,
+    },
+    async answer({ body, query: { backend }, signal, status }, { runtime }) {
       const call = fromToolRequest(body);
       if (typeof call === 'string') throw fail('input.envelope', `Cannot make the call: ${call}`);
-      const response = await runtime.call(call, { signal: signal() });
+      const response = await runtime.call(call, {
+        signal: signal(),
+        ...(backend === undefined ? {} : { backend }),
+      });
       const [error] = response.errors;
       if (error) status(ERRORS[error.reason].http);
       return toToolResponse(response);
