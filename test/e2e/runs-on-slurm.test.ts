@@ -1,7 +1,7 @@
 // Owns: runs of a toolpack on a real Slurm cluster as `haft call` makes them: submitted once, replayed without it, refused by policy.
 // Refuses: what a job is like inside; the backend's own tests look at that.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -55,6 +55,20 @@ describe('a run on slurm', { skip: slurm.skip }, () => {
       assert.equal(second.run_id, first.run_id);
       assert.deepEqual(outputsOf(second), outputsOf(first));
     }));
+
+  it('works in the folder that policy names, for nodes that do not see the workspace', async () => {
+    const shared = mkdtempSync(join(tmpdir(), 'haft-shared-'));
+    try {
+      await withActing({ ...policyOf(), folder: shared }, async (workspace) => {
+        const answer = await workspace.act('sort');
+        assert.ok(answer.ok, JSON.stringify(answer.error));
+        assert.equal(readdirSync(shared).length, 1);
+        assert.deepEqual(readdirSync(join(workspace.root, '.haft/runs')), ['scope.json']);
+      });
+    } finally {
+      rmSync(shared, { recursive: true });
+    }
+  });
 
   it('is refused where policy names no image for it, and where no node has it', () =>
     withActing({ ...policyOf(), images: [] }, async (workspace) => {
