@@ -57,6 +57,12 @@ const BROKEN: readonly {
     to: 'canonicalParams: { n: ++(globalThis as any).n || ((globalThis as any).n = 1) }',
   },
   {
+    fault: 'changes its mind after some calls',
+    caseName: /same run however often/,
+    from: 'canonicalParams: {}',
+    to: 'canonicalParams: { late: ((globalThis as any).n = ((globalThis as any).n ?? 0) + 1) > 5 }',
+  },
+  {
     fault: 'does not link its input',
     caseName: /one byte of a file/,
     from: "inputsToLink: [{ artifactId: text, role: 'text' }]",

@@ -43,6 +43,7 @@ export async function openToolpackBench(folder: string): Promise<ToolpackEnviron
       handlesFor,
       runs: runtime.runs,
       schemas,
+      askAlways: true,
     });
     if (value) runtime.installations.add(value);
     const keep: Keep = async (content) =>

@@ -9,6 +9,7 @@ import { readOwnCache, writeOwnCache } from '../own-cache.ts';
 import { contractOf, type ToolFields } from './contract-of.ts';
 import { loadToolpack } from './load-toolpack.ts';
 import { readPackFiles } from './pack-files.ts';
+import { rememberCalls } from './remember-calls.ts';
 import { openProcesses } from './toolpack.ts';
 import { createToolpackAdapter } from './toolpack-adapter.ts';
 
@@ -19,6 +20,8 @@ export interface ToolpackSite {
   readonly schemas: SchemaCompiler;
   /** Where known definitions are kept, two levels below the state folder. Absent: nowhere. */
   readonly cacheFolder?: string;
+  /** Ask its processes for every call, also for one that they agreed on before: who checks a pack wants to see it change its mind. */
+  readonly askAlways?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -63,7 +66,14 @@ export async function openToolpack(
   return {
     value: {
       installation,
-      adapter: createToolpackAdapter({ files, toolpack, tools, runs: site.runs, schemas }),
+      adapter: createToolpackAdapter({
+        files,
+        toolpack,
+        canonicalize: site.askAlways ? toolpack.canonicalize : rememberCalls(toolpack.canonicalize),
+        tools,
+        runs: site.runs,
+        schemas,
+      }),
       tools: tools.map((fields) => ({
         contract: contractOf(fields, files.version),
         binding: {

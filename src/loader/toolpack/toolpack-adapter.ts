@@ -9,12 +9,12 @@ import { type CallProblem, checkCall } from './check-call.ts';
 import { isObject, show } from './check-definition.ts';
 import { outputsOf, type ToolFields } from './contract-of.ts';
 import type { PackFiles } from './pack-files.ts';
-import { rememberCalls } from './remember-calls.ts';
 import type { Toolpack } from './toolpack.ts';
 
 export interface ToolpackAdapterSite {
   readonly files: PackFiles;
-  readonly toolpack: Toolpack;
+  readonly toolpack: Pick<Toolpack, 'run' | 'close'>;
+  readonly canonicalize: Toolpack['canonicalize'];
   readonly tools: readonly ToolFields[];
   readonly runs: RunExecutor;
   readonly schemas: SchemaCompiler;
@@ -25,8 +25,7 @@ const READ_OUTPUT = 1024 * 1024;
 const READ_MOST = 8 * 1024 * 1024;
 
 export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
-  const { files, toolpack, runs, schemas } = site;
-  const canonicalize = rememberCalls(toolpack.canonicalize);
+  const { files, toolpack, canonicalize, runs, schemas } = site;
   const byName = new Map(site.tools.map((fields) => [fields.toolName, fields]));
 
   const prepare = async (fields: ToolFields, args: JsonObject, given: PrepareSite): Promise<PreparedRun> => {
