@@ -66,6 +66,25 @@ describe('a host that begins', { skip: docker.skip }, () => {
     });
   });
 
+  it('leaves a run alone whose engine is not there, and the next call goes on with it', async () => {
+    const engine = await docker.engine();
+    await withActing(policyOf(engine), async (workspace) => {
+      const args = JSON.stringify({ text: workspace.text, act: 'slow' });
+      const child = startHaft(['call', 'lines_act', args], { cwd: workspace.root });
+      await until(() => containersOf(engine) !== '');
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      workspace.setPolicy({ ...policyOf(engine), docker: { socket: '/nowhere/docker.sock' } });
+      await withHost(['serve', '--port', '0'], workspace.root, async (said) => {
+        await until(() => /it may still run; whoever calls the run next goes on with it/.test(said()));
+      });
+      workspace.setPolicy(policyOf(engine));
+      const answer = await workspace.act('slow');
+      assert.ok(answer.ok, JSON.stringify(answer.error));
+      assert.deepEqual(await attemptsOf(workspace, answer), [['docker', 'succeeded', null]]);
+    });
+  });
+
   for (const args of [['serve', '--port', '0'], ['mcp']])
     it(`removes what an engine holds of attempts that are over: haft ${args[0]}`, async () => {
       const engine = await docker.engine();

@@ -24,7 +24,7 @@ const BECAME: { readonly [B in RecoveredAttempt['became']]: string } = {
   finished: 'had ended, and its result was taken',
   lost: 'was lost; the next call of the run is a new attempt',
   followed: 'still runs, and is followed to its end',
-  left: 'still runs; whoever calls the run next goes on with it',
+  left: 'may still run; whoever calls the run next goes on with it',
   reaped: 'was over, and what an engine still held of it was removed',
 };
 

@@ -1,6 +1,7 @@
 // Owns: what becomes of attempts whose process died: finished, lost, followed, or left for whoever calls the run next.
 // Refuses: to execute anything twice: an attempt goes on under its own id or ends.
 import type { BackendHandle } from '../../contract/backend.ts';
+import { isFailure } from '../../contract/errors.ts';
 import { type AttemptRecord, isOpen, type RunRecord } from '../../contract/run.ts';
 import type { RecoveredAttempt } from '../../contract/runs.ts';
 import { endAbandoned } from './cancel-run.ts';
@@ -55,6 +56,8 @@ async function recoverOne(recovery: Recovery, attempt: AttemptRecord): Promise<R
   const { site, follow } = recovery;
   const run = await site.store.get(attempt.runId);
   const handle = await find(site, attempt, run);
+  // It may well be running.
+  if (handle === 'unreachable') return 'left';
   const lose = async () => {
     await endAbandoned(site, attempt, 'lost');
     return 'lost' as const;
@@ -81,7 +84,10 @@ async function find(site: RunSite, { id, runId, backend }: AttemptRecord, run: R
   if (!run?.plan) return undefined;
   const { folders } = await site.parts();
   const there = await backendOf(site, backend).catch(() => undefined);
-  return there?.find({ id, runId, plan: run.plan, folder: folders.at(id) });
+  return there?.find({ id, runId, plan: run.plan, folder: folders.at(id) }).catch((thrown) => {
+    if (isFailure(thrown) && thrown.reason === 'run.infrastructure') return 'unreachable' as const;
+    throw thrown;
+  });
 }
 
 async function endedWithin(handle: BackendHandle, ms: number): Promise<boolean> {
