@@ -197,8 +197,9 @@ export interface RuntimeRuns extends RunExecutor {
 export interface RunSubmission {
   readonly tool: string;
   readonly args: JsonObject;
-  /** Where policy is asked to let it run. */
+  /** Where policy is asked to let it run, and where there. */
   readonly backend: string;
+  readonly placement?: Placement;
 }
 
 export interface SubmittedRun {

@@ -47,6 +47,7 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
       site,
       follow,
       runId,
+      leaving: leaving.signal,
       resume: (run) => callAgain(run, { signal: leaving.signal }),
       track(work) {
         const tracked = work.finally(() => following.delete(tracked));

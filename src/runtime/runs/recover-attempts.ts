@@ -14,6 +14,8 @@ export interface Recovery {
   readonly runId?: string | undefined;
   /** Makes the call again: it finds the open attempt, and goes on with it. */
   resume(run: RunRecord): Promise<unknown>;
+  /** Aborts when this process goes away from what it follows. */
+  readonly leaving: AbortSignal;
   /** For what goes on in the background. */
   track(work: Promise<unknown>): void;
 }
@@ -71,8 +73,10 @@ async function recoverOne(recovery: Recovery, attempt: AttemptRecord): Promise<R
   );
   const settled = resumed.then(async () => {
     const after = await site.store.attempt(attempt.id);
+    const isStillOpen = after !== undefined && isOpen(after.state);
+    if (isStillOpen && recovery.leaving.aborted) return 'left' as const;
     // The call is another run now, or may not be made: nobody will ever ask for this one.
-    if (after && isOpen(after.state)) return lose();
+    if (isStillOpen) return lose();
     return after?.state === 'lost' ? ('lost' as const) : ('finished' as const);
   });
   if (hasEnded) return settled;

@@ -11,7 +11,7 @@ export interface SubmitSite extends SubmitOptions {
 }
 
 export async function submitRun(
-  { tool, args, backend }: RunSubmission,
+  { tool, args, backend, placement }: RunSubmission,
   { call, leaving, signal, sessionId, requestId }: SubmitSite,
 ): Promise<SubmittedRun> {
   signal.throwIfAborted();
@@ -23,6 +23,7 @@ export async function submitRun(
     { tool, args, sessionId, requestId },
     {
       backend,
+      ...(placement ? { placement } : {}),
       signal: AbortSignal.any([leaving, giveUp.signal]),
       onStarted: ({ runId }) => started.resolve({ runId, replayed: false }),
     },

@@ -1,5 +1,6 @@
 // Owns: `slurm_submit`: a call of a toolpack's tool, as a job that goes on by itself.
 // Refuses: scripts: what runs is what the toolpack plans, and policy decides its call as if it were made directly.
+import type { Placement } from '../../contract/backend.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { record } from '../fs/arguments.ts';
@@ -8,6 +9,7 @@ import { LIMITS, RUN_FIELD_NAMES, RUN_FIELDS, type RunFields, runFields } from '
 export interface SlurmSubmitArgs {
   readonly tool: string;
   readonly args: JsonObject;
+  readonly placement?: Placement;
 }
 
 export interface SlurmSubmitData extends RunFields {
@@ -36,6 +38,19 @@ export const slurmSubmit = defineBuiltin<SlurmSubmitArgs, SlurmSubmitData>({
         default: {},
         description: 'Its arguments, as a direct call would have them.',
       },
+      placement: {
+        ...(record(
+          {
+            partition: { type: 'string' },
+            account: { type: 'string' },
+            qos: { type: 'string' },
+            gres: { type: 'string' },
+          },
+          [],
+        ) as object),
+        description:
+          'Where on the cluster, among what runs.slurm of haft.yaml lists. Changes nothing in the run.',
+      },
     },
     ['tool'],
   ),
@@ -53,9 +68,14 @@ export const slurmSubmit = defineBuiltin<SlurmSubmitArgs, SlurmSubmitData>({
     },
   ],
   effects: ({ tool }) => [{ kind: 'run.submit', tool, backend: BACKEND }],
-  async run({ tool, args }, ctx) {
+  async run({ tool, args, placement }, ctx) {
     await ctx.intend();
-    const { replayed, ...look } = await ctx.runs.submit({ tool, args, backend: BACKEND });
+    const { replayed, ...look } = await ctx.runs.submit({
+      tool,
+      args,
+      backend: BACKEND,
+      ...(placement ? { placement } : {}),
+    });
     const fields = runFields(look);
     ctx.testify({ run: fields.run_id, attempt: fields.attempt?.attempt_id ?? null, replayed });
     return { ...fields, replayed };

@@ -1,0 +1,116 @@
+// Owns: the tools and commands of runs on a real Slurm cluster, one process after the other: what each leaves, the next goes on with.
+// Refuses: what the backend does by itself; its own tests look at that.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import type { SlurmCluster } from '../../scripts/engines/slurm.ts';
+import { withSlurm } from '../../scripts/engines/with-slurm.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
+import { haft, startHaft } from './support/haft.ts';
+import { stepsPack } from './support/steps-pack.ts';
+import { makeWorkspace, type Workspace } from './support/workspace.ts';
+
+const slurm = withSlurm();
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the tool says
+type Data = any;
+
+describe('runs on a cluster, from one process to the next', { skip: slurm.skip }, () => {
+  let workspace: Workspace;
+  let cluster: SlurmCluster;
+  const tell = (program: string, ...args: readonly string[]) =>
+    promisify(execFile)(program, args, { env: { ...process.env, ...cluster.env } });
+  const run = (...args: readonly string[]) => haft(args, { cwd: workspace.root });
+  const call = async (tool: string, args: JsonObject) => {
+    const { stdout, stderr } = await run('call', tool, JSON.stringify(args), '--json');
+    assert.notEqual(stdout, '', stderr);
+    return { ...JSON.parse(stdout), stderr };
+  };
+  const submit = async (how: string, word: string) => {
+    const response = await call('slurm_submit', { tool: 'steps', args: { how, word } });
+    assert.ok(response.ok, JSON.stringify(response.errors) + response.stderr);
+    return response.data;
+  };
+  const until = async (run_id: string, is: (data: Data) => boolean) => {
+    for (;;) {
+      const { data, errors, stderr } = await call('slurm_job_get', { run_id });
+      assert.ok(data, JSON.stringify(errors) + stderr);
+      if (is(data)) return data;
+    }
+  };
+
+  before(async () => {
+    cluster = await slurm.engine();
+    const { SLURM_CONF } = cluster.env;
+    const policy = `runs:\n  backends: [slurm]\n  slurm: { conf: "${SLURM_CONF}" }\n`;
+    workspace = makeWorkspace(stepsPack(policy));
+  });
+  after(() => workspace?.remove());
+
+  it('submits and ends; the job goes on, and others look at it, finish it and collect', async () => {
+    const data = await submit('count', 'c');
+    assert.deepEqual([data.replayed, data.attempt.backend], [false, 'slurm']);
+    assert.match(data.job.id, /^\d+$/);
+    const { run_id } = data;
+    const done = await until(run_id, ({ state }) => state === 'succeeded');
+    assert.deepEqual([done.attempts, done.attempt.exit_code, done.job], [1, 0, null]);
+    const { data: collected } = await call('slurm_job_collect', { run_id });
+    const read = await call('artifact_get', { artifact: collected.outputs[0].artifact_id });
+    assert.equal(read.data.content, 'c\n');
+    const log = await call('artifact_get', { artifact: collected.outputs[1].artifact_id });
+    assert.equal(log.data.content, 'step 1\nstep 2\nstep 3\nstep 4\nstep 5\n');
+    assert.equal((await submit('count', 'c')).replayed, true);
+    const shown = await run('runs', 'show', run_id);
+    assert.match(shown.stdout, /slurm .* succeeded \(exit code 0/);
+    assert.equal((await run('runs', 'collect', run_id, '--to', 'got')).status, 0);
+    assert.ok(existsSync(workspace.path('got/answer.txt')));
+  });
+
+  it('says that a job waits, and why; and cancels it there', async () => {
+    const nodes = (await tell('sinfo', '--noheader', '--format=%N')).stdout.trim();
+    await tell('scontrol', 'update', `nodename=${nodes}`, 'state=drain', 'reason=test');
+    try {
+      const { run_id } = await submit('wait', 'queued');
+      const waiting = await until(run_id, ({ job }) => job?.reason !== undefined);
+      assert.deepEqual(
+        [waiting.state, waiting.job.state, waiting.job.phase],
+        ['queued', 'PENDING', 'queued'],
+      );
+      assert.match(
+        (await run('runs', 'show', run_id)).stdout,
+        /job\n id +\d+\n state +PENDING\n reason +\w+/,
+      );
+      const cancelled = await call('slurm_job_cancel', { run_id });
+      assert.equal(cancelled.data?.state, 'cancelled', JSON.stringify(cancelled.errors));
+      assert.equal((await tell('squeue', '--noheader', '--states=PENDING,RUNNING')).stdout, '');
+    } finally {
+      await tell('scontrol', 'update', `nodename=${nodes}`, 'state=resume');
+    }
+  });
+
+  it('is watched by another process, which goes away and leaves it running, and cancelled by a third', async () => {
+    const { run_id } = await submit('wait', 'watched');
+    const watcher = startHaft(['runs', 'watch', run_id], { cwd: workspace.root });
+    watcher.stdout.once('data', () => watcher.kill('SIGINT'));
+    const [status] = await once(watcher, 'close');
+    assert.equal(status, 130);
+    const { job } = await until(run_id, (data) => data.job !== null);
+    assert.equal(job.state, 'RUNNING');
+    const { status: exit, stdout } = await run('runs', 'cancel', run_id);
+    assert.deepEqual([exit, /attempt 1 cancelled/.test(stdout)], [0, true], stdout);
+    const after = await until(run_id, ({ state }) => state === 'cancelled');
+    assert.equal(after.attempts, 1);
+  });
+
+  it('is finished by whoever watches it, and its end is told', async () => {
+    const { run_id } = await submit('count', 'finished');
+    const { status, stdout, stderr } = await run('runs', 'watch', run_id);
+    assert.deepEqual([status, stdout.endsWith('step 5\n')], [0, true], stderr);
+    assert.match(stderr, /attempt 1 succeeded/);
+    const failed = await submit('fail', 'f');
+    assert.equal((await run('runs', 'watch', failed.run_id)).status, 6);
+  });
+});
