@@ -11,7 +11,8 @@ import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { createDefaultRuntime } from '../../preset/default.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
 import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
-import { type CurlData, curl } from './curl.ts';
+import { curl } from './curl.ts';
+import type { CurlData } from './run-curl.ts';
 
 const { server, closeAll } = createHttpKit();
 afterEach(closeAll);

@@ -2,38 +2,8 @@
 // Refuses: to show cookies and other credentials of an answer: their names stay, their values do not.
 import { once } from '../../base/once.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
-import type { ObjectId } from '../../contract/object-store.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-
-export interface CurlArgs {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: { readonly [name: string]: string };
-  readonly body?: string | null;
-  readonly body_b64?: string;
-  readonly timeout_ms: number;
-  readonly max_bytes: number;
-  readonly follow_redirects: boolean;
-  readonly to_artifact: boolean;
-}
-
-export interface CurlData {
-  readonly status: number;
-  readonly headers: { readonly [name: string]: string | readonly string[] };
-  readonly body_b64: string;
-  readonly truncated: boolean;
-  readonly url: string;
-  readonly redirects: readonly { readonly status: number; readonly url: string }[];
-  readonly timings: {
-    readonly dns_ms: number;
-    readonly connect_ms: number;
-    readonly tls_ms: number;
-    readonly first_byte_ms: number;
-    readonly total_ms: number;
-    readonly reused: boolean;
-  };
-  readonly artifact?: { readonly id: ObjectId; readonly size: number; readonly truncated: boolean };
-}
+import type { CurlArgs, CurlData } from './run-curl.ts';
 
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 5 * 1024 * 1024;

@@ -4,7 +4,37 @@ import { createRedactor } from '../../base/redact/create-redactor.ts';
 import type { ToolContext } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HttpResponse, HttpTimings } from '../../contract/http.ts';
-import type { CurlArgs, CurlData } from './curl.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
+
+export interface CurlArgs {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly body?: string | null;
+  readonly body_b64?: string;
+  readonly timeout_ms: number;
+  readonly max_bytes: number;
+  readonly follow_redirects: boolean;
+  readonly to_artifact: boolean;
+}
+
+export interface CurlData {
+  readonly status: number;
+  readonly headers: { readonly [name: string]: string | readonly string[] };
+  readonly body_b64: string;
+  readonly truncated: boolean;
+  readonly url: string;
+  readonly redirects: readonly { readonly status: number; readonly url: string }[];
+  readonly timings: {
+    readonly dns_ms: number;
+    readonly connect_ms: number;
+    readonly tls_ms: number;
+    readonly first_byte_ms: number;
+    readonly total_ms: number;
+    readonly reused: boolean;
+  };
+  readonly artifact?: { readonly id: ObjectId; readonly size: number; readonly truncated: boolean };
+}
 
 const REDACTOR = createRedactor();
 
