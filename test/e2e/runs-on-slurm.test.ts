@@ -10,7 +10,7 @@ import type { SlurmCluster } from '../../scripts/engines/slurm.ts';
 import { withSlurm } from '../../scripts/engines/with-slurm.ts';
 import type { RunsPolicy } from '../../src/contract/policy.ts';
 import { createDefaultRuntime } from '../../src/preset/default.ts';
-import { attemptsOf, outputsOf, withActing } from './support/acting-workspace.ts';
+import { attemptsOf, observedOf, outputsOf, withActing } from './support/acting-workspace.ts';
 import { cliJson } from './support/cli.ts';
 import { startHaft } from './support/haft.ts';
 
@@ -49,6 +49,8 @@ describe('a run on slurm', { skip: slurm.skip }, () => {
       const first = await workspace.act('sort');
       assert.ok(first.ok, JSON.stringify(first.error));
       assert.deepEqual(await attemptsOf(workspace, first), [['slurm', 'succeeded', null]]);
+      const { seccomp } = (await observedOf(workspace, first)) ?? {};
+      assert.equal(seccomp, 2, "the sandbox's filter of system calls");
       workspace.setPolicy(policyOf({ conf: '/nowhere/slurm.conf' }));
       const second = await workspace.act('sort');
       assert.equal(second.replayed, true, JSON.stringify(second.error));

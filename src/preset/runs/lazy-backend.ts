@@ -7,8 +7,8 @@ export interface LazyBackend {
   /** What it is made from; another text makes another backend, and what runs on the first one ends there. */
   settings(): string;
   make(): Promise<Backend>;
-  /** Whether policy lets anything run here: what is not in use is not asked about orphans. */
-  isInUse(): boolean;
+  /** Whether anything may be left here by processes that died; else it is not asked. */
+  mayHoldOrphans(): boolean;
   readonly hasImages?: boolean;
 }
 
@@ -16,7 +16,7 @@ export function createLazyBackend({
   name,
   settings,
   make,
-  isInUse,
+  mayHoldOrphans,
   hasImages = false,
 }: LazyBackend): Backend {
   const made = new Map<string, Promise<Backend>>();
@@ -32,7 +32,7 @@ export function createLazyBackend({
     name,
     start: async (attempt) => (await current()).start(attempt),
     find: async (attempt) => (await current()).find(attempt),
-    reap: async (isOpen) => (isInUse() ? (await current()).reap(isOpen) : []),
+    reap: async (isOpen) => (mayHoldOrphans() ? (await current()).reap(isOpen) : []),
     look: async (attempt) => (await current()).look?.(attempt),
     probe: async () => (await (await current()).probe?.()) ?? '',
     ...(hasImages ? { pinImage: async (reference) => pinOn(await current(), reference) } : {}),

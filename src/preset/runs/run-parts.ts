@@ -35,7 +35,8 @@ export async function createRunParts(given: RunPartsSite): Promise<RunParts> {
       hasImages,
       settings: () => JSON.stringify(settings(runs()) ?? null),
       make: () => make(site, runs()),
-      isInUse: () => backendsInUse(runs()).includes(name),
+      // Attempts of this machine's sandbox end with their process.
+      mayHoldOrphans: () => name !== 'local' && backendsInUse(runs()).includes(name),
     });
   });
   const pinOnEngine = enginePins(backends, () => backendsInUse(runs()));

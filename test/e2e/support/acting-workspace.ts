@@ -98,6 +98,10 @@ export const attemptsOf = (workspace: ActingWorkspace, { run_id = '' }: ActingAn
     (await runs.attempts(run_id)).map(({ backend, state, cause }) => [backend, state, cause] as const),
   );
 
+/** What was seen from inside of its first attempt. */
+export const observedOf = (workspace: ActingWorkspace, { run_id = '' }: ActingAnswer) =>
+  withRuns(workspace, async (runs) => (await runs.attempts(run_id))[0]?.observed);
+
 /** The fields in which two runs differ, as people call them. */
 export const differencesOf = (workspace: ActingWorkspace, a: ActingAnswer, b: ActingAnswer) =>
   withRuns(workspace, async (runs) =>
