@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fail } from '../contract/errors.ts';
 import { startDeadline } from './deadline.ts';
 
 describe('startDeadline', () => {
@@ -17,6 +18,16 @@ describe('startDeadline', () => {
     await assert.rejects(deadline.aborted, { reason: 'time.cancelled' });
     deadline.clear();
   });
+  it('takes a caller at its word who aborts with a failure of the table', async () => {
+    const caller = new AbortController();
+    const deadline = startDeadline('slow', 60_000, caller.signal);
+    const reason = fail('run.cancelled', 'Stopped following the run');
+    const aborted = assert.rejects(deadline.aborted, (thrown) => thrown === reason);
+    caller.abort(reason);
+    await aborted;
+    deadline.clear();
+  });
+
   it('is aborted from the start for a caller who already cancelled', () => {
     const deadline = startDeadline('slow', 60_000, AbortSignal.abort());
     assert.equal(deadline.signal.aborted, true);

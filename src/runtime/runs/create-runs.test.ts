@@ -225,6 +225,31 @@ describe('runs.recover', () => {
       assert.equal((await store.runs.attempt('att_runs'))?.state, 'running');
     }));
 
+  it('leaves what it was about to follow when the host closes at once, and neither loses nor cancels it', () =>
+    withCalls(async (fixture) => {
+      const { runs, backend, store } = fixture;
+      backend.script = waits;
+      await abandon(fixture, 'att_runs', 1, true);
+      await runs.recover({ follow: true });
+      runs.release();
+      await runs.close();
+      assert.deepEqual(backend.cancelled, []);
+      assert.equal((await store.runs.attempt('att_runs'))?.state, 'running');
+    }));
+
+  it('looks after one run alone when that is asked for', () =>
+    withCalls(async (fixture) => {
+      const { runs } = fixture;
+      await abandon(fixture, 'att_one', 1, true);
+      await abandon(fixture, 'att_two', 2, true);
+      const found = await runs.recover({ runId: ticket(2).runId });
+      assert.deepEqual(
+        found.map(({ attemptId }) => attemptId),
+        ['att_two'],
+      );
+      assert.equal((await runs.get(ticket(1).runId)).state, 'running');
+    }));
+
   it('ends a verification that nobody waits for any more', () =>
     withCalls(async (fixture) => {
       const { runs, backend } = fixture;
