@@ -7,7 +7,7 @@ import { isObject } from '../answer.ts';
 import { markUnsent, unsent } from '../attempts.ts';
 import { orAborted, type Pace } from '../pace.ts';
 import { type AskOptions, type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
-import { exchangeMessages, type MessageExchange } from './http-exchange.ts';
+import { type ExchangeEnd, exchangeMessages, type MessageExchange } from './http-exchange.ts';
 import { nameHeader } from './param-headers.ts';
 import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protocol.ts';
 
@@ -95,15 +95,28 @@ export function openHttpChannel(options: HttpChannelOptions): Channel {
       else if (isAnswer && incoming.error !== undefined) found.resolve({ error: readError(incoming.error) });
       return isAnswer;
     };
-    const sending = async (): Promise<RpcAnswer> => {
-      let ended = await exchange(message, how, heard);
+    /**
+     * The server closed the connection and not the stream: it can be taken up where it was left. Whatever goes wrong by
+     * then, the message had arrived. Answers whether the answer came.
+     */
+    const takeUp = async (left: ExchangeEnd): Promise<boolean> => {
+      let ended = left;
       for (let tries = 0; !ended.answered && ended.lastEventId !== '' && tries < 3; tries++) {
-        // The server closed the connection and not the stream: it can be taken up where it was left.
         await pace.sleep(ended.retryMs ?? LISTEN_AGAIN_MS, how.signal);
-        ended = await exchange(undefined, how, heard, ended.lastEventId);
+        const next = await exchange(undefined, how, heard, ended.lastEventId).catch((thrown) => {
+          if (isFailure(thrown) && thrown.reason === 'output.too_large') throw thrown;
+          return undefined;
+        });
+        if (!next) continue;
+        if (session !== undefined && isSessionLost(next.status, next.error?.code)) gone = true;
+        ended = next;
       }
+      return ended.answered;
+    };
+    const sending = async (): Promise<RpcAnswer> => {
+      const ended = await exchange(message, how, heard);
+      if (ended.answered || (ended.lastEventId !== '' && (await takeUp(ended)))) return found.promise;
       const { status, error } = ended;
-      if (ended.answered) return found.promise;
       if (session !== undefined && isSessionLost(status, error?.code)) {
         gone = true;
         throw unsent('tool.unhealthy', `Cannot reach "${name}": it has ended our session`, { status });

@@ -240,6 +240,33 @@ describe('mcp over HTTP', () => {
     assert.equal(calls, 1);
   });
 
+  for (const [lost, refuse] of [
+    ['has forgotten the session', (response: ServerResponse) => response.writeHead(404).end()],
+    ['is gone', (response: ServerResponse) => response.destroy()],
+  ] as const)
+    it(`does not send a call again that arrived, where the stream cannot be taken up: the server ${lost}`, async () => {
+      let calls = 0;
+      const route: Route = (message, _, response) => {
+        if (message?.method === 'initialize')
+          json(response.setHeader('mcp-session-id', 's1'), {
+            jsonrpc: '2.0',
+            id: message.id,
+            result: initialized,
+          });
+        else if (message?.method === 'tools/call') {
+          calls++;
+          response
+            .setHeader('content-type', 'text/event-stream')
+            .end(`id: e${message.id}\ndata:\nretry: 10\n\n`);
+        } else if (message) response.writeHead(message.id === undefined ? 202 : 400).end();
+        else refuse(response);
+      };
+      await withRoute(route, async (connection) => {
+        await assert.rejects(call(connection), { reason: 'call.outcome_unknown' });
+      });
+      assert.equal(calls, 1);
+    });
+
   for (const [status, reason] of [
     [401, 'tool.unhealthy'],
     [429, 'http.rate'],

@@ -196,6 +196,24 @@ describe('a health monitor', () => {
     monitor.observe('other', { reason: 'tool.unhealthy', message: '' });
   });
 
+  it('counts a crash once, however many calls it took along', async () => {
+    const { monitor, side, timing } = bench();
+    monitor.watch(side.subject());
+    const crash = () => {
+      for (let n = 0; n < 20; n++)
+        monitor.observe('side', { reason: 'call.outcome_unknown', message: 'lost' });
+    };
+    crash();
+    assert.equal(monitor.report('side')?.status, 'degraded');
+    monitor.observe('side', undefined);
+    assert.equal(monitor.report('side')?.status, 'ready');
+    await timing.run(200);
+    crash();
+    await timing.run(200);
+    crash();
+    assert.equal(monitor.report('side')?.status, 'unhealthy');
+  });
+
   it('looks at nothing that is disabled, and refuses calls to it', async () => {
     const { monitor, side, timing } = bench();
     monitor.watch({ ...side.subject(), enabled: false });
@@ -237,8 +255,7 @@ describe('a health monitor', () => {
     asleep = false;
     await timing.run(1000);
     assert.equal(side.looks, 1);
-    for (const message of ['lost', 'lost'])
-      monitor.observe('side', { reason: 'call.outcome_unknown', message });
+    for (const message of ['lost', 'lost']) monitor.observe('side', { reason: 'tool.unhealthy', message });
     asleep = true;
     await timing.run(1000);
     assert.deepEqual([side.looks, monitor.report('side')?.status], [2, 'ready']);

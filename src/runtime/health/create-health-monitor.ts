@@ -21,6 +21,8 @@ interface Watched {
   checkedTs: number | null;
   /** While it is unhealthy: until when it is left alone, in monotonic time. */
   restUntil: number;
+  /** When a call last told that it was lost, in monotonic time. */
+  crashedAt?: number;
   looking?: Promise<HealthReport> | undefined;
   cancelTimer?: (() => void) | undefined;
 }
@@ -49,6 +51,14 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
       events.emit({ type: 'EventMessage', event: 'HealthChanged', data });
     }
     return report;
+  };
+
+  /** What crashes takes all calls with it that are under way: that is one failure, however many tell of it. */
+  const isSameCrash = (watched: Watched, reason: string): boolean => {
+    if (reason !== 'call.outcome_unknown') return false;
+    const before = watched.crashedAt;
+    watched.crashedAt = timing.monotonic();
+    return before !== undefined && watched.crashedAt - before < ONE_CRASH_MS;
   };
 
   /** Spread, so that what was installed at one time is not always looked at in one moment. */
@@ -128,7 +138,7 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
       // Of a look by a call, the look says what it saw.
       if (!watched?.subject.enabled || (watched.looking && watched.subject.plan.strategy === 'ping')) return;
       if (!error) note(watched, { status: 'ready' });
-      else if (Object.hasOwn(TELLING, error.reason))
+      else if (Object.hasOwn(TELLING, error.reason) && !isSameCrash(watched, error.reason))
         note(watched, { status: 'unhealthy', message: error.message });
     },
     start() {
@@ -147,6 +157,8 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
 
 /** Soon, but after whatever a start is about. */
 const FIRST_LOOK_MS = 1_000;
+
+const ONE_CRASH_MS = 100;
 
 /** Failures of a call that tell something about what it was to reach; all others are about the call. */
 const TELLING = {
