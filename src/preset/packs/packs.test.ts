@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { hubServer } from '../../../test/e2e/support/hub-server.ts';
 import { createInprocessAdapter } from '../../adapters/inprocess/inprocess.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { boundTool } from '../../contract/tools-for-tests.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../default.ts';
 import { createPacks, type OpenEntry } from './open-packs.ts';
 import { packEntries } from './pack-entries.ts';
@@ -111,7 +113,85 @@ describe('following a policy', () => {
       }
     });
   });
+
+  it('asks a dozen servers once, and starts none of them to list what is known', async () => {
+    await withWorkspace(async (workspace) => {
+      const names = Array.from({ length: 12 }, (_, n) => `hub${n}`);
+      const packs = names.map((name) => ({ name, mcp: { command: ['node', 'hub.mjs'] } }));
+      writeFileSync(join(workspace, 'haft.yaml'), JSON.stringify({ version: 1, packs }));
+      writeFileSync(join(workspace, 'hub.mjs'), hubServer('Here.'));
+      const listed = async () => {
+        const warnings: string[] = [];
+        const runtime = await createDefaultRuntime({ workspace, onWarning: (line) => warnings.push(line) });
+        const ids = runtime.tools().map(({ contract }) => contract.id);
+        await runtime.close();
+        assert.deepEqual(warnings, []);
+        return ids.filter((id) => id.startsWith('hub')).sort();
+      };
+      const all = names.map((name) => `${name}.echo`).sort();
+      assert.deepEqual(await listed(), all);
+      writeFileSync(join(workspace, 'hub.mjs'), 'process.exit(1);\n');
+      assert.deepEqual(await listed(), all);
+    });
+  });
+
+  it('takes other tools over from a server, and quarantines what nobody accepted', async () => {
+    await withRuntime(async (runtime) => {
+      let tell: (...ids: readonly string[]) => void = () => {};
+      const warnings: string[] = [];
+      let accepted = ['hub.a'];
+      const open: OpenEntry = async ({ name, config }, { changed }) => {
+        tell = (...ids) => changed(name, ids.map(plainTool));
+        const health = { status: 'unverified', checkedTs: null } as const;
+        const installation = { name, origin: 'test', digest: '', config, enabled: true, health };
+        return [{ installation, adapter: createInprocessAdapter({}), tools: [plainTool('hub.a')] }];
+      };
+      const packs = createPacks({
+        runtime,
+        openers: { path: open, mcp: open, stdio: open },
+        onWarning: (line) => warnings.push(line),
+        lock: () => ({
+          check() {},
+          apply: (pack) => {
+            const strange = pack.tools.filter(({ contract }) => !accepted.includes(contract.id));
+            const quarantine = Object.fromEntries(strange.map(({ contract }) => [contract.id, contract.id]));
+            return strange.length === 0 ? pack : { ...pack, quarantine };
+          },
+        }),
+      });
+      const policy = { packs: [{ name: 'hub', mcp: {} }] };
+      const seen = () =>
+        runtime
+          .tools()
+          .flatMap(({ contract: { id }, quarantined }) =>
+            id.startsWith('hub.') ? [quarantined ? `${id} quarantined` : id] : [],
+          );
+      await packs.follow(policy);
+      assert.deepEqual([seen(), packs.spoken().length], [['hub.a'], 0]);
+      tell('hub.a');
+      tell('hub.a', 'hub.b');
+      await packs.follow(policy);
+      assert.deepEqual([seen(), warnings], [['hub.a', 'hub.b quarantined'], ['hub.b']]);
+      assert.deepEqual(
+        packs.spoken().map(({ tools }) => tools.length),
+        [2],
+      );
+      accepted = ['hub.a', 'hub.b'];
+      await packs.follow(policy);
+      assert.deepEqual(seen(), ['hub.a', 'hub.b']);
+      tell('file_read');
+      await packs.follow(policy);
+      assert.deepEqual(seen(), ['hub.a', 'hub.b'], 'a name that is taken');
+      assert.match(warnings.at(-1) ?? '', /Left as it was: .*file_read/);
+      await packs.follow({ packs: [] });
+      tell('hub.c');
+      await packs.close();
+      assert.deepEqual(seen(), []);
+    });
+  });
 });
+
+const plainTool = (id: string) => boundTool(id, 'inprocess', {});
 
 /** Packs without tools; those whose name begins with `bad` cannot be opened. */
 function openers(opened: string[]): Parameters<typeof createPacks>[0]['openers'] {
