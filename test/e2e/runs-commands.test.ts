@@ -134,6 +134,9 @@ describe('haft runs', () => {
     const { status, document } = await json('verify', ids.four!);
     assert.deepEqual([status, document.identical, document.outputs[0].same], [1, false, false]);
     assert.match((await run('verify', ids.three!)).stderr, /it has not succeeded/);
+    const elsewhere = await run('verify', ids.one!, '--backend', 'docker');
+    assert.deepEqual([elsewhere.status, /policy grants local/.test(elsewhere.stderr)], [3, true]);
+    assert.equal((await run('verify', ids.one!, '--backend', 'local')).status, 0);
   });
 
   it('explain names the fields in which two runs differ', async () => {
