@@ -37,10 +37,10 @@ describe('images of the docker backend', { skip: docker.skip }, () => {
     }
   });
 
-  it('run by their digest when policy names that, the repository, or a prefix of it', async (t) => {
+  it('run by their digest when policy names that, a tag of theirs, the repository, or a prefix of it', async (t) => {
     const { busybox } = (await docker.engine()).images;
     const repository = busybox.replace(/@.*/, '');
-    for (const images of [[busybox], [repository], [`${repository.split('/')[0]}/*`]]) {
+    for (const images of [[busybox], [`${repository}:1`], [repository], [`${repository.split('/')[0]}/*`]]) {
       assert.equal((await (await open(t, { images })).run('exit 0')).end.status, 'succeeded');
     }
   });
@@ -54,7 +54,7 @@ describe('images of the docker backend', { skip: docker.skip }, () => {
       [`${repository}x`],
       [`${repository}/*`],
       [repository.slice(0, -1)],
-      [`${repository}:1`],
+      [`${repository}:2`],
     ];
     for (const images of near) {
       const env = await open(t, { images });

@@ -8,7 +8,7 @@ import type { EngineApi } from './engine-api.ts';
 /** `name@sha256:…` or `sha256:…` */
 const PINNED = /^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/;
 
-/** Throws unless the image is pinned and policy admits it. Of an image without a name the engine is asked for its tags. */
+/** Throws unless the image is pinned and policy admits it. Where its name is not enough the engine is asked for its tags. */
 export async function requireImage(
   api: EngineApi,
   image: string | undefined,
@@ -19,23 +19,33 @@ export async function requireImage(
       'policy.denied',
       `Cannot run the image ${JSON.stringify(image ?? null)}: it is not pinned by a digest`,
     );
-  const names = image.startsWith('sha256:') ? [image, ...(await tagsOf(api, image))] : [image];
-  if (!names.some((name) => admitted.some((entry) => admitsImage(entry, name))))
+  if (admitted.some((entry) => admitsImage(entry, image))) return;
+  const tags = await tagsOf(api, image);
+  const isBare = image.startsWith('sha256:');
+  const admits = (entry: string) => tags.some((tag) => (isBare ? admitsImage(entry, tag) : entry === tag));
+  if (!admitted.some(admits))
     throw fail('policy.denied', `Cannot run the image "${image}": policy does not name it`, { image });
 }
 
-/** By the digest of its own repository where it has one, else of any, else by its id. */
+/**
+ * By the digest of its own repository where it has one, else of any, else by its id. What Podman calls the digest of an
+ * image that nobody pushed is its own invention: by its id the image is the same on every engine.
+ */
 export async function pinImage(api: EngineApi, reference: string): Promise<PinnedImage> {
   const found = await inspectImage(api, reference);
   if (!found)
     throw fail('run.infrastructure', `Cannot pin the image "${reference}": the engine does not have it`);
-  const digests = [...(found.RepoDigests ?? [])].sort();
+  const digests = (found.RepoDigests ?? []).filter((digest) => !digest.startsWith(UNPUSHED)).sort();
   const own = digests.find((digest) => digest.startsWith(`${repositoryOf(reference)}@`)) ?? digests[0];
   return own === undefined ? { image: found.Id, by: 'image_id' } : { image: own, by: 'repository_digest' };
 }
 
+/** Where Podman puts images that no registry has. */
+const UNPUSHED = 'localhost/';
+
 async function tagsOf(api: EngineApi, image: string): Promise<readonly string[]> {
-  return (await inspectImage(api, image))?.RepoTags ?? [];
+  const { RepoTags } = (await inspectImage(api, image)) ?? {};
+  return (RepoTags ?? []).map((tag) => (tag.startsWith(UNPUSHED) ? tag.slice(UNPUSHED.length) : tag));
 }
 
 interface ImageBody {

@@ -133,12 +133,14 @@ describe('choosePlace', () => {
   for (const [what, runs, run, reason] of REFUSED)
     it(`refuses ${what}`, async () => assert.equal((await refusal(runs, run)).reason, reason));
 
-  it('asks an engine about tags only where an image has no name and no entry has its digest', async () => {
+  it('asks an engine about tags only where no entry has the digest or the name', async () => {
     const bare = { plan: { ...plan, image: DIGEST }, plans: { docker: { ...plan, image: DIGEST } } };
     const runs: RunsPolicy = { backend: 'docker', images: ['tools/sort:1'] };
     await choose({ ...runs, images: [DIGEST] }, bare);
     await choose(runs, bare, async (tags) => tags.includes('tools/sort:1'));
     await refusal(runs, bare, async () => false);
+    await choose(runs, {}, async (tags, image) => tags.includes('tools/sort:1') && image === IMAGE);
+    await refusal({ ...runs, images: ['tools/*'] });
   });
 
   it('lets a caller place a job among what policy lists', async () => {

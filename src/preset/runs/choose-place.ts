@@ -119,7 +119,7 @@ async function requireImage(
   const entries = entriesFor(tool, runs);
   if (admitsByText(entries, image)) return;
   const tags = entries.flatMap((entry) => (isTag(entry.image) ? [entry.image] : []));
-  if (image.startsWith('sha256:') && tags.length > 0 && (await admitsByTag(tags, image))) return;
+  if (tags.length > 0 && (await admitsByTag(tags, image))) return;
   const message = `Cannot run "${tool}" on the image "${image}": no line of policy admits it`;
   throw fail('policy.denied', message, {
     rule: 'runs.images',

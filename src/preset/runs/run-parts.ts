@@ -2,6 +2,7 @@
 // Refuses: to start anything before an attempt needs it.
 import { createAttemptFolders } from '../../backends/attempt-folders.ts';
 import { workspaceScope } from '../../backends/workspace-scope.ts';
+import { digestOf } from '../../base/image-reference.ts';
 import type { ArtifactStore } from '../../contract/artifacts.ts';
 import type { Backend } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
@@ -48,7 +49,7 @@ export async function createRunParts(given: RunPartsSite): Promise<RunParts> {
     choose: (run) =>
       choosePlace(run, async (tags, image) => {
         const pinned = await Promise.all(tags.map((tag) => pinOnEngine(tag).catch(() => undefined)));
-        return pinned.includes(image);
+        return pinned.some((one) => one !== undefined && digestOf(one) === digestOf(image));
       }),
     async pinImage(reference, { tool, policy: file }) {
       return pinnedByPolicy(entriesFor(tool, file.runs ?? {}), reference) ?? pinOnEngine(reference);
