@@ -28,7 +28,10 @@ export function programSpec(scope: CallScope, program: Program): ProgramSpec {
     else (isWritable ? writable : visible).push(rel);
   };
   for (const path of needs.parts) show(path, false);
-  for (const path of needs.named ?? []) if (isFile(scope.root, path)) show(path, false);
+  const granted = [...needs.reads, ...needs.writes].map((path) => absolute(scope.root, scope.place(path)));
+  // What is granted is there already; shown once more, on its own, it could not be replaced.
+  const isGranted = (path: string) => granted.some((folder) => within(join(scope.root, path), folder));
+  for (const path of needs.named ?? []) if (!isGranted(path) && isFile(scope.root, path)) show(path, false);
   for (const path of needs.reads.map(scope.place)) if (isThere(scope.root, path)) show(path, false);
   for (const path of needs.writes.map(scope.place)) {
     makeFolder(scope.root, path);

@@ -57,6 +57,23 @@ describe('exec.run', () => {
     });
   });
 
+  it('shows the files that a command names read-only, and as granted those that lie where it may write', async () => {
+    await withPrograms(FILES, async ({ root, call }) => {
+      const needs = { named: ['src/other.txt', 'data/in.txt', 'absent'], writes: ['data'] };
+      const { stdout, stderr, code } = await call().run(
+        sh(
+          'cat src/other.txt; echo x > data/new && mv data/new data/in.txt && echo y > src/other.txt',
+          needs,
+        ),
+        {},
+      );
+      assert.equal(text(stdout), 'other');
+      assert.match(text(stderr), /^[^\n]*src\/other.txt: Read-only[^\n]*\n$/);
+      assert.notEqual(code, 0);
+      assert.equal(readFileSync(join(root, 'data/in.txt'), 'utf8'), 'x\n');
+    });
+  });
+
   it('hides what policy hides and protects what it protects', async () => {
     await withPrograms(FILES, async ({ call }) => {
       const fences = [
