@@ -6,10 +6,11 @@ import { existsSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { runningPrograms } from '../../src/adapters/fixtures-for-tests.ts';
+import { eventually } from '../support/eventually.ts';
 import { CHANGING_SERVER } from './support/changing-server.ts';
 import { haft, startHaft } from './support/haft.ts';
 import { hubServer } from './support/hub-server.ts';
-import { type LivingHost, startLivingHost, until } from './support/living-host.ts';
+import { type LivingHost, startLivingHost } from './support/living-host.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
 const YAML = 'version: 1\npacks:\n  - { name: hub, mcp: { command: [node, server/changing.mjs] } }\n';
@@ -37,10 +38,7 @@ async function withHost(
 
 const reason = async (host: LivingHost, tool: string) => (await host.call(tool, { text: 'hi' })).reason;
 const becomes = (host: LivingHost, tool: string, expected: string) =>
-  until(
-    () => reason(host, tool),
-    (found) => found === expected,
-  );
+  eventually(async () => (await reason(host, tool)) === expected, `${tool} is ${expected}`);
 const lock = async ({ root }: Workspace, ...more: readonly string[]) => {
   const ran = await haft(['tools', 'lock', ...more], { cwd: root });
   assert.equal(ran.status, 0, ran.stderr);
@@ -150,13 +148,10 @@ describe('haft serve and what other processes change', { timeout: 120_000 }, () 
         assert.equal(await reason(host, 'hub.echo'), 'ok', 'it runs as it was accepted');
         await lock(workspace, '--accept');
         const shown = () => host.ask('GET', '/v1/tools/hub.echo');
-        await until(shown, ({ json }) => json.description === TURNED);
+        await eventually(async () => (await shown()).json.description === TURNED, 'it is what was accepted');
         assert.equal(await reason(host, 'hub.echo'), 'ok');
         rmSync(workspace.path('haft.lock'));
-        await until(
-          async () => host.log(),
-          (log) => log.split('the packs were read again').length > 2,
-        );
+        await eventually(() => host.log().split('the packs were read again').length > 2, 'a word in the log');
         assert.equal(await reason(host, 'hub.echo'), 'ok');
       },
       lock,
@@ -168,15 +163,12 @@ describe('haft serve and what other processes change', { timeout: 120_000 }, () 
       async (host, workspace) => {
         assert.equal(await reason(host, 'hub.echo'), 'ok');
         writeFileSync(workspace.path('haft.lock'), '{');
-        await until(
-          async () => host.log(),
-          (log) => log.includes('haft.lock'),
-        );
+        await eventually(() => host.log().includes('haft.lock'), 'a word in the log');
         assert.equal(await reason(host, 'hub.echo'), 'ok');
         workspace.put('haft.yaml', `${YAML}  - { name: bad, mcp: { comand: [x] } }\n`);
-        await until(
-          async () => host.log(),
-          (log) => log.includes('comand') || log.includes('not JSON'),
+        await eventually(
+          () => host.log().includes('comand') || host.log().includes('not JSON'),
+          'a word in the log',
         );
         assert.equal(await reason(host, 'hub.echo'), 'ok');
       },
@@ -238,17 +230,11 @@ describe('haft mcp', { timeout: 120_000 }, () => {
       const become = echo.replace('echo', 'become');
       assert.equal(notices, 0);
       await ask('tools/call', { name: become, arguments: { name: 'shout', description: NEW } });
-      await until(
-        async () => notices,
-        (count) => count > 0,
-      );
+      await eventually(() => notices > 0, 'the client is told');
       assert.ok((await names()).includes(echo.replace('echo', 'shout')));
       const told = notices;
       assert.equal((await haft(['tools', 'disable', 'hub'], { cwd: workspace.root })).status, 0);
-      await until(
-        async () => notices,
-        (count) => count > told,
-      );
+      await eventually(() => notices > told, 'the client is told');
       assert.ok(!(await names()).includes(echo));
     } finally {
       child.stdin.end();

@@ -12,7 +12,7 @@ import { crashPrograms } from '../../src/adapters/fixtures-for-tests.ts';
 import { MODULES, SERVER } from '../../src/adapters/mcp/mcp-for-tests.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../src/preset/default.ts';
-import { until } from './support/living-host.ts';
+import { eventually } from '../support/eventually.ts';
 import { receivedCalls, TAP } from './support/tap.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
@@ -136,20 +136,27 @@ describe('MCP servers that are killed under load', { timeout: 240_000 }, () => {
           await Promise.all(batch(fire.writes));
           const before = received().length;
           const running = fire.hangs ? batch(fire.hangs, FEW) : batch(fire.writes);
-          await until(
-            async () => received().length,
-            (count) => count > before,
-          );
-          const over = Promise.all(running).then(() => true);
+          await eventually(() => received().length > before, 'a call arrives');
+          let over = false;
+          const answered = Promise.all(running).then(() => {
+            over = true;
+          });
+          await kill();
+          kills++;
           // What had not left yet goes to the next server, and may hang there.
-          do {
-            await kill();
-            kills++;
-          } while (!(await Promise.race([over, fire.hangs ? moreThan(received, received().length) : over])));
+          while (fire.hangs && !over) {
+            const arrived = received().length;
+            await eventually(
+              () => over || received().length > arrived,
+              'all are answered, or another arrives',
+            );
+            if (!over) await kill();
+          }
+          await answered;
         }
-        await until(
+        await eventually(
           async () => (await runtime.call(requestOf(fire.reads(++last, root)))).ok,
-          (ok) => ok,
+          'it is found again',
         );
 
         assert.ok(lost() > 0, 'some were under way');
@@ -172,13 +179,6 @@ describe('MCP servers that are killed under load', { timeout: 240_000 }, () => {
     );
   }
 });
-
-/** False once the server has received more. */
-const moreThan = (received: () => readonly unknown[], before: number): Promise<false> =>
-  until(
-    async () => received().length,
-    (count) => count > before,
-  ).then(() => false);
 
 const requestOf = ([tool, args]: readonly [string, JsonObject]) => ({ tool: `hub.${tool}`, args });
 

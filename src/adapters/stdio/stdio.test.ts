@@ -90,6 +90,8 @@ describe('stdio', () => {
       {},
       async ({ connection, marker }) => {
         let begun = 0;
+        let found = 0;
+        const end = connection.onChange(() => found++);
         const controller = new AbortController();
         const progress = () => {
           begun++;
@@ -98,7 +100,8 @@ describe('stdio', () => {
         };
         const call = invocationOf('wait', {}, { signal: controller.signal, progress });
         await assert.rejects(connection.invoke(call), /seen again/);
-        assert.equal(begun, 2);
+        assert.deepEqual([begun, found], [2, 1]);
+        end();
       },
       {},
       tools(true),

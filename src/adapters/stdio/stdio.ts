@@ -26,6 +26,8 @@ export interface StdioHandles {
 export interface StdioConnection extends AdapterConnection {
   /** What the program says about its tools. Rejects where it cannot be started. */
   discover(signal: AbortSignal): Promise<Discovery>;
+  /** Told when it was lost and found: it may be another by then. Answers with the function that ends that. */
+  onChange(listener: () => void): () => void;
 }
 
 const STDIO_CONFIG = {
@@ -53,6 +55,8 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     open(installation, tools) {
       const { name } = installation;
       const config = programConfig(name, installation.config);
+      const listeners = new Set<() => void>();
+      let met = false;
       const link = createLink({
         name,
         pace,
@@ -60,11 +64,14 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
         idleMs: config.idle_ms,
         connect: async (signal) => {
           const program = programOf(await fillConfig(config, installation, secretsFor));
-          return openStdioSession(name, handlesFor(installation).exec, program, {
+          const session = await openStdioSession(name, handlesFor(installation).exec, program, {
             maxLineBytes: longestMessage(tools, config.max_output_bytes),
             ...(config.start_timeout_ms === undefined ? {} : { startTimeoutMs: config.start_timeout_ms }),
             signal,
           });
+          if (met) for (const listener of listeners) listener();
+          met = true;
+          return session;
         },
       });
       const send = async ({ args, signal, progress }: Invocation, { binding }: BoundTool) => {
@@ -82,6 +89,10 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
         }),
         discover: (signal) =>
           link.hold(async () => discoverTools(installation, (await link.open(signal)).hello, config)),
+        onChange(listener) {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
       };
     },
   };

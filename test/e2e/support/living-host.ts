@@ -1,8 +1,7 @@
-// Owns: `haft serve` that stays while a test changes things around it: both tokens, its log, and waiting for a condition.
-// Refuses: to sleep: it asks until the answer is the one that is waited for.
+// Owns: `haft serve` that stays while a test changes things around it: both tokens, and its log.
+// Refuses: to follow or to retry anything.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { startHaft } from './haft.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server says
@@ -58,13 +57,4 @@ export async function startLivingHost(root: string, args: readonly string[] = []
       await ended;
     },
   };
-}
-
-/** Asks until `is` holds; the test's own time limit ends what never comes true. */
-export async function until<T>(ask: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
-  for (;;) {
-    const found = await ask();
-    if (is(found)) return found;
-    await pause(20);
-  }
 }
