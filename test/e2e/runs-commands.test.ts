@@ -15,8 +15,26 @@ const short = (runId: string) => runId.slice(0, 12);
 describe('haft runs', () => {
   let workspace: Workspace;
   const ids: Record<string, string> = {};
+  const started: ReturnType<typeof startHaft>[] = [];
+  const start = (...argv: readonly string[]) => {
+    const child = startHaft(argv, { cwd: workspace.root });
+    started.push(child);
+    return child;
+  };
   const run = (...argv: readonly string[]) => cli(workspace.root, 'runs', ...argv);
   const json = (...argv: readonly string[]) => cliJson(workspace.root, 'runs', ...argv);
+  /** The id of a run that no test has met yet, once there is one. */
+  const newRun = async (): Promise<string> => {
+    for (;;) {
+      const { document } = await json('list', '--limit', '1');
+      const { run_id } = document.runs[0];
+      if (!Object.values(ids).includes(run_id)) {
+        ids[run_id] = run_id;
+        return run_id;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  };
   before(async () => {
     workspace = makeWorkspace(stepsPack());
     const runtime = await createRuntime({ workspace: workspace.root });
@@ -31,10 +49,14 @@ describe('haft runs', () => {
     }
     await runtime.close();
   });
-  after(() => workspace.remove());
+  after(() => {
+    for (const child of started) child.kill('SIGKILL');
+    workspace.remove();
+  });
 
   it('list shows the newest first, by tool, status, backend and time', async () => {
-    const { stdout } = await run('list');
+    const { stdout, stderr } = await run('list');
+    assert.equal(stderr, '');
     const lines = stdout.trim().split('\n');
     assert.match(lines[0]!, /^RUN +CREATED +TOOL +STATUS +BACKEND +ATTEMPTS +MESSAGE$/);
     assert.deepEqual(
@@ -79,16 +101,21 @@ describe('haft runs', () => {
     assert.deepEqual([document.state, document.run_id], ['succeeded', ids.one]);
   });
 
-  it('watch shows a run of another process as it goes, and Ctrl-C leaves it going', async () => {
-    const caller = startHaft(['call', 'steps', '{"how":"count","word":"c"}'], { cwd: workspace.root });
+  it('watch follows a run of another process to its end', async () => {
+    const caller = start('call', 'steps', '{"how":"count","word":"c"}');
     const answered = once(caller, 'close');
-    const runId = await underWay(workspace.root);
-    const watcher = startHaft(['runs', 'watch', runId], { cwd: workspace.root });
-    let seen = '';
-    watcher.stdout.on('data', (chunk) => {
-      seen += chunk;
-      if (seen.includes('step 1')) watcher.kill('SIGINT');
-    });
+    const follower = await haft(['runs', 'watch', await newRun()], { cwd: workspace.root });
+    assert.equal(follower.stdout, 'step 1\nstep 2\nstep 3\nstep 4\nstep 5\n');
+    assert.equal(follower.status, 0);
+    assert.equal((await answered)[0], 0);
+  });
+
+  it('watch leaves a run going at Ctrl-C, and cancel ends it, whichever process conducts it', async () => {
+    const caller = start('call', 'steps', '{"how":"wait","word":"w"}');
+    const answered = once(caller, 'close');
+    const runId = await newRun();
+    const watcher = start('runs', 'watch', runId);
+    watcher.stdout.once('data', () => watcher.kill('SIGINT'));
     let said = '';
     watcher.stderr.on('data', (chunk) => {
       said += chunk;
@@ -96,15 +123,7 @@ describe('haft runs', () => {
     const [status] = await once(watcher, 'close');
     assert.equal(status, 130, said);
     assert.match(said, /stopped watching; the run goes on/);
-    const follower = await haft(['runs', 'watch', runId], { cwd: workspace.root });
-    assert.equal(follower.stdout, 'step 1\nstep 2\nstep 3\nstep 4\nstep 5\n');
-    assert.equal((await answered)[0], 0);
-  });
-
-  it('cancel ends a run of another process, and retry makes its call again', async () => {
-    const caller = startHaft(['call', 'steps', '{"how":"wait","word":"w"}'], { cwd: workspace.root });
-    const answered = once(caller, 'close');
-    const runId = await underWay(workspace.root);
+    assert.equal((await json('show', runId)).document.state, 'running');
     const { document } = await json('cancel', short(runId));
     assert.deepEqual(
       document.attempts.map(({ state, cause }: Record<string, string>) => [state, cause]),
@@ -200,13 +219,3 @@ describe('haft runs', () => {
     assert.match(stdout, /"runs list"\*\) found="--tool --status --backend --since --limit /);
   });
 });
-
-/** The id of the run that is being executed now. */
-async function underWay(root: string): Promise<string> {
-  for (;;) {
-    const { document } = await cliJson(root, 'runs', 'list', '--status', 'running');
-    const [found] = document.runs ?? [];
-    if (found) return found.run_id;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-}
