@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { createInprocessAdapter } from '../../adapters/inprocess/inprocess.ts';
-import type { EventMessage } from '../../contract/envelope.ts';
 import { fail } from '../../contract/errors.ts';
-import { type HealthPlan, type HealthSubject, type HealthWays, USUAL_HEALTH } from '../../contract/health.ts';
+import type { HealthWays } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
 import { createEventBus } from '../events.ts';
 import { createHealthMonitor } from './create-health-monitor.ts';
-import { type HealthTiming, systemTiming } from './timing.ts';
-
-const NEVER = new AbortController().signal;
-const PLAN: HealthPlan = { ...USUAL_HEALTH, intervalMs: 1000, timeoutMs: 100, failureThreshold: 2 };
+import { monitorBench, NEVER, PLAN } from './monitor-for-tests.ts';
+import { systemTiming } from './timing.ts';
 
 describe('a health monitor', () => {
   it('says unverified before the first look, and what it saw after it', async () => {
-    const { monitor, side } = bench();
+    const { monitor, side } = monitorBench();
     monitor.watch(side.subject());
     assert.deepEqual(monitor.report('side'), { status: 'unverified', checkedTs: null });
     assert.deepEqual(await monitor.look('side', NEVER), { status: 'ready', checkedTs: 5000 });
@@ -26,7 +19,7 @@ describe('a health monitor', () => {
   });
 
   it('looks in intervals once it is started, spread by chance, and never twice at once', async () => {
-    const { monitor, side, timing } = bench({ random: () => 0.75 });
+    const { monitor, side, timing } = monitorBench({ random: () => 0.75 });
     monitor.watch(side.subject());
     await timing.run(10_000);
     assert.equal(side.looks, 0);
@@ -49,7 +42,7 @@ describe('a health monitor', () => {
   });
 
   it('goes from ready over degraded to unhealthy and back, and tells of each change once', async () => {
-    const { monitor, side, events } = bench();
+    const { monitor, side, events } = monitorBench();
     monitor.watch(side.subject({ successThreshold: 2 }));
     const seen: string[] = [];
     for (const status of [
@@ -89,7 +82,7 @@ describe('a health monitor', () => {
   });
 
   it('ends a look that takes too long, and tells the probe', async () => {
-    const { monitor, side, timing } = bench();
+    const { monitor, side, timing } = monitorBench();
     let aborted = false;
     side.answer = (signal) =>
       new Promise(() =>
@@ -107,7 +100,7 @@ describe('a health monitor', () => {
   });
 
   it('keeps the words of a bug to itself', async () => {
-    const { monitor, side } = bench();
+    const { monitor, side } = monitorBench();
     side.answer = async () => {
       throw new TypeError('x is not a function');
     };
@@ -120,7 +113,7 @@ describe('a health monitor', () => {
   });
 
   it('admits at once what is not unhealthy, and what nobody watches', async () => {
-    const { monitor, side } = bench();
+    const { monitor, side } = monitorBench();
     monitor.watch(side.subject());
     assert.equal(
       monitor.admit('side', () => NEVER),
@@ -139,7 +132,7 @@ describe('a health monitor', () => {
   });
 
   it('leaves alone what is unhealthy, then makes one look for all calls that wait', async () => {
-    const { monitor, side, timing } = bench();
+    const { monitor, side, timing } = monitorBench();
     monitor.watch(side.subject());
     side.answer = async () => ({ status: 'unhealthy', checkedTs: null, message: 'gone' });
     await monitor.look('side', NEVER);
@@ -166,7 +159,7 @@ describe('a health monitor', () => {
   });
 
   it('lets a call that waits for a look be cancelled, and goes on looking', async () => {
-    const { monitor, side, timing } = bench();
+    const { monitor, side, timing } = monitorBench();
     const answer = Promise.withResolvers<HealthReport>();
     monitor.watch(side.subject({ failureThreshold: 1 }));
     side.answer = async () => ({ status: 'unhealthy', checkedTs: null });
@@ -183,7 +176,7 @@ describe('a health monitor', () => {
   });
 
   it('learns from calls, but only from failures that tell something', async () => {
-    const { monitor, side } = bench();
+    const { monitor, side } = monitorBench();
     monitor.watch(side.subject());
     monitor.observe('side', undefined);
     assert.equal(monitor.report('side')?.status, 'ready');
@@ -197,7 +190,7 @@ describe('a health monitor', () => {
   });
 
   it('counts a crash once, however many calls it took along', async () => {
-    const { monitor, side, timing } = bench();
+    const { monitor, side, timing } = monitorBench();
     monitor.watch(side.subject());
     const crash = () => {
       for (let n = 0; n < 20; n++)
@@ -215,7 +208,7 @@ describe('a health monitor', () => {
   });
 
   it('looks at nothing that is disabled, and refuses calls to it', async () => {
-    const { monitor, side, timing } = bench();
+    const { monitor, side, timing } = monitorBench();
     monitor.watch({ ...side.subject(), enabled: false });
     monitor.start();
     assert.equal(timing.pending, 0);
@@ -225,7 +218,7 @@ describe('a health monitor', () => {
   });
 
   it('forgets what is not watched any more, also in the middle of a look', async () => {
-    const { monitor, side, timing, events } = bench();
+    const { monitor, side, timing, events } = monitorBench();
     side.answer = () => new Promise(() => {});
     const unwatch = monitor.watch(side.subject());
     monitor.start();
@@ -245,7 +238,7 @@ describe('a health monitor', () => {
   });
 
   it('starts nothing that sleeps only to look at it, but brings back what is unhealthy', async () => {
-    const { monitor, side, timing } = bench();
+    const { monitor, side, timing } = monitorBench();
     let asleep = true;
     const subject = side.subject();
     monitor.watch({ ...subject, ways: { ...subject.ways, asleep: () => asleep } });
@@ -263,7 +256,7 @@ describe('a health monitor', () => {
   });
 
   it('counts a look by a call once, whatever the call tells', async () => {
-    const { monitor, timing } = bench();
+    const { monitor, timing } = monitorBench();
     const call: HealthWays['call'] = async () => {
       monitor.observe('x', { reason: 'http.failed', message: 'lost' });
       const error = { code: 'E_INTERNAL', reason: 'http.failed', message: 'lost', retryable: true } as const;
@@ -277,7 +270,7 @@ describe('a health monitor', () => {
   });
 
   it('leaves unverified what an adapter cannot look at', async () => {
-    const { monitor, side } = bench();
+    const { monitor, side } = monitorBench();
     side.answer = async () => ({ status: 'unverified', checkedTs: null });
     monitor.watch(side.subject());
     assert.deepEqual(await monitor.look('side', NEVER), { status: 'unverified', checkedTs: null });
@@ -286,143 +279,10 @@ describe('a health monitor', () => {
   it('does not keep a process alive', async () => {
     const timing = systemTiming({ now: Date.now, monotonic: () => performance.now() });
     const monitor = createHealthMonitor({ timing, events: createEventBus() });
-    monitor.watch(bench().side.subject());
+    monitor.watch(monitorBench().side.subject());
     monitor.start();
     const active = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     assert.equal(active(), 0);
     await monitor.close();
   });
 });
-
-describe('a strategy', () => {
-  const lookBy = async (plan: Partial<HealthPlan>, ways: Partial<HealthWays>) => {
-    const { monitor } = bench();
-    const all: HealthWays = { connection: () => ({ health: async () => assert.fail('asked') }), ...ways };
-    monitor.watch({ name: 'x', enabled: true, plan: { ...PLAN, failureThreshold: 1, ...plan }, ways: all });
-    return monitor.look('x', NEVER);
-  };
-
-  for (const strategy of ['process', 'connection', 'mcp'] as const) {
-    it(`${strategy} asks the adapter`, async () => {
-      const installation = { name: 'x', origin: '', digest: '', config: {}, enabled: true };
-      const adapter = createInprocessAdapter({});
-      const connection = await adapter.open(
-        { ...installation, health: { status: 'unverified', checkedTs: null } },
-        [],
-      );
-      assert.equal((await lookBy({ strategy }, { connection: () => connection })).status, 'ready');
-      await connection.close();
-      assert.equal((await lookBy({ strategy }, { connection: () => connection })).status, 'unhealthy');
-    });
-  }
-
-  it('endpoint asks its url, and takes a status below 400 for good', async () => {
-    let status = 204;
-    const server = createServer((_, response) => response.writeHead(status).end('x'.repeat(1000)));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/healthz`;
-    const http = {
-      request: async ({ url: asked, signal }: { url: string; signal?: AbortSignal }) =>
-        (await fetch(asked, { ...(signal ? { signal } : {}) })) as never,
-    };
-    try {
-      assert.equal((await lookBy({ strategy: 'endpoint', url }, { http })).status, 'ready');
-      status = 503;
-      const report = await lookBy({ strategy: 'endpoint', url }, { http });
-      assert.deepEqual(
-        [report.status, report.message],
-        ['unhealthy', 'its endpoint answers with status 503'],
-      );
-      assert.equal((await lookBy({ strategy: 'endpoint' }, { http })).status, 'unhealthy');
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
-  });
-
-  it('ping makes a call through the pipeline', async () => {
-    const asked: unknown[] = [];
-    const answer = { ok: true, tool: 't', requestId: '', callId: '', durationMs: 0, data: null, errors: [] };
-    const call: HealthWays['call'] = async (request) => {
-      asked.push(request);
-      return answer;
-    };
-    assert.equal((await lookBy({ strategy: 'ping', tool: 't', input: { a: 1 } }, { call })).status, 'ready');
-    assert.deepEqual(asked, [{ tool: 't', args: { a: 1 } }]);
-    const failing: HealthWays['call'] = async () => ({
-      ...answer,
-      ok: false,
-      errors: [{ code: 'E_POLICY', reason: 'policy.denied', message: 'no', retryable: false }],
-    });
-    const report = await lookBy({ strategy: 'ping', tool: 't' }, { call: failing });
-    assert.deepEqual([report.status, report.message], ['unhealthy', 'no']);
-  });
-});
-
-interface Side {
-  looks: number;
-  answer: (signal: AbortSignal) => Promise<HealthReport>;
-  subject(plan?: Partial<HealthPlan>): HealthSubject;
-}
-
-function bench({ random = () => 0.5 }: { readonly random?: () => number } = {}) {
-  const timing = manualTiming(random);
-  const bus = createEventBus();
-  const events: EventMessage[] = [];
-  bus.subscribe((event) => events.push(event));
-  const side: Side = {
-    looks: 0,
-    answer: async () => ({ status: 'ready', checkedTs: null }),
-    subject: (plan = {}) => ({
-      name: 'side',
-      enabled: true,
-      plan: { ...PLAN, ...plan },
-      ways: {
-        connection: () => ({
-          health(signal) {
-            side.looks++;
-            return side.answer(signal);
-          },
-        }),
-      },
-    }),
-  };
-  return { timing, events, side, monitor: createHealthMonitor({ timing, events: bus }) };
-}
-
-interface ManualTiming extends HealthTiming {
-  readonly pending: number;
-  run(ms: number): Promise<void>;
-}
-
-/** Time that passes when it is told to; everything that became due has run, and settled, when `run` answers. */
-function manualTiming(random: () => number): ManualTiming {
-  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
-  let time = 0;
-  return {
-    now: () => 5000,
-    monotonic: () => time,
-    random,
-    after(ms, run) {
-      const timer = { at: time + ms, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-    get pending() {
-      return timers.size;
-    },
-    async run(ms) {
-      const end = time + ms;
-      for (;;) {
-        await new Promise(setImmediate);
-        const [due] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
-        if (!due) break;
-        timers.delete(due);
-        time = due.at;
-        due.run();
-      }
-      time = end;
-    },
-  };
-}
