@@ -23,6 +23,9 @@ const NETWORK =
 const TOOLS =
   'tools:\n  default: deny\n  rules:\n    - {tool: "file_*", decision: allow}\n    - {tool: file_write, decision: ask, paths: [src]}\n    - {tool: fs_list, decision: allow, paths: ["docs/**"]}\n    - {tool: file_write, decision: deny, paths: [vendor/lib]}';
 
+const RUNS = 'tools:\n  rules:\n    - {tool: steps, decision: deny}\n    - {tool: sort, decision: ask}';
+const submits = (tool: string): Effect => ({ kind: 'run.submit', tool, backend: 'slurm' });
+
 const CASES: readonly DecisionCase[] = [
   // Defaults
   { when: 'reading in the workspace', effect: read('src/a.ts'), is: 'allow default' },
@@ -33,6 +36,23 @@ const CASES: readonly DecisionCase[] = [
   { when: 'pushing', effect: git('push'), is: 'deny git.allow_push' },
   { when: 'committing', effect: git('commit'), is: 'allow default' },
   { when: 'listing processes', effect: { kind: 'proc.list' } as Effect, is: 'allow default' },
+
+  // Runs
+  { when: 'looking at a run', effect: { kind: 'run.read', run: 'run_1' }, is: 'allow default' },
+  { when: 'submitting a tool', effect: submits('other'), is: 'allow default' },
+  {
+    when: 'submitting a tool that a rule denies',
+    policy: RUNS,
+    effect: submits('steps'),
+    is: 'deny tools.rules[0]',
+    line: 4,
+  },
+  {
+    when: 'submitting a tool that a rule asks for, which its own call does',
+    policy: RUNS,
+    effect: submits('sort'),
+    is: 'allow default',
+  },
 
   // Commands
   {
