@@ -47,6 +47,8 @@ export interface RunTicket extends PreparedRun {
   readonly session: string | null;
   /** Told once its attempt is with the engine, whoever brought it there. */
   onStarted?(attempt: AttemptRecord): void;
+  /** Begins no attempt of its own. */
+  readonly resume?: boolean;
   /** Where it is executed; by default on the first backend of the host. */
   readonly backend?: string;
   readonly placement?: Placement;

@@ -56,6 +56,8 @@ export interface CallOptions {
   readonly recordFirst?: boolean;
   /** Executes a prepared run although its result is known, and leaves that as it is. */
   readonly verify?: boolean;
+  /** Only goes on with what is under way of a prepared run: begins no attempt. */
+  readonly resume?: boolean;
   /** Where a prepared run is executed: one of the backends that policy grants to the tool. */
   readonly backend?: string;
   /** Where on a cluster, among what policy lists. */

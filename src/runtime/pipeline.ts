@@ -283,7 +283,7 @@ async function prepareRun(
   engine: PolicyEngine,
   options: CallOptions,
 ): Promise<RunTicket | undefined> {
-  const { backend, placement, verify, onStarted } = options;
+  const { backend, placement, verify, resume = false, onStarted } = options;
   const run = { tool: tool.id, policy: engine.loaded.file };
   const given = await site.prepareSite(askedSignal(options), run);
   const prepared = await tool.prepare?.(args as never, given);
@@ -304,7 +304,15 @@ async function prepareRun(
   record.run = identifyRun(tool, prepared.params, engine.hashFor(tool.id));
   const session = record.session === site.sessions.defaultId ? null : record.session;
   const told = onStarted ? { onStarted } : {};
-  return { ...prepared, ...place, ...record.run, ...told, session, purpose: verify ? 'verify' : 'run' };
+  return {
+    ...prepared,
+    ...place,
+    ...record.run,
+    ...told,
+    session,
+    resume,
+    purpose: verify ? 'verify' : 'run',
+  };
 }
 
 const askedSignal = ({ signal }: CallOptions): AbortSignal =>

@@ -8,7 +8,7 @@ import type { DockerEngine } from '../../scripts/engines/docker.ts';
 import { withDocker } from '../../scripts/engines/with-docker.ts';
 import type { RunsPolicy } from '../../src/contract/policy.ts';
 import { applyAdmit } from '../../src/loader/haft-yaml/apply-admit.ts';
-import { attemptsOf, outputsOf, withActing } from './support/acting-workspace.ts';
+import { attemptsOf, outputsOf, until, withActing } from './support/acting-workspace.ts';
 import { cliJson } from './support/cli.ts';
 import { startHaft } from './support/haft.ts';
 import { startServer } from './support/server.ts';
@@ -137,7 +137,7 @@ describe('a run on docker', { skip: docker.skip }, () => {
       const args = JSON.stringify({ text: workspace.text, act: 'slow' });
       const child = startHaft(['call', 'lines_act', args, '--json'], { cwd: workspace.root });
       const left = new Promise<number | null>((resolve) => child.once('close', resolve));
-      while (containersOf(engine) === '') await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => containersOf(engine) !== '');
       child.kill('SIGINT');
       assert.notEqual(await left, 0);
       assert.equal(containersOf(engine), '');

@@ -10,17 +10,13 @@ import type { SlurmCluster } from '../../scripts/engines/slurm.ts';
 import { withSlurm } from '../../scripts/engines/with-slurm.ts';
 import type { RunsPolicy } from '../../src/contract/policy.ts';
 import { createDefaultRuntime } from '../../src/preset/default.ts';
-import { attemptsOf, observedOf, outputsOf, withActing } from './support/acting-workspace.ts';
+import { attemptsOf, observedOf, outputsOf, until, withActing } from './support/acting-workspace.ts';
 import { cliJson } from './support/cli.ts';
 import { startHaft } from './support/haft.ts';
 
 const slurm = withSlurm();
 const PARTITION = 'spot';
 const DIGEST = `sha256:${'12'.repeat(32)}`;
-
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 50));
-};
 
 describe('a run on slurm', { skip: slurm.skip }, () => {
   let cluster: SlurmCluster;

@@ -9,7 +9,8 @@ import { describe, it } from 'node:test';
 import type { DockerEngine } from '../../scripts/engines/docker.ts';
 import { withDocker } from '../../scripts/engines/with-docker.ts';
 import type { RunsPolicy } from '../../src/contract/policy.ts';
-import { attemptsOf, withActing } from './support/acting-workspace.ts';
+import { attemptsOf, until, withActing } from './support/acting-workspace.ts';
+import { cliJson } from './support/cli.ts';
 import { startHaft } from './support/haft.ts';
 
 const docker = withDocker();
@@ -22,10 +23,6 @@ const policyOf = ({ socket, images }: DockerEngine): RunsPolicy => ({
 
 const containersOf = (engine: DockerEngine): string =>
   engine.docker('ps', '--all', '--quiet', '--filter', 'label=haft.scope');
-
-const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50));
-};
 
 /** A host, with what it says on standard error, for as long as it is used. */
 async function withHost(
@@ -82,6 +79,21 @@ describe('a host that begins', { skip: docker.skip }, () => {
       const answer = await workspace.act('slow');
       assert.ok(answer.ok, JSON.stringify(answer.error));
       assert.deepEqual(await attemptsOf(workspace, answer), [['docker', 'succeeded', null]]);
+    });
+  });
+
+  it('is not needed to list what became of a run: haft runs list', async () => {
+    const engine = await docker.engine();
+    await withActing({ ...policyOf(engine), backend: 'local' }, async (workspace) => {
+      const args = JSON.stringify({ text: workspace.text, act: 'slow' });
+      const child = startHaft(['call', 'lines_act', args], { cwd: workspace.root });
+      const list = () => cliJson(workspace.root, 'runs', 'list');
+      await until(async () => (await list()).document.runs[0]?.state === 'running');
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      const { document, stderr } = await list();
+      assert.equal(document.runs[0].state, 'failed', JSON.stringify(document));
+      assert.match(stderr, /was in flight when its process died; it was lost/);
     });
   });
 

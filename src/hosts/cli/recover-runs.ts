@@ -20,6 +20,16 @@ export function recoverRuns(runs: Pick<RuntimeRuns, 'recover'>, say: (text: stri
   };
 }
 
+/** For commands that end at once: what dead processes left is finished, or known to be lost. Answers whether any was. */
+export async function settleRuns(
+  runs: Pick<RuntimeRuns, 'recover'>,
+  say: (text: string) => void,
+): Promise<boolean> {
+  const settled = (await runs.recover()).filter(({ became }) => became !== 'left');
+  for (const one of settled) say(describe(one));
+  return settled.length > 0;
+}
+
 const BECAME: { readonly [B in RecoveredAttempt['became']]: string } = {
   finished: 'had ended, and its result was taken',
   lost: 'was lost; the next call of the run is a new attempt',

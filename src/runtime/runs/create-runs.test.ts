@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { failedEnd } from '../../contract/backend.ts';
 import type { CallRequest, CallResponse } from '../../contract/envelope.ts';
 import { isFailure, toErrorEntry } from '../../contract/errors.ts';
 import type { CallOptions } from '../../contract/runtime.ts';
@@ -22,7 +23,7 @@ function withCalls(use: (fixture: RunsFixture) => Promise<void>): Promise<void> 
     const n = args.n as number;
     const asked = request({
       n,
-      ticket: ticket(n, { purpose: options.verify ? 'verify' : 'run' }),
+      ticket: ticket(n, { purpose: options.verify ? 'verify' : 'run', resume: options.resume ?? false }),
       callId: 'call_again',
     });
     const response = {
@@ -207,6 +208,19 @@ describe('runs.recover', () => {
         (await runs.recover()).map(({ attemptId }) => attemptId),
         ['att_runs'],
       );
+    }));
+
+  it('begins no attempt for one that was lost, whether or not it is followed', () =>
+    withCalls(async (fixture) => {
+      const { runs, backend } = fixture;
+      backend.script = async () => failedEnd('lost', 'gone');
+      await abandon(fixture, 'att_lost', 1, true);
+      const [found] = await runs.recover({ follow: true });
+      assert.equal(found?.became, 'lost');
+      assert.deepEqual(backend.began, ['att_lost']);
+      assert.equal((await runs.attempts(ticket(1).runId)).length, 1);
+      backend.script = writes();
+      assert.equal((await runs.retry(ticket(1).runId)).state, 'succeeded');
     }));
 
   it('follows what runs when it is asked to, and lets it go when the host closes', () =>

@@ -3,7 +3,7 @@
 import { fail } from '../../contract/errors.ts';
 import type { RunRecord } from '../../contract/run.ts';
 import type { RunCallOptions, RuntimeRuns } from '../../contract/runs.ts';
-import type { Runtime } from '../../contract/runtime.ts';
+import type { CallOptions, Runtime } from '../../contract/runtime.ts';
 import { cancelRun } from './cancel-run.ts';
 import { explainRuns } from './explain-runs.ts';
 import { createFlights } from './flights.ts';
@@ -31,12 +31,16 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
     if (found) return found;
     throw fail('run.unknown', `Cannot find the run "${runId.slice(0, 80)}": no run has this id`);
   };
-  const callAgain = async ({ runId, tool, args }: RunRecord, options: RunCallOptions, verify = false) => {
+  const callAgain = async (
+    { runId, tool, args }: RunRecord,
+    options: RunCallOptions,
+    how: Pick<CallOptions, 'verify' | 'resume'> = {},
+  ) => {
     if (!args) throw fail('run.unknown', `Cannot make the call of ${runId} again: only its result was kept`);
     const { signal, sessionId, backend } = options;
     const response = await call(
       { tool, args, ...(sessionId ? { sessionId } : {}) },
-      { ...(signal ? { signal } : {}), ...(backend === undefined ? {} : { backend }), verify },
+      { ...(signal ? { signal } : {}), ...(backend === undefined ? {} : { backend }), ...how },
     );
     const [error] = response.errors;
     if (error) throw fail(error.reason, error.message, error.details);
@@ -48,7 +52,7 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
       follow,
       runId,
       leaving: leaving.signal,
-      resume: (run) => callAgain(run, { signal: leaving.signal }),
+      resume: (run) => callAgain(run, { signal: leaving.signal }, { resume: true }),
       track(work) {
         const tracked = work.finally(() => following.delete(tracked));
         following.add(tracked);
@@ -75,7 +79,7 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
     cancel: async (runId) => cancelRun(site, (await get(runId)).runId),
     watch: async (runId, onLog, signal) => watchRun(site, await get(runId), onLog, signal),
     verify: async (runId, options = {}) =>
-      verifyRun(site, await get(runId), (run) => callAgain(run, options, true)),
+      verifyRun(site, await get(runId), (run) => callAgain(run, options, { verify: true })),
     recover,
     look: (runId) => lookAtRun(site, runId, { get, recover }),
     submit: (request, options) => submitRun(request, { ...options, call, leaving: leaving.signal }),

@@ -55,7 +55,9 @@ export function createFlights(site: RunSite): Flights {
   return {
     async execute(request, signal) {
       signal.throwIfAborted();
-      const key = `${request.ticket.purpose} ${request.ticket.runId}`;
+      const { purpose, runId, resume } = request.ticket;
+      // Who only goes on with an attempt would not try another for those who join.
+      const key = `${resume ? 'resume' : purpose} ${runId}`;
       const flight = flights.get(key) ?? launch(key, request);
       const { onOutput } = request;
       void flight.started.then((attempt) => request.ticket.onStarted?.(attempt));
@@ -95,6 +97,7 @@ async function fly(
     signal.throwIfAborted();
     const seen = await resultOf(site, request);
     if (seen && 'data' in seen) return seen;
+    if (ticket.resume) await requireOpen(site, runId);
     const id = newAttemptId(site.newId, runId);
     const begun = await site.store.begin(
       { runId, tool, contract, preimage, args, plan, seenResult: seen?.callId ?? null },
@@ -110,10 +113,16 @@ async function fly(
     } catch (thrown) {
       const again =
         isTriedAgain(thrown) || (!begun.mine && isFailure(thrown) && thrown.reason === 'run.cancelled');
-      if (!again || tries === TRIES || signal.aborted) throw thrown;
+      if (!again || ticket.resume || tries === TRIES || signal.aborted) throw thrown;
       await pause(BACK_OFF_MS * tries);
     }
   }
+}
+
+async function requireOpen(site: RunSite, runId: string): Promise<void> {
+  const attempts = await site.store.attempts(runId);
+  if (!attempts.some(({ state }) => isOpen(state)))
+    throw fail('run.state', `Cannot go on with ${runId}: nothing of it is under way`);
 }
 
 /** An attempt goes on with the plan that it was begun with, whatever the backend that this call would have had. */

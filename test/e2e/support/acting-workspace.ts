@@ -113,3 +113,12 @@ export const outputsOf = ({ data }: ActingAnswer) =>
   Object.fromEntries(
     data.outputs.filter(({ role }) => role !== 'log').map(({ role, artifact_id }) => [role, artifact_id]),
   );
+
+/** Waits for something that must come; what does not come within a minute never will. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`this never came: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

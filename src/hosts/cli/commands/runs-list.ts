@@ -8,10 +8,13 @@ import type { Command, Invocation } from '../command.ts';
 import { duration } from '../duration.ts';
 import { shortRun } from '../find-run.ts';
 import { table } from '../output.ts';
+import { settleRuns } from '../recover-runs.ts';
 import { rowToWire } from '../run-view.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 const STATES = Object.keys(RUN_TRANSITIONS) as readonly RunState[];
+/** Those of which somebody should be looking after an attempt. */
+const OPEN: readonly RunState[] = ['queued', 'running'];
 
 export const command: Command = {
   summary: 'List the newest runs',
@@ -32,7 +35,10 @@ export const command: Command = {
   async run(invocation) {
     const { runtime, io, json } = invocation;
     const query = queryOf(invocation);
-    const found = await (await runtime()).runs.list(query);
+    const { runs } = await runtime();
+    let found = await runs.list(query);
+    if (found.some(({ state }) => OPEN.includes(state)) && (await settleRuns(runs, io.err)))
+      found = await runs.list(query);
     if (json) io.out(`${JSON.stringify({ runs: found.map(rowToWire) })}\n`);
     else if (found.length === 0)
       io.out(Object.keys(query).length > 1 ? 'No run matches.\n' : 'No runs yet.\n');
