@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { fail } from '../contract/errors.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { readAnswerText } from './answer-text.ts';
 
-function read(chunks: readonly string[], maxBytes = 100_000) {
+async function read(chunks: readonly string[], maxBytes = 100_000) {
   const seen: unknown[] = [];
   const reader = createAnswerReader({ id: 'p.x', maxBytes, progress: (one) => seen.push(one) });
   for (const chunk of chunks) reader.push(Buffer.from(chunk));
-  return { text: reader.text(), seen };
+  return { text: await reader.text(), seen };
 }
 
 describe('createAnswerReader', () => {
-  it('takes lines of progress out of the answer, and nothing else', () => {
+  it('takes lines of progress out of the answer, and nothing else', async () => {
     const answer = '{\n  "progress": 3,\n  "rows": []\n}\n';
     assert.deepEqual(
-      read(['{"progress": 10}\n', ' { "progress" : {"pct": 20, "message": "m"} }\n', answer]),
+      await read(['{"progress": 10}\n', ' { "progress" : {"pct": 20, "message": "m"} }\n', answer]),
       {
         text: answer,
         seen: [{ pct: 10 }, { pct: 20, message: 'm' }],
@@ -27,12 +28,12 @@ describe('createAnswerReader', () => {
       '{"progress": ',
       '{"progress":[]}',
     ])
-      assert.deepEqual(read([other]), { text: other, seen: [] });
+      assert.deepEqual(await read([other]), { text: other, seen: [] });
     const long = `{"progress": {"message": "${'x'.repeat(9000)}"}}\n`;
-    assert.deepEqual(read([long]), { text: long, seen: [] });
+    assert.deepEqual(await read([long]), { text: long, seen: [] });
   });
 
-  it('reads the same however the text is cut', () => {
+  it('reads the same however the text is cut', async () => {
     const line = fc.constantFrom(
       '{"progress":1}\n',
       '{"a":1}\n',
@@ -41,22 +42,45 @@ describe('createAnswerReader', () => {
       `${'y'.repeat(9000)}\n`,
       '{"progress":{"pct":2}}\n',
     );
-    fc.assert(
-      fc.property(fc.array(line, { maxLength: 8 }), fc.integer({ min: 1, max: 5000 }), (lines, size) => {
-        const bytes = Buffer.from(lines.join(''));
-        const seen: unknown[] = [];
-        const reader = createAnswerReader({ id: 'x', maxBytes: 1e6, progress: (one) => seen.push(one) });
-        for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
-        assert.equal(reader.text(), lines.filter((one) => !one.includes('progress')).join(''));
-        assert.equal(seen.length, lines.filter((one) => one.includes('progress')).length);
-      }),
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(line, { maxLength: 8 }),
+        fc.integer({ min: 1, max: 5000 }),
+        async (lines, size) => {
+          const bytes = Buffer.from(lines.join(''));
+          const seen: unknown[] = [];
+          const reader = createAnswerReader({ id: 'x', maxBytes: 1e6, progress: (one) => seen.push(one) });
+          for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+          assert.equal(await reader.text(), lines.filter((one) => !one.includes('progress')).join(''));
+          assert.equal(seen.length, lines.filter((one) => one.includes('progress')).length);
+        },
+      ),
     );
   });
 
-  it('refuses more than an answer may be; progress does not count', () => {
-    assert.equal(read(['{"progress":1}\n'.repeat(100), 'x'.repeat(10)], 10).text.length, 10);
-    assert.throws(() => read(['x'.repeat(11)], 10), { reason: 'output.too_large' });
-    assert.throws(() => read(['x\n'.repeat(6)], 10), { reason: 'output.too_large' });
+  it('refuses more than an answer may be; progress does not count', async () => {
+    assert.equal((await read(['{"progress":1}\n'.repeat(100), 'x'.repeat(10)], 10)).text.length, 10);
+    await assert.rejects(read(['x'.repeat(11)], 10), { reason: 'output.too_large' });
+    await assert.rejects(read(['x\n'.repeat(6)], 10), { reason: 'output.too_large' });
+  });
+
+  it('keeps elsewhere what is more, from its beginning, and says where', async () => {
+    const kept: string[] = [];
+    let discarded = false;
+    const spill = () => ({
+      write: async (piece: Uint8Array) => void kept.push(Buffer.from(piece).toString()),
+      fail: async (limit: number) => fail('output.too_large', 'too large', { limit, artifact: 'sha256:x' }),
+      discard: async () => {
+        discarded = true;
+      },
+    });
+    const reader = createAnswerReader({ id: 'p.x', maxBytes: 10, spill, progress() {} });
+    assert.equal(reader.push(Buffer.from('one\n')), undefined);
+    for (const chunk of ['two\n{"progress":1}\nth', 'ree\n', 'four']) await reader.push(Buffer.from(chunk));
+    await assert.rejects(reader.text(), { details: { limit: 10, artifact: 'sha256:x' } });
+    assert.equal(kept.join(''), 'one\ntwo\nthree\nfour');
+    await reader.discard();
+    assert.ok(discarded);
   });
 });
 

@@ -1,18 +1,26 @@
 // Owns: what a program or a service writes, as it comes: lines of progress on the way, and the answer.
-// Refuses: to hold more than an answer may be.
+// Refuses: to hold more than an answer may be; the rest of it is kept elsewhere, with what came before.
+import type { AnswerSpill, Invocation } from '../contract/adapter.ts';
 import { type Failure, fail } from '../contract/errors.ts';
 import { isObject, readProgress } from './answer.ts';
 
 export interface AnswerReader {
-  /** Throws `output.too_large`. */
-  push(chunk: Uint8Array): void;
-  /** All that is no progress. To be asked once, at the end. */
-  text(): string;
+  /**
+   * What is more than an answer may be is kept elsewhere: to be awaited where a promise is answered. Throws
+   * `output.too_large` where nothing more is kept.
+   */
+  push(chunk: Uint8Array): Promise<void> | undefined;
+  /** All that is no progress. To be asked once, at the end. Throws `output.too_large`. */
+  text(): Promise<string>;
+  /** For an answer that nobody will ask for. */
+  discard(): Promise<void>;
 }
 
 export interface AnswerReaderOptions {
   readonly id: string;
   readonly maxBytes: number;
+  /** Where an answer goes that is larger. Without it, such an answer is lost. */
+  readonly spill?: Invocation['spill'] | undefined;
   progress(progress: { readonly pct?: number; readonly message?: string }): void;
 }
 
@@ -21,8 +29,11 @@ const NEWLINE = 0x0a;
 const MAX_PROGRESS_LINE = 8192;
 const PROGRESS = /^\s*\{\s*"progress"\s*:/;
 
-export function createAnswerReader({ id, maxBytes, progress }: AnswerReaderOptions): AnswerReader {
-  const kept: Uint8Array[] = [];
+export function createAnswerReader({ id, maxBytes, spill, progress }: AnswerReaderOptions): AnswerReader {
+  let kept: Uint8Array[] = [];
+  let spilled: AnswerSpill | undefined;
+  /** The last piece that is on its way there. */
+  let writing: Promise<void> | undefined;
   let size = 0;
   /** The line that has not ended yet, while it could still be progress. */
   let line: Uint8Array[] = [];
@@ -31,9 +42,18 @@ export function createAnswerReader({ id, maxBytes, progress }: AnswerReaderOptio
 
   const keep = (bytes: Uint8Array): void => {
     size += bytes.length;
-    if (size > maxBytes) throw tooLarge(id, maxBytes);
+    if (bytes.length === 0) return;
+    if (size > maxBytes) return overflow(bytes);
     // Copied: what is read is used again for the next piece.
-    if (bytes.length > 0) kept.push(Buffer.from(bytes));
+    kept.push(Buffer.from(bytes));
+  };
+  const overflow = (bytes: Uint8Array): void => {
+    if (!spill) throw tooLarge(id, maxBytes);
+    spilled ??= spill();
+    for (const part of [...kept, bytes]) writing = spilled.write(part);
+    kept = [];
+    // Whoever does not wait learns of it at the end.
+    writing?.catch(() => {});
   };
   const endLine = (): void => {
     const whole = Buffer.concat(line);
@@ -62,10 +82,17 @@ export function createAnswerReader({ id, maxBytes, progress }: AnswerReaderOptio
         from = at + 1;
       }
       if (from < chunk.length) add(chunk.subarray(from));
+      return writing;
     },
-    text() {
+    async text() {
       endLine();
-      return Buffer.concat(kept).toString();
+      if (!spilled) return Buffer.concat(kept).toString();
+      await writing;
+      throw await spilled.fail(maxBytes);
+    },
+    async discard() {
+      kept = [];
+      await spilled?.discard();
     },
   };
 }

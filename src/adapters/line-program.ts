@@ -1,5 +1,6 @@
 // Owns: a contained program that speaks JSON lines on its stdin and stdout: one message a line, until it ends.
 // Refuses: to understand the messages, and to start the program again; `link.ts` does.
+import { LARGEST_SPILL } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { Json } from '../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../contract/program.ts';
@@ -26,9 +27,8 @@ export interface LineProgramEvents extends Pick<LineEvents, 'oversize' | 'overru
 }
 
 const GRACE_MS = 2_000;
-/** A line so many times over its bound, and so long, has no end. */
+/** A line so many times over its bound, and longer than is kept of one, has no end. */
 const ENDLESS = 4;
-const ENDLESS_BYTES = 32 * 1024 * 1024;
 
 export async function startLineProgram(
   exec: ProgramHandle,
@@ -56,14 +56,15 @@ export function speakLines(
   };
   const reader = createLineReader(maxLineBytes, {
     oversize: events.oversize,
-    overrun(length, head) {
-      events.overrun?.(length, head);
+    overrun(length, head, piece) {
+      const keeping = events.overrun?.(length, head, piece);
       // It may go on for ever, and reading it away has a price, too.
-      if (length <= Math.max(ENDLESS * maxLineBytes, ENDLESS_BYTES) || gone) return;
+      if (length <= Math.max(ENDLESS * maxLineBytes, LARGEST_SPILL) || gone) return keeping;
       events.oversize(length, head, '');
       lose();
       stdout.destroy();
       void standing.stop(0);
+      return undefined;
     },
     line(bytes) {
       const message = parse(bytes);
@@ -73,7 +74,13 @@ export function speakLines(
   });
   stdin.on('error', lose);
   stdout.on('error', lose);
-  stdout.on('data', (chunk: Buffer) => reader.push(chunk));
+  stdout.on('data', (chunk: Buffer) => {
+    const keeping = reader.push(chunk);
+    if (!keeping) return;
+    stdout.pause();
+    const resume = () => void stdout.resume();
+    keeping.then(resume, resume);
+  });
   // A program that has closed its stdout will answer nothing more.
   stdout.on('close', lose);
   void result.then(lose);

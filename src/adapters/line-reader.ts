@@ -2,7 +2,8 @@
 // Refuses: to hold more of a line than the bound: of a longer one only its two ends are kept, to tell whose it was.
 
 export interface LineReader {
-  push(chunk: Uint8Array): void;
+  /** To be awaited where it answers a promise: somebody keeps what cannot be held. */
+  push(chunk: Uint8Array): Promise<void> | undefined;
 }
 
 export interface LineEvents {
@@ -10,8 +11,11 @@ export interface LineEvents {
   line(bytes: Buffer): void;
   /** A line longer than the bound: its length, and a few KiB of its beginning and its end. */
   oversize(length: number, head: string, tail: string): void;
-  /** Told with every piece of such a line, before its end has come: how long it is by now, and its beginning. */
-  overrun?(length: number, head: string): void;
+  /**
+   * Told with every piece of such a line, before its end has come: how long it is by now, its beginning, and the piece,
+   * the first of which is all that was held.
+   */
+  overrun?(length: number, head: string, piece: Uint8Array): Promise<void> | undefined;
 }
 
 const NEWLINE = 0x0a;
@@ -21,12 +25,13 @@ export function createLineReader(maxBytes: number, events: LineEvents): LineRead
   let parts: Uint8Array[] = [];
   let held = 0;
   let skipped: { length: number; readonly head: string; tail: Buffer } | undefined;
+  let keeping: Promise<void> | undefined;
 
   const keep = (part: Uint8Array): void => {
     if (skipped) {
       skipped.length += part.length;
       skipped.tail = Buffer.concat([skipped.tail, part.subarray(-ENDS)]).subarray(-ENDS);
-      events.overrun?.(skipped.length, skipped.head);
+      keeping = events.overrun?.(skipped.length, skipped.head, part);
       return;
     }
     parts.push(part);
@@ -41,7 +46,7 @@ export function createLineReader(maxBytes: number, events: LineEvents): LineRead
     };
     parts = [];
     held = 0;
-    events.overrun?.(skipped.length, skipped.head);
+    keeping = events.overrun?.(skipped.length, skipped.head, whole);
   };
   const finish = (): void => {
     if (skipped) {
@@ -57,6 +62,7 @@ export function createLineReader(maxBytes: number, events: LineEvents): LineRead
   };
   return {
     push(chunk) {
+      keeping = undefined;
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
         keep(chunk.subarray(from, at));
@@ -64,6 +70,7 @@ export function createLineReader(maxBytes: number, events: LineEvents): LineRead
         from = at + 1;
       }
       if (from < chunk.length) keep(chunk.subarray(from));
+      return keeping;
     },
   };
 }

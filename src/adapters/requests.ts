@@ -1,5 +1,6 @@
 // Owns: which request an answer belongs to: those under way, by their id, until they are answered, cancelled or lost.
 // Refuses: a second answer, and an answer to nobody.
+import type { AnswerSpill, Invocation } from '../contract/adapter.ts';
 import type { Failure } from '../contract/errors.ts';
 
 export interface Requests<Answer, Notice> {
@@ -12,6 +13,8 @@ export interface Requests<Answer, Notice> {
   notice(id: unknown, notice: Notice): void;
   fail(id: unknown, failure: Failure): boolean;
   failAll(failure: (id: number) => Failure): void;
+  /** Where the answer to it goes that cannot be held; to any, where it is not known to which. */
+  spill(id: unknown): AnswerSpill | undefined;
   readonly size: number;
   /** Of the one request under way, where there is exactly one. */
   readonly only: number | undefined;
@@ -22,9 +25,10 @@ export interface RequestOptions<Notice> {
   send(id: number): void;
   cancel?(id: number): void;
   notice?(notice: Notice): void;
+  readonly spill?: Invocation['spill'] | undefined;
 }
 
-interface Waiting<Answer, Notice> {
+interface Waiting<Answer, Notice> extends Pick<RequestOptions<Notice>, 'spill'> {
   resolve(answer: Answer): void;
   reject(reason: unknown): void;
   notice(notice: Notice): void;
@@ -39,7 +43,7 @@ export function createRequests<Answer, Notice = never>(): Requests<Answer, Notic
     return found;
   };
   return {
-    ask({ signal, send, cancel, notice }) {
+    ask({ signal, send, cancel, notice, spill }) {
       if (signal.aborted) return Promise.reject(signal.reason);
       const id = ++last;
       return new Promise<Answer>((resolve, reject) => {
@@ -58,7 +62,12 @@ export function createRequests<Answer, Notice = never>(): Requests<Answer, Notic
             signal.removeEventListener('abort', abort);
             settle(value);
           };
-        waiting.set(id, { resolve: over(resolve), reject: over(reject), notice: notice ?? (() => {}) });
+        waiting.set(id, {
+          resolve: over(resolve),
+          reject: over(reject),
+          notice: notice ?? (() => {}),
+          spill,
+        });
         signal.addEventListener('abort', abort, { once: true });
         try {
           send(id);
@@ -82,6 +91,10 @@ export function createRequests<Answer, Notice = never>(): Requests<Answer, Notic
     },
     failAll(failure) {
       for (const id of [...waiting.keys()]) take(id)?.reject(failure(id));
+    },
+    spill(id) {
+      const [first] = waiting.values();
+      return ((typeof id === 'number' ? waiting.get(id) : undefined) ?? first)?.spill?.();
     },
     get size() {
       return waiting.size;

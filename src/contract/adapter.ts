@@ -2,6 +2,7 @@
 // Refuses: policy, validation and audit; the pipeline has done those before `invoke`.
 import type { Capabilities } from './capability.ts';
 import type { Effect } from './effect.ts';
+import type { Failure } from './errors.ts';
 import type { JsonObject, JsonSchema, MaybePromise } from './json.ts';
 import type { BoundTool, HealthReport, Installation } from './manifest.ts';
 import type { PreparedRun, PrepareSite, RunInputs, RunTicket } from './runs.ts';
@@ -60,11 +61,29 @@ export interface Invocation {
   readonly run?: RunTicket;
   /** Puts what was seen into the audit row of the call. No secrets. */
   testify?(facts: JsonObject): void;
+  /** Where an answer goes that is larger than it may be. Absent for what is no call of a tool. */
+  spill?(): AnswerSpill;
   /** The guarded handles of this call. Absent for what is no call of a tool: those of the installation are used. */
   readonly handles?: CallHandles;
   /** The secrets that the tool declared, by provider and field: for this call, and for no log. */
   readonly credentials?: Secrets;
 }
+
+/** Keeps one answer, whole, while it comes. */
+export interface AnswerSpill {
+  /**
+   * The piece is copied. Whoever awaits it slows the other side down to what can be kept. Throws `output.too_large` once
+   * there is more than `LARGEST_SPILL`.
+   */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Once all has come: the failure that the call ends with, which names what holds the answer. */
+  fail(limit: number): Promise<Failure>;
+  /** Nothing is kept. */
+  discard(): Promise<void>;
+}
+
+/** So much is kept of one answer, and no more. */
+export const LARGEST_SPILL = 64 * 1024 * 1024;
 
 export type Secrets = { readonly [provider: string]: { readonly [field: string]: string } };
 

@@ -46,9 +46,10 @@ export interface HttpRequest {
   readonly toArtifact?: boolean;
   /**
    * Every piece of the decoded body as it comes, for answers that go on for long; the answer's own `body` is empty then,
-   * and `maxBytes` does not hold. Not of answers that lead on or are tried again. What it throws ends the request.
+   * and `maxBytes` does not hold. Not of answers that lead on or are tried again. What it throws ends the request. While
+   * a promise that it answers has not settled, no more is read.
    */
-  readonly onData?: (chunk: Uint8Array, head: HttpHead) => void;
+  readonly onData?: (chunk: Uint8Array, head: HttpHead) => unknown;
   /** Aborts beside the call's own signal. */
   readonly signal?: AbortSignal;
 }

@@ -17,6 +17,7 @@ import { createRegistry } from './registry.ts';
 import { createLazyRuns } from './runs/lazy-runs.ts';
 import { createRunsHandles } from './runs/runs-handle.ts';
 import { createSessions } from './session.ts';
+import { createSpills } from './spills.ts';
 import { standingHandles } from './standing-handles.ts';
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
@@ -25,9 +26,11 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const sessions = createSessions(parts, () => engine);
   const history = createHistories(parts.store.audit);
   const place = createPlace(parts.root, () => extraRootsOf(engine.loaded));
-  const installations = createInstallations(registry, () =>
-    parts.events.emit({ type: 'EventMessage', event: 'ToolsChanged', data: {} }),
-  );
+  const installations = createInstallations({
+    registry,
+    spills: () => createSpills(parts),
+    changed: () => parts.events.emit({ type: 'EventMessage', event: 'ToolsChanged', data: {} }),
+  });
   const runs = createLazyRuns(parts, (request, options) => call(request, options));
   const site: PipelineSite = {
     parts,

@@ -10,6 +10,7 @@ import type { BoundTool, HealthReport } from '../contract/manifest.ts';
 import type { PrepareSite } from '../contract/runs.ts';
 import type { OpenPack, RuntimeInstallations, SecretNeeds } from '../contract/runtime.ts';
 import type { AnyTool, EffectSite, ToolGate } from '../contract/tool.ts';
+import { createAnswerSpill, type SpillSite } from './answer-spill.ts';
 import type { Registry } from './registry.ts';
 
 export interface Installations extends Omit<RuntimeInstallations, 'handlesFor'> {
@@ -25,7 +26,15 @@ interface Installed {
   opened?: AdapterConnection;
 }
 
-export function createInstallations(registry: Registry, changed: () => void): Installations {
+export interface InstallationSite {
+  readonly registry: Registry;
+  /** Where answers are kept that are too large. */
+  spills(): SpillSite['spills'];
+  /** Told when there are other tools than before. */
+  changed(): void;
+}
+
+export function createInstallations({ registry, spills, changed }: InstallationSite): Installations {
   const installed = new Map<string, Installed>();
 
   const connect = (entry: Installed): Promise<AdapterConnection> => {
@@ -55,7 +64,12 @@ export function createInstallations(registry: Registry, changed: () => void): In
         throw fail('pack.invalid', `Cannot install "${name}": there is a pack of that name`);
       const entry: Installed = { pack };
       const origin = originOf(name);
-      registry.add(pack.tools.map((tool) => ({ tool: toolOf(tool, pack, () => connect(entry)), origin })));
+      registry.add(
+        pack.tools.map((tool) => ({
+          tool: toolOf(tool, pack, { connect: () => connect(entry), spills }),
+          origin,
+        })),
+      );
       installed.set(name, entry);
       changed();
     },
@@ -67,7 +81,10 @@ export function createInstallations(registry: Registry, changed: () => void): In
       const next: Installed = isReachedAlike(before, pack) ? entry : { pack };
       const offer = (one: OpenPack, by: Installed) =>
         registry.add(
-          one.tools.map((tool) => ({ tool: toolOf(tool, one, () => connect(by)), origin: originOf(name) })),
+          one.tools.map((tool) => ({
+            tool: toolOf(tool, one, { connect: () => connect(by), spills }),
+            origin: originOf(name),
+          })),
         );
       registry.remove(originOf(name));
       try {
@@ -126,8 +143,12 @@ const isReachedAlike = (a: OpenPack, b: OpenPack): boolean =>
 
 const originOf = (name: string) => `pack ${name}`;
 
+interface ToolSite extends Pick<InstallationSite, 'spills'> {
+  connect(): Promise<AdapterConnection>;
+}
+
 /** What the pipeline calls: the adapter says what a call would touch, and carries it there. */
-function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterConnection>): AnyTool {
+function toolOf(tool: BoundTool, pack: OpenPack, { connect, spills }: ToolSite): AnyTool {
   const { adapter, installation } = pack;
   const why = quarantineOf(pack, tool.contract.id);
   if (why !== undefined) return quarantinedTool(tool, why);
@@ -155,7 +176,7 @@ function toolOf(tool: BoundTool, pack: OpenPack, connect: () => Promise<AdapterC
       // What may have had an effect must be known of, should this process die on the way.
       if (mutates || !idempotent) await ctx.intend();
       try {
-        const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved));
+        const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved, spills));
         if (result.ok) {
           health?.observe(undefined);
           return resolved ? resolved.redactor.value(result.data) : result.data;
@@ -199,6 +220,7 @@ function invocationOf(
   args: unknown,
   ctx: ToolContext,
   resolved: ResolvedCredentials | undefined,
+  spills: InstallationSite['spills'],
 ): Invocation {
   const handles: CallHandles = {
     get exec() {
@@ -218,6 +240,7 @@ function invocationOf(
     progress: (progress) => ctx.progress(redacted(progress)),
     testify: (facts) => ctx.testify(redacted(facts)),
     output: (stream, text) => ctx.output(stream, redacted(text)),
+    spill: () => createAnswerSpill({ tool: id, spills: spills(), redactor: resolved?.redactor }),
     ...(ctx.run ? { run: ctx.run } : {}),
     ...(resolved ? { credentials: resolved.secrets } : {}),
   };

@@ -147,21 +147,21 @@ function requestOf(use: YamlUse, filling: Filling, input: unknown): HttpRequest 
 async function exchange(
   use: YamlUse,
   request: HttpRequest,
-  { signal, progress }: Pick<Invocation, 'signal' | 'progress'>,
+  { signal, progress, spill }: Pick<Invocation, 'signal' | 'progress' | 'spill'>,
   http: ReturnType<HandlesFor>['http'],
   attempts: number,
 ): Promise<InvocationResult> {
   const { id, limits, timeoutMs, idempotent, outputSchema, tool } = use;
-  const reader = createAnswerReader({ id, maxBytes: limits.maxOutputBytes, progress });
-  const response = await http.request({
-    ...request,
-    signal,
-    timeoutMs,
-    retries: 0,
-    onData: (chunk) => reader.push(chunk),
-  });
+  const reader = createAnswerReader({ id, maxBytes: limits.maxOutputBytes, spill, progress });
+  const onData = (chunk: Uint8Array) => reader.push(chunk);
+  const response = await http
+    .request({ ...request, signal, timeoutMs, retries: 0, onData })
+    .catch(async (thrown) => {
+      await reader.discard();
+      throw thrown;
+    });
   const { status } = response;
-  const text = reader.text();
+  const text = await reader.text();
   const { attempts: most = 1, onStatus = [] } = tool.retry ?? {};
   if (onStatus.includes(status) && idempotent && attempts < most)
     throw fail('http.failed', `Cannot call "${id}": the service answers with HTTP ${status}`, { status });

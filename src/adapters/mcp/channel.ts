@@ -1,5 +1,6 @@
 // Owns: what a conversation needs of a transport, whichever it is.
 // Refuses: to know revisions beyond the one that it is told to speak.
+import type { Invocation } from '../../contract/adapter.ts';
 import type { HttpHandle } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../answer.ts';
@@ -24,6 +25,8 @@ export interface ChannelRequest {
 export interface AskOptions {
   readonly signal: AbortSignal;
   progress?(progress: McpProgress): void;
+  /** Where an answer goes that cannot be held. */
+  readonly spill?: Invocation['spill'] | undefined;
   /** Of a transport that has headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The guarded way out of the call that asks, where it is one. */

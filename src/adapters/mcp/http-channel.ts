@@ -44,7 +44,7 @@ export function openHttpChannel(options: HttpChannelOptions): Channel {
   });
   const exchange = (
     message: JsonObject | undefined,
-    how: Pick<AskOptions, 'signal' | 'http' | 'headers'>,
+    how: Pick<AskOptions, 'signal' | 'http' | 'headers' | 'spill'>,
     heard: MessageExchange['heard'],
     resume?: string,
   ) =>
@@ -59,6 +59,7 @@ export function openHttpChannel(options: HttpChannelOptions): Channel {
       },
       signal: AbortSignal.any([how.signal, closing.signal]),
       maxBytes: maxMessageBytes,
+      spill: how.spill,
       name,
       head({ headers }) {
         const given = headers['mcp-session-id'];

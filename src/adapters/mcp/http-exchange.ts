@@ -1,7 +1,8 @@
 // Owns: one HTTP request of MCP and what comes back: JSON, or events with a message each.
 // Refuses: to know whose answer it is; `heard` says when the one that was waited for has come.
+import type { AnswerSpill, Invocation } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
-import type { HttpHandle, HttpHead } from '../../contract/http.ts';
+import type { HttpHandle, HttpHead, HttpRequest } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../answer.ts';
 import { type RpcError, readError } from './protocol.ts';
@@ -15,6 +16,8 @@ export interface MessageExchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly maxBytes: number;
+  /** Where an answer goes that is longer. */
+  readonly spill?: Invocation['spill'] | undefined;
   readonly name: string;
   /** Told once, before any message. */
   head?(head: HttpHead): void;
@@ -37,24 +40,33 @@ const UNLIMITED_MS = 2 ** 31 - 1;
 
 export async function exchangeMessages(exchange: MessageExchange): Promise<ExchangeEnd> {
   const { message, maxBytes, name } = exchange;
-  const tooLong = () => {
+  let spill: AnswerSpill | undefined;
+  /** What cannot be held, with what was held so far. */
+  const overflow = (...pieces: readonly Uint8Array[]): Promise<void> => {
+    spill ??= exchange.spill?.();
     const fact = `Cannot take the answer of "${name}": it is over the limit of ${maxBytes} bytes`;
-    return fail('output.too_large', fact, { limit: maxBytes });
+    if (!spill) throw fail('output.too_large', fact, { limit: maxBytes });
+    let writing = Promise.resolve();
+    for (const piece of pieces) writing = spill.write(piece);
+    return writing;
+  };
+  const overflown = async (): Promise<never> => {
+    throw await spill?.fail(maxBytes);
   };
   let answered = false;
   const take = (text: string): void => {
     const incoming = parse(text);
     if (incoming && exchange.heard(incoming)) answered = true;
   };
-  const events = createEventReader({ maxBytes, tooLong, event: ({ data }) => data !== '' && take(data) });
-  const chunks: Uint8Array[] = [];
+  const events = createEventReader({ maxBytes, overflow, event: ({ data }) => data !== '' && take(data) });
+  let chunks: Uint8Array[] = [];
   let size = 0;
   let begun = false;
   const begin = (head: HttpHead) => {
     if (!begun) exchange.head?.(head);
     begun = true;
   };
-  const response = await exchange.http.request({
+  const request: HttpRequest = {
     url: exchange.url,
     method: message ? 'POST' : 'GET',
     headers: {
@@ -70,14 +82,21 @@ export async function exchangeMessages(exchange: MessageExchange): Promise<Excha
       begin(head);
       const { status, headers } = head;
       if (status < 300 && String(headers['content-type']).startsWith('text/event-stream')) {
-        events.push(chunk);
-        return;
+        const keeping = events.push(chunk);
+        return events.overflown ? (keeping ?? Promise.resolve()).then(overflown) : keeping;
       }
       size += chunk.length;
-      if (size > maxBytes) throw tooLong();
-      chunks.push(Buffer.from(chunk));
+      if (size <= maxBytes) return void chunks.push(Buffer.from(chunk));
+      const held = chunks;
+      chunks = [];
+      return overflow(...held, chunk);
     },
+  };
+  const response = await exchange.http.request(request).catch(async (thrown) => {
+    await spill?.discard();
+    throw thrown;
   });
+  if (spill) await overflown();
   begin(response);
   const text = Buffer.concat(chunks).toString();
   const { status } = response;

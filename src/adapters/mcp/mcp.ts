@@ -108,7 +108,7 @@ function openServer(
     },
   });
   const send = async (invocation: Invocation, { binding: { target } }: BoundTool) => {
-    const { args, signal, progress } = invocation;
+    const { args, signal, progress, spill } = invocation;
     const { channel } = await link.open(signal);
     const params = { name: String(target.name), arguments: withFixed(target, args) };
     const marks = target.headers as unknown as readonly ParamHeader[] | undefined;
@@ -117,6 +117,7 @@ function openServer(
       {
         signal,
         progress,
+        spill,
         http: invocation.handles?.http,
         ...(marks ? { headers: headersOf(marks, params.arguments) } : {}),
       },

@@ -1,5 +1,6 @@
 // Owns: events out of a `text/event-stream`, as browsers read it.
-// Refuses: an event longer than the bound.
+// Refuses: to hold an event longer than the bound: it is handed on, line by line of its data, as it comes.
+import { createLongEvent, type LongEvent } from './long-event.ts';
 
 export interface ServerEvent {
   readonly data: string;
@@ -8,8 +9,10 @@ export interface ServerEvent {
 }
 
 export interface EventReader {
-  /** What it throws: what `tooLong` throws. */
-  push(chunk: Uint8Array): void;
+  /** Answers and throws what `overflow` does. */
+  push(chunk: Uint8Array): Promise<void> | undefined;
+  /** An event that was too long has come to its end. Nothing may be pushed afterwards. */
+  readonly overflown: boolean;
   readonly lastId: string;
   /** How long to wait before coming back, where the server said so, in milliseconds. */
   readonly retryMs: number | undefined;
@@ -18,10 +21,14 @@ export interface EventReader {
 export interface EventReaderOptions {
   readonly maxBytes: number;
   event(event: ServerEvent): void;
-  tooLong(): Error;
+  /** The data of an event that is too long, in pieces: first what was held of it. */
+  overflow(...pieces: readonly Uint8Array[]): Promise<void> | undefined;
 }
 
-export function createEventReader({ maxBytes, event, tooLong }: EventReaderOptions): EventReader {
+/** A line of data whose field is all there. */
+const FIELD = /^data:(?: |(?=[^ ]))/;
+
+export function createEventReader({ maxBytes, event, overflow }: EventReaderOptions): EventReader {
   const decoder = new TextDecoder();
   let rest = '';
   /** Of a line whose end has not come. Joined only then: long lines come in many pieces. */
@@ -29,6 +36,7 @@ export function createEventReader({ maxBytes, event, tooLong }: EventReaderOptio
   let pending = 0;
   let data: string[] = [];
   let held = 0;
+  let long: LongEvent | undefined;
   let lastId = '';
   let retryMs: number | undefined;
   const field: Readonly<Record<string, (value: string) => void>> = {
@@ -60,6 +68,7 @@ export function createEventReader({ maxBytes, event, tooLong }: EventReaderOptio
   return {
     push(chunk) {
       const text = decoder.decode(chunk, { stream: true });
+      if (long) return overflow(Buffer.from(long.pass(text)));
       pieces.push(text);
       pending += text.length;
       if (rest === '\r' || /[\r\n]/.test(text)) {
@@ -71,7 +80,17 @@ export function createEventReader({ maxBytes, event, tooLong }: EventReaderOptio
         pending = rest.length;
         rest = rest.slice(-1);
       }
-      if (held + pending > maxBytes) throw tooLong();
+      if (held + pending <= maxBytes) return undefined;
+      const begun = pieces.join('');
+      long = createLongEvent(FIELD.test(begun));
+      const whole = [...data, ...(FIELD.test(begun) ? [begun.replace(FIELD, '')] : [])].join('\n');
+      const more = FIELD.test(begun) ? '' : long.pass(begun);
+      data = [];
+      pieces = [];
+      return overflow(Buffer.from(whole + more));
+    },
+    get overflown() {
+      return long?.over === true;
     },
     get lastId() {
       return lastId;

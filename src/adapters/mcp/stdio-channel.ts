@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
 import { isObject } from '../answer.ts';
 import { startLineProgram } from '../line-program.ts';
-import { idOfEnds } from '../line-reader.ts';
+import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
 import { type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
 import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protocol.ts';
@@ -46,12 +46,7 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
       else if (error !== undefined) requests.answer(id, { error: readError(error) });
     },
     noise() {},
-    oversize(length, head, tail) {
-      const message = `Cannot take the answer of "${name}": it is ${length} bytes, over the limit of ${limit}`;
-      const failure = fail('output.too_large', message, { bytes: length, limit });
-      // Whoever it was for would wait in vain: then all begin anew.
-      if (!requests.fail(idOfEnds(head, tail) ?? requests.only, failure)) void running.stop(0);
-    },
+    ...oversizedLines({ name, limit, requests, stop: () => void running.stop(0) }),
     gone: () => requests.failAll(() => closing ?? lost()),
   });
   const write = (message: JsonObject): void => {
@@ -66,9 +61,10 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     _meta: { ...(params._meta as JsonObject | undefined), ...(modern ? MODERN_META : {}), progressToken: id },
   });
   const channel: StdioChannel = {
-    ask: ({ method, params }, { signal, progress }) =>
+    ask: ({ method, params }, { signal, progress, spill }) =>
       requests.ask({
         signal,
+        spill,
         send: (id) => running.send({ jsonrpc: '2.0', id, method, params: framed(params, id) }),
         cancel: (requestId) =>
           write({

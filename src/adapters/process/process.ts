@@ -6,12 +6,13 @@
 // `binding.adapter` is `process`. The installation's `config` is what programs and templates see as `config`. Calls should
 // bring their own handles, so that each access is decided for them. `combineAdapters` makes one adapter of this and the
 // http adapter, for folders that hold both kinds.
-import type {
-  Adapter,
-  CallHandles,
-  HandlesFor,
-  Invocation,
-  InvocationResult,
+import {
+  type Adapter,
+  type CallHandles,
+  type HandlesFor,
+  type Invocation,
+  type InvocationResult,
+  LARGEST_SPILL,
 } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { EgressConnection } from '../../contract/http.ts';
@@ -135,35 +136,38 @@ function openPack(
 }
 
 async function singleRun(
-  { signal, progress, testify }: Invocation,
+  { signal, progress, testify, spill }: Invocation,
   use: YamlUse,
   { program, frame }: ToolProgram,
   { exec }: CallHandles,
 ): Promise<InvocationResult> {
   const { id, limits, timeoutMs } = use;
-  const reader = createAnswerReader({ id, maxBytes: limits.maxOutputBytes, progress });
-  const bounded = { ...program, limits: { outputBytes: limits.maxOutputBytes + SPARE_OUTPUT } };
-  const result = await exec.run(bounded, {
-    stdin: `${JSON.stringify(frame)}\n`,
-    timeoutMs,
-    signal,
-    captureBytes: STDERR_KEPT,
-    onOutput: (stream, chunk) => {
-      if (stream === 'stdout') reader.push(chunk);
-    },
-  });
-  if (result.connections.length > 0) testify?.(factsOf(result.connections));
-  checkEnd(use, result);
-  const { code, signal: ended } = result;
-  return readOutcome(use, reader.text(), {
-    code,
-    signal: ended,
-    stderr: Buffer.from(result.stderr).toString(),
-  });
+  const reader = createAnswerReader({ id, maxBytes: limits.maxOutputBytes, spill, progress });
+  const outputBytes = Math.max(limits.maxOutputBytes, LARGEST_SPILL) + SPARE_OUTPUT;
+  try {
+    const result = await exec.run(
+      { ...program, limits: { outputBytes } },
+      {
+        stdin: `${JSON.stringify(frame)}\n`,
+        timeoutMs,
+        signal,
+        captureBytes: STDERR_KEPT,
+        onOutput: (stream, chunk) => (stream === 'stdout' ? reader.push(chunk) : undefined),
+      },
+    );
+    if (result.connections.length > 0) testify?.(factsOf(result.connections));
+    checkEnd(use, result);
+    const { code, signal: ended } = result;
+    const stderr = Buffer.from(result.stderr).toString();
+    return readOutcome(use, await reader.text(), { code, signal: ended, stderr });
+  } catch (thrown) {
+    await reader.discard();
+    throw thrown;
+  }
 }
 
 async function keptRun(
-  { signal, progress, testify }: Invocation,
+  { signal, progress, testify, spill }: Invocation,
   use: YamlUse,
   { program, frame }: ToolProgram,
   { exec }: CallHandles,
@@ -182,6 +186,7 @@ async function keptRun(
       frame,
       id,
       maxOutputBytes: limits.maxOutputBytes,
+      ...(spill ? { spill } : {}),
       signal: AbortSignal.any([signal, late.signal]),
       progress,
       heard: (connection) => connections.push(connection),

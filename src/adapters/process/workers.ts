@@ -1,7 +1,7 @@
 // Owns: interpreters that are kept between calls: one call at a time each, for calls of one sandbox profile.
 // Refuses: to keep one after a fault, after many calls, or when nobody came for a while.
 import { waitTurn } from '../../base/wait-turn.ts';
-import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
+import type { AnswerSpill, Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { EgressConnection } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
@@ -9,7 +9,7 @@ import type { Program, ProgramHandle, StandingProgram } from '../../contract/pro
 import type { SandboxResult } from '../../contract/sandbox.ts';
 import { isObject, readEnvelope, readProgress } from '../answer.ts';
 import { tooLarge } from '../answer-reader.ts';
-import { type LineProgram, speakLines } from '../line-program.ts';
+import { type LineProgram, type LineProgramEvents, speakLines } from '../line-program.ts';
 
 export interface WorkersOptions {
   /** A worker that served so many is replaced. */
@@ -27,6 +27,7 @@ export interface WorkerCall {
   readonly frame: JsonObject;
   readonly id: string;
   readonly maxOutputBytes: number;
+  readonly spill?: Invocation['spill'];
   readonly signal: AbortSignal;
   progress: Invocation['progress'];
   heard(connection: EgressConnection): void;
@@ -186,8 +187,7 @@ async function startWorker({ exec, program, maxOutputBytes, heard }: WorkerCall)
       } else current.resolve(readEnvelope(message));
     },
     noise() {},
-    oversize() {},
-    overrun: () => worker.current?.reject(tooLarge(worker.current.call.id, maxOutputBytes)),
+    ...keptElsewhere(() => worker.current, 2 * maxOutputBytes + 64 * 1024),
     gone() {
       const { current } = worker;
       if (current) void standing.result.then((result) => current.reject(lost(current.call.id, result)));
@@ -195,6 +195,37 @@ async function startWorker({ exec, program, maxOutputBytes, heard }: WorkerCall)
   });
   const worker: Worker = { standing, lines, current: undefined, calls: 0 };
   return worker;
+}
+
+/** What is too long to be held goes to where the call keeps it; where nothing does, the call ends at once. */
+function keptElsewhere(
+  current: () => Worker['current'],
+  limit: number,
+): Pick<LineProgramEvents, 'oversize' | 'overrun'> {
+  let spill: AnswerSpill | undefined;
+  return {
+    overrun(_length, _head, piece) {
+      const serving = current();
+      if (!serving) return undefined;
+      try {
+        spill ??= serving.call.spill?.();
+        if (spill) return spill.write(piece);
+        throw tooLarge(serving.call.id, serving.call.maxOutputBytes);
+      } catch (thrown) {
+        void spill?.discard();
+        spill = undefined;
+        serving.reject(thrown);
+        return undefined;
+      }
+    },
+    oversize() {
+      const serving = current();
+      const kept = spill;
+      spill = undefined;
+      if (serving) kept?.fail(limit).then(serving.reject, serving.reject);
+      else void kept?.discard();
+    },
+  };
 }
 
 function lost(id: string, { limitHit, stderr }: SandboxResult): Failure {

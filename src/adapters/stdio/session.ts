@@ -6,21 +6,18 @@ import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
 import { isObject, readEnvelope, readProgress } from '../answer.ts';
 import { startLineProgram } from '../line-program.ts';
-import { idOfEnds } from '../line-reader.ts';
 import type { Linked } from '../link.ts';
+import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
 
 export interface StdioSession extends Linked {
   /** What it answered to the greeting. */
   readonly hello: unknown;
-  call(
-    tool: string,
-    input: unknown,
-    signal: AbortSignal,
-    progress: Invocation['progress'],
-  ): Promise<InvocationResult>;
+  call(tool: string, invocation: SessionCall): Promise<InvocationResult>;
   ping(signal: AbortSignal): Promise<void>;
 }
+
+export type SessionCall = Pick<Invocation, 'args' | 'signal' | 'progress' | 'spill'>;
 
 export interface SessionOptions {
   readonly maxLineBytes: number;
@@ -49,19 +46,16 @@ export async function openStdioSession(
       else requests.answer(id, readEnvelope(answer));
     },
     noise() {},
-    oversize(length, head, tail) {
-      const id = idOfEnds(head, tail) ?? requests.only;
-      const limit = options.maxLineBytes;
-      const message = `Cannot take the answer of "${name}": it is ${length} bytes, over the limit of ${limit}`;
-      // Whoever it was for would wait in vain: then all begin anew.
-      if (!requests.fail(id, fail('output.too_large', message, { bytes: length, limit })))
-        void running.stop(0);
-    },
+    ...oversizedLines({ name, limit: options.maxLineBytes, requests, stop: () => void running.stop(0) }),
     gone: () => requests.failAll(closing ? () => closing as Failure : lost),
   });
-  const ask = (message: JsonObject, signal: AbortSignal, progress?: Invocation['progress']) =>
+  const ask = (
+    message: JsonObject,
+    { signal, progress, spill }: Partial<SessionCall> & Pick<SessionCall, 'signal'>,
+  ) =>
     requests.ask({
       signal,
+      spill,
       send: (id) => running.send({ id, ...message }),
       cancel: (id) => running.send({ id, cancel: true }),
       notice: (notice) => notice && progress?.(notice),
@@ -69,15 +63,15 @@ export async function openStdioSession(
 
   const patience = AbortSignal.timeout(options.startTimeoutMs ?? START_TIMEOUT_MS);
   try {
-    const hello = await ask(HELLO, AbortSignal.any([options.signal, patience]));
+    const hello = await ask(HELLO, { signal: AbortSignal.any([options.signal, patience]) });
     return {
       hello: hello.ok ? hello.data : null,
       get gone() {
         return running.gone;
       },
-      call: (tool, input, signal, progress) => ask({ tool, input: input as Json }, signal, progress),
+      call: (tool, invocation) => ask({ tool, input: invocation.args as Json }, invocation),
       async ping(signal) {
-        await ask({ ping: true }, signal);
+        await ask({ ping: true }, { signal });
       },
       async close() {
         closing = fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);

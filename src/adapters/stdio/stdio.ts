@@ -74,9 +74,9 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
           return session;
         },
       });
-      const send = async ({ args, signal, progress }: Invocation, { binding }: BoundTool) => {
-        const session = await link.open(signal);
-        return session.call(String(binding.target.name), args, signal, progress);
+      const send = async (invocation: Invocation, { binding }: BoundTool) => {
+        const session = await link.open(invocation.signal);
+        return session.call(String(binding.target.name), invocation);
       };
       return {
         ...linkedConnection({

@@ -54,7 +54,7 @@ export async function collectBody(
 }
 
 /** The same for somebody who takes every piece and wants none kept. */
-export async function passBody(stream: Readable, pass: (chunk: Buffer) => void): Promise<CollectedBody> {
-  for await (const chunk of stream as AsyncIterable<Buffer>) pass(chunk);
+export async function passBody(stream: Readable, pass: (chunk: Buffer) => unknown): Promise<CollectedBody> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) await pass(chunk);
   return { bytes: new Uint8Array(0), truncated: false };
 }

@@ -32,6 +32,26 @@ describe('onData', () => {
     assert.deepEqual([answer.body.length, answer.truncated], [0, false]);
   });
 
+  it('reads no more while a promise that it answered has not settled', async () => {
+    const { origin } = await server((_, answer) => answer.end('x'.repeat(4_000_000)));
+    for (const headers of [{}, { 'accept-encoding': 'identity' }]) {
+      let size = 0;
+      let busy = 0;
+      await request({
+        url: origin,
+        headers,
+        async onData(chunk) {
+          busy++;
+          assert.equal(busy, 1);
+          size += chunk.length;
+          await (size % 2 === 0 ? new Promise(setImmediate) : undefined);
+          busy--;
+        },
+      });
+      assert.equal(size, 4_000_000);
+    }
+  });
+
   it('decodes what is encoded', async () => {
     const { origin } = await server((_, answer) => {
       answer.setHeader('content-encoding', 'gzip');

@@ -61,17 +61,29 @@ export function streamSink(): { readonly sink: Sink; readonly body: Readable } {
 }
 
 /** Nothing is kept. Whoever throws wants no more, and the exchange fails with what was thrown. */
-export function passingSink(pass: (chunk: Buffer) => void): Sink {
+export function passingSink(pass: (chunk: Buffer) => unknown): Sink {
+  let over = false;
   return {
     write(chunk, flow) {
       try {
-        pass(chunk);
+        const waiting = pass(chunk);
+        if (!(waiting instanceof Promise)) return;
+        flow.pause();
+        waiting.then(
+          // Also when the body has ended meanwhile: the connection may be kept. Not before the parser has seen the pause.
+          () => setImmediate(() => flow.resume()),
+          (error) => over || flow.stop(error),
+        );
       } catch (error) {
         flow.stop(error as Error);
       }
     },
-    end() {},
-    fail() {},
+    end() {
+      over = true;
+    },
+    fail() {
+      over = true;
+    },
   };
 }
 

@@ -1,0 +1,92 @@
+// Owns: an answer that turns out to be larger than it may be: kept whole as an artifact while it still comes.
+// Refuses: to hold it in memory, to keep more than this host keeps of one answer, and to let a secret of the call into it.
+import type { Redactor } from '../base/redact/create-redactor.ts';
+import type { AnswerSpill } from '../contract/adapter.ts';
+import { LARGEST_SPILL } from '../contract/adapter.ts';
+import { type Failure, fail } from '../contract/errors.ts';
+import type { ObjectStore } from '../contract/object-store.ts';
+
+export interface SpillSite {
+  /** For messages. */
+  readonly tool: string;
+  readonly spills: Pick<ObjectStore, 'putStream'>;
+  readonly redactor: Redactor | undefined;
+}
+
+export function createAnswerSpill({ tool, spills, redactor }: SpillSite): AnswerSpill {
+  const redaction = redactor?.stream();
+  const pieces = handOver();
+  const stored = spills.putStream(pieces.taken);
+  stored.catch(() => {});
+  let size = 0;
+
+  return {
+    write(chunk) {
+      size += chunk.length;
+      if (size > LARGEST_SPILL) throw endless(tool);
+      // Copied: what is read is used again for the next piece.
+      const copy = Buffer.from(chunk);
+      return Promise.race([pieces.give(redaction ? redaction.push(copy) : copy), stored.then(() => {})]);
+    },
+    async fail(limit) {
+      if (redaction) void pieces.give(redaction.end());
+      pieces.end();
+      const { id, size: bytes } = await stored;
+      const message = `Cannot return the answer of "${tool}" inline: it is ${bytes} bytes, over the limit of ${limit}; the whole answer is kept as ${id}`;
+      return fail('output.too_large', message, { bytes, limit, artifact: id });
+    },
+    async discard() {
+      pieces.end(new Error('discarded'));
+      await stored.catch(() => {});
+    },
+  };
+}
+
+const endless = (tool: string): Failure =>
+  fail(
+    'output.too_large',
+    `Cannot take the answer of "${tool}": it is over ${LARGEST_SPILL} bytes, which is more than is kept of one`,
+    { limit: LARGEST_SPILL },
+  );
+
+interface HandOver {
+  readonly taken: AsyncIterable<Uint8Array>;
+  /** Resolves once it was taken. */
+  give(piece: Uint8Array): Promise<void>;
+  /** Whoever takes is told of the end, or of what went wrong. */
+  end(fault?: Error): void;
+}
+
+/** One side gives, the other takes, each at its own pace: pieces wait only while nobody waits for them. */
+function handOver(): HandOver {
+  const waiting: { readonly piece: Uint8Array; taken(): void }[] = [];
+  let ended: { readonly fault?: Error } | undefined;
+  let wake = () => {};
+  const give = (piece: Uint8Array) =>
+    new Promise<void>((taken) => {
+      waiting.push({ piece, taken });
+      wake();
+    });
+  async function* take(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      if (ended?.fault) throw ended.fault;
+      const next = waiting.shift();
+      if (next) {
+        yield next.piece;
+        next.taken();
+      } else if (ended) return;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  }
+  return {
+    taken: take(),
+    give,
+    end(fault) {
+      ended = fault ? { fault } : {};
+      wake();
+    },
+  };
+}
