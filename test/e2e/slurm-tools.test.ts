@@ -113,4 +113,27 @@ describe('runs on a cluster, from one process to the next', { skip: slurm.skip }
     const failed = await submit('fail', 'f');
     assert.equal((await run('runs', 'watch', failed.run_id)).status, 6);
   });
+
+  it('waits where policy lets no more jobs in, and is submitted by who watches it', async () => {
+    const { SLURM_CONF } = cluster.env;
+    const policy = `runs:\n  backends: [slurm]\n  slurm: { conf: "${SLURM_CONF}", max_jobs: 1 }\n`;
+    const bounded = makeWorkspace(stepsPack(policy));
+    const command = async (...args: readonly string[]) => haft([...args, '--json'], { cwd: bounded.root });
+    const submitted = async (how: string) => {
+      const args = JSON.stringify({ tool: 'steps', args: { how, word: 'bounded' } });
+      const { data, errors } = JSON.parse((await command('call', 'slurm_submit', args)).stdout);
+      assert.ok(data, JSON.stringify(errors));
+      return data;
+    };
+    try {
+      const first = await submitted('wait');
+      const second = await submitted('ok');
+      assert.deepEqual([first.job !== null, second.job], [true, null]);
+      assert.equal((await command('runs', 'cancel', first.run_id)).status, 0);
+      const watched = await command('runs', 'watch', second.run_id);
+      assert.deepEqual([watched.status, JSON.parse(watched.stdout).state], [0, 'succeeded'], watched.stderr);
+    } finally {
+      bounded.remove();
+    }
+  });
 });
