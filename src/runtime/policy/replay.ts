@@ -22,7 +22,7 @@ export async function replayDecisions<Row extends DecidedRow>(
   const changes: DecisionChange<Row>[] = [];
   for (const row of rows) {
     // A mutating call has an intent and an outcome, with one decision.
-    if (seen.has(row.callId) || row.decision.rule === UNDECIDED) continue;
+    if (seen.has(row.callId) || !isDecidedByEffects(row)) continue;
     seen.add(row.callId);
     const { decision: after } = engine.decide(row.tool, row.effects);
     if (after.verdict !== row.decision.verdict) changes.push({ row, before: row.decision.verdict, after });
@@ -30,5 +30,6 @@ export async function replayDecisions<Row extends DecidedRow>(
   return changes;
 }
 
-/** What the pipeline records as the rule of a call that ended before policy was asked. */
-const UNDECIDED = 'input';
+/** Not one that ended before policy was asked, nor one whose run policy did not let go where it was to go. */
+const isDecidedByEffects = ({ decision: { rule } }: DecidedRow): boolean =>
+  rule !== 'input' && !rule.startsWith('runs.');

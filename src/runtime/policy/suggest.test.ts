@@ -68,7 +68,8 @@ describe('replayDecisions', () => {
     const asked = row('file_write', 'allow', [write('docs/a')]);
     const lifted = row('shell_exec', 'deny', [exec('ls -la')]);
     const undecided = row('nothing', 'deny', [], 'input');
-    const rows = [kept, asked, lifted, lifted, undecided];
+    const elsewhere = row('table_sort', 'deny', [], 'runs.images');
+    const rows = [kept, asked, lifted, lifted, undecided, elsewhere];
     const changes = await replayDecisions(rows, await engineFrom(POLICY));
     assert.deepEqual(
       changes.map(({ row: { callId }, before, after }) => [callId, before, after.verdict, after.rule]),
