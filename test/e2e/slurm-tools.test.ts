@@ -95,8 +95,13 @@ describe('runs on a cluster, from one process to the next', { skip: slurm.skip }
     const { run_id } = await submit('wait', 'watched');
     const watcher = startHaft(['runs', 'watch', run_id], { cwd: workspace.root });
     watcher.stdout.once('data', () => watcher.kill('SIGINT'));
+    let said = '';
+    watcher.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
     const [status] = await once(watcher, 'close');
     assert.equal(status, 130);
+    assert.match(said, /^haft: job \d+ is (PENDING|RUNNING)/);
     const { job } = await until(run_id, (data) => data.job !== null);
     assert.equal(job.state, 'RUNNING');
     const { status: exit, stdout } = await run('runs', 'cancel', run_id);

@@ -29,6 +29,7 @@ export const command: Command = {
     const artifacts = await opened.artifacts();
     await fillNew(folder, async (part) => {
       for (const { path, artifact } of outputs) {
+        if (io.signal.aborted) throw fail('time.cancelled', 'Cannot collect the outputs: it was interrupted');
         await mkdir(dirname(join(part, path)), { recursive: true });
         await artifacts.materialise(artifact, join(part, path));
       }

@@ -20,6 +20,8 @@ export const command: Command = {
     try {
       // Where the process that conducted it is gone, this one goes on with it.
       await runs.recover({ runId, follow: true });
+      const { job } = json ? { job: null } : await runs.look(runId);
+      if (job) io.err(`haft: job ${job.id} is ${job.state}${job.reason ? ` (${job.reason})` : ''}\n`);
       const attempt = await runs.watch(runId, say, io.signal);
       if (json) io.out(`${JSON.stringify(attemptToWire(attempt))}\n`);
       else io.err(`haft: attempt ${attempt.number} ${endOf(attempt)}\n`);
