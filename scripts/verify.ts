@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DOCKER_PACKAGES } from './engines/docker.ts';
+import { PODMAN_PACKAGES } from './engines/podman.ts';
 import { SLURM_PACKAGES } from './engines/slurm.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -21,6 +22,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   make: '/usr/bin/make',
   'python3-venv': '/usr/share/doc/python3-venv',
   ...DOCKER_PACKAGES,
+  ...PODMAN_PACKAGES,
   python3: '/usr/bin/python3',
   'php-cli': '/usr/bin/php',
   ...SLURM_PACKAGES,

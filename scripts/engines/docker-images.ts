@@ -9,7 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { IMAGE_ROOTS } from './image-roots.ts';
 
 export interface TestImages {
-  /** busybox with all of its programs, by the digest that the registry gave it. Also known as `haft/busybox:1`. */
+  /** busybox with all of its programs, by its repository's digest. Also known as `haft/busybox:1`. */
   readonly busybox: string;
   /** sh, awk, sort and the like of this machine, in the same way. Also known as `haft/coreutils:1`. */
   readonly coreutils: string;
@@ -27,16 +27,21 @@ const tagOf = (name: Name) => `haft/${name}:1`;
 /** Where the file system of an image lies below the folder, for engines that have no images of their own. */
 export const rootOf = (folder: string, name: Name) => join(folder, 'roots', name);
 
-export function makeImages(folder: string, registry: string, docker: Docker): TestImages {
+/** `pin` answers `name@sha256:…` of an image that the engine has under a tag. */
+export function makeImages(
+  folder: string,
+  docker: Docker,
+  pin: (docker: Docker, tag: string) => string,
+): TestImages {
   const known = join(folder, 'images.json');
   if (existsSync(known)) return JSON.parse(readFileSync(known, 'utf8'));
   loadImages(folder, docker);
-  const pushed = NAMES.map((name) => [name, push(docker, tagOf(name), `${registry}/${tagOf(name)}`)]);
+  const pinned = NAMES.map((name) => [name, pin(docker, tagOf(name))]);
   const local = rootOf(folder, 'busybox');
   writeFileSync(join(local, 'etc/local'), 'not pushed\n');
   docker(['load'], imageOf(local, LOCAL));
   rmSync(join(local, 'etc/local'));
-  const images = { ...Object.fromEntries(pushed), local: LOCAL };
+  const images = { ...Object.fromEntries(pinned), local: LOCAL };
   writeFileSync(known, JSON.stringify(images));
   return images;
 }
@@ -49,13 +54,6 @@ function loadImages(folder: string, docker: Docker): void {
     IMAGE_ROOTS[name](root);
     docker(['load'], imageOf(root, tagOf(name)));
   }
-}
-
-/** Answers the digest that the registry gives it. */
-function push(docker: Docker, name: string, tag: string): string {
-  docker(['tag', name, tag]);
-  docker(['push', '-q', tag]);
-  return docker(['image', 'inspect', tag, '--format', '{{index .RepoDigests 0}}']).trim();
 }
 
 /** What `docker save` would write of an image with this one layer, without a date in it. */

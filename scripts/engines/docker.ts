@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { processIdentity } from '../../src/stores/process-identity.ts';
 import { makeImages, type TestImages } from './docker-images.ts';
-import { isRunning, startDaemon, stopDaemons, until } from './private-daemon.ts';
+import { isRunning, mountsBelow, startDaemon, stopDaemons, until } from './private-daemon.ts';
 
 /** Debian packages, each with a program that tells whether it is there. */
 export const DOCKER_PACKAGES: Readonly<Record<string, string>> = {
@@ -41,7 +41,8 @@ export async function startDocker(folder: string): Promise<DockerEngine> {
   try {
     await startEngine(folder);
     const registry = await startRegistry(folder);
-    const images = makeImages(folder, registry, (args, input) => runDocker(folder, args, input));
+    const docker = (args: readonly string[], input?: Uint8Array) => runDocker(folder, args, input);
+    const images = makeImages(folder, docker, (_, tag) => push(docker, tag, `${registry}/${tag}`));
     return {
       folder,
       socket: socketOf(folder),
@@ -125,6 +126,13 @@ async function startRegistry(folder: string): Promise<string> {
   return addr;
 }
 
+/** Answers the digest that the registry gives it. */
+function push(docker: (args: readonly string[]) => string, name: string, tag: string): string {
+  docker(['tag', name, tag]);
+  docker(['push', '-q', tag]);
+  return docker(['image', 'inspect', tag, '--format', '{{index .RepoDigests 0}}']).trim();
+}
+
 function runDocker(folder: string, args: readonly string[], input?: Uint8Array): string {
   const { status, stdout, stderr } = spawnSync(
     '/usr/bin/docker',
@@ -145,14 +153,6 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((done) => server.close(done));
   return port;
-}
-
-function mountsBelow(folder: string): string[] {
-  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-  return mounts
-    .map((line) => line.split(' ')[1] ?? '')
-    .filter((path) => path.startsWith(`${folder}/`))
-    .reverse();
 }
 
 function quietly<T>(action: () => T): T | undefined {

@@ -58,6 +58,15 @@ export async function until(condition: () => boolean | Promise<boolean>, ms: num
   return true;
 }
 
+/** The innermost first. */
+export function mountsBelow(folder: string): string[] {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+  return mounts
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((path) => path.startsWith(`${folder}/`))
+    .reverse();
+}
+
 function signal(identity: string, name: NodeJS.Signals): void {
   if (!isAlive(identity)) return;
   try {

@@ -16,12 +16,17 @@ export function attemptHandle(
   ended: Promise<AttemptEnd>,
   cancel: () => Promise<void>,
 ): BackendHandle {
+  let isOver = false;
+  const settled = () => {
+    isOver = true;
+  };
+  ended.then(settled, settled);
   const read = async (onChunk: OnChunk, signal: AbortSignal) => {
     const guarded: OnChunk = (stream, chunk) => {
       if (!signal.aborted) onChunk(stream, chunk);
     };
-    if (await followLog(api, containerName(attempt.id), guarded, signal)) return;
-    // The container is gone, and its log is kept.
+    // Once it is over its log is kept; the container is going, and some engines then answer an empty log.
+    if (!isOver && (await followLog(api, containerName(attempt.id), guarded, signal))) return;
     await ended;
     guarded('stdout', await readFile(attemptFiles(attempt.folder).log));
   };

@@ -27,10 +27,10 @@ export function containerSpec(
   { user, busybox, engine, network }: Site,
 ): object {
   const { cpus, memoryBytes } = plan.resources;
-  const [uid, gid] = user.split(':');
+  const added = ADDED_VARIABLES[engine].filter((name) => plan.env[name] === undefined).join(' ');
   return {
     Image: plan.image,
-    Entrypoint: [ENTRY_PROGRAM, 'sh', '-c', ENTRY_SCRIPT, 'haft', demandedFacts(user), network],
+    Entrypoint: [ENTRY_PROGRAM, 'sh', '-c', ENTRY_SCRIPT, 'haft', demandedFacts(user), network, added],
     Cmd: plan.argv,
     Env: Object.entries({ ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env }).map(
       ([name, value]) => `${name}=${value}`,
@@ -59,13 +59,37 @@ export function containerSpec(
         bind(join(folder, 'out'), `${WORK_FOLDER}/out`, false),
         bind(busybox, ENTRY_PROGRAM, true),
       ],
-      // Counts as memory of the program. Its own: some engines give it the mode that /tmp has in the image.
-      Tmpfs: { '/tmp': `rw,nosuid,nodev,size=${memoryBytes},mode=1777,uid=${uid},gid=${gid}` },
+      Tmpfs: TMPFS[engine](user, memoryBytes),
     },
   };
 }
 
 const HOST_NAME = 'haft';
+
+/** What an engine puts into the environment of a program although nobody asked for it. */
+const ADDED_VARIABLES: Readonly<Record<Site['engine'], readonly string[]>> = {
+  docker: [],
+  podman: ['container', 'TERM'],
+};
+
+/**
+ * /tmp counts as memory of the program. Docker gives it the mode that it has in the image, so it is made the program's
+ * own. Podman takes no owner, would copy what the image has there, and with a read-only root it brings two more
+ * folders that anybody may write: these are there, and read-only.
+ */
+const TMPFS: Readonly<
+  Record<Site['engine'], (user: string, bytes: number) => Readonly<Record<string, string>>>
+> = {
+  docker(user, bytes) {
+    const [uid, gid] = user.split(':');
+    return { '/tmp': `rw,nosuid,nodev,size=${bytes},mode=1777,uid=${uid},gid=${gid}` };
+  },
+  podman: (_, bytes) => ({
+    '/tmp': `rw,nosuid,nodev,size=${bytes},mode=1777,notmpcopyup,U`,
+    '/run': 'ro,nosuid,nodev,size=4096,mode=755,notmpcopyup',
+    '/var/tmp': 'ro,nosuid,nodev,size=4096,mode=755,notmpcopyup',
+  }),
+};
 
 /**
  * Docker's json-file changes bytes that are no UTF-8. The log is cut far beyond what is kept, and what an engine adds to

@@ -65,14 +65,16 @@ done
 exit 0`;
 
 /**
- * `$1` is the line of facts that must be seen, `$2` the machine's own network, the rest is the program. Only what the shell
+ * `$1` is the line of facts that must be seen, `$2` the machine's own network, `$3` the variables that the engine adds of
+ * its own accord and the program is not to see; the rest is the program. Only what the shell
  * and busybox can do: the image may have no programs at all. That the attempt begins is marked by taking the sticky bit
  * off out/: it survives a second start of the same container, and no tool looks at it.
  */
 export const ENTRY_SCRIPT = `
 (${LOOK_AROUND}
 ) || exit $?
-shift 2
+unset SHLVL OLDPWD $3
+shift 3
 haft_program=
 case $1 in
   */*) haft_program=$1 ;;
@@ -82,8 +84,8 @@ case $1 in
 esac
 [ -f "$haft_program" ] && [ -x "$haft_program" ] || exit ${ENTRY_CODES.notStarted}
 shift
-unset SHLVL OLDPWD
-( exec "$haft_program" "$@" )
+# It goes first when memory runs out, not what watches it: not every engine tells why a container was killed.
+( echo 900 >/proc/self/oom_score_adj; exec "$haft_program" "$@" )
 haft_code=$?
 (${LOOK_AT_MEMORY}
 ) || exit ${ENTRY_CODES.memory}
