@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fail } from '../contract/errors.ts';
 import type { AuditStore } from '../contract/store.ts';
-import { openSqliteEnvironment } from '../stores/sqlite/environment.test.ts';
+import { openSqliteEnvironment } from '../stores/sqlite/environment-for-tests.ts';
 import { entry } from '../testing/store/entries.ts';
 import { createLateRows } from './late-rows.ts';
 

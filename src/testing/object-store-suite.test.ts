@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import type { ObjectId, ObjectStore } from '../contract/object-store.ts';
-import { openObjectsEnvironment } from '../stores/objects/environment.test.ts';
+import { openObjectsEnvironment } from '../stores/objects/environment-for-tests.ts';
 import { failingCases } from './conformance.ts';
 import { OBJECT_STORE_CASES } from './object-store-suite.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ObjectStore } from '../contract/object-store.ts';
 import type { KeptResult, ReplaySource } from '../contract/replay.ts';
-import { openObjectsEnvironment } from '../stores/objects/environment.test.ts';
+import { openObjectsEnvironment } from '../stores/objects/environment-for-tests.ts';
 import { failingCases } from './conformance.ts';
 import { REPLAY_CASES, type ReplayEnvironment, replaySuite } from './replay-suite.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AppendReceipt, Approval, AuditStore, Store } from '../contract/store.ts';
-import { openSqliteEnvironment } from '../stores/sqlite/environment.test.ts';
+import { openSqliteEnvironment } from '../stores/sqlite/environment-for-tests.ts';
 import { failingCases } from './conformance.ts';
 import { STORE_CASES, type StoreEnvironment } from './store-suite.ts';
 

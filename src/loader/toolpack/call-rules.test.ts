@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { OpenPack } from '../../contract/runtime.ts';
-import { GOOD, IMAGE, OTHER_ID, type PackFixture, TEXT_ID, withPacks } from './pack-fixture.test.ts';
+import { GOOD, IMAGE, OTHER_ID, type PackFixture, TEXT_ID, withPacks } from './toolpack-for-tests.ts';
 
 interface Case {
   readonly what: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { GOOD, withPacks } from './pack-fixture.test.ts';
+import { GOOD, withPacks } from './toolpack-for-tests.ts';
 
 interface Case {
   readonly rule: string;

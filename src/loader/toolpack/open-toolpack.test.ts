@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { moduleText, withPacks } from './pack-fixture.test.ts';
+import { moduleText, withPacks } from './toolpack-for-tests.ts';
 
 describe('openToolpack refuses a module', () => {
   const MODULES: readonly {

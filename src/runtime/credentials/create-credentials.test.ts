@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { type CredentialNeed, type Credentials, userOf } from '../../contract/credentials.ts';
 import { credentialNeed as need } from '../../contract/tools-for-tests.ts';
 import { openCredentials } from '../../preset/open-credentials.ts';
-import { openSqliteEnvironment, type SqliteEnvironment } from '../../stores/sqlite/environment.test.ts';
+import { openSqliteEnvironment, type SqliteEnvironment } from '../../stores/sqlite/environment-for-tests.ts';
 import { createSealer } from './seal.ts';
 
 const TOKEN = 'ghp/+secret value=42';

@@ -8,7 +8,7 @@ import { paramsHash, runId } from '../../base/run-id.ts';
 import { readTar, type TarEntry, type TarSource, tarHeader } from '../../base/tar.ts';
 import type { BundleParts, BundleRun } from '../../contract/bundle.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
-import { type ArtifactsEnvironment, inArtifacts } from '../../stores/artifacts/environment.test.ts';
+import { type ArtifactsEnvironment, inArtifacts } from '../../stores/artifacts/environment-for-tests.ts';
 import { entry } from '../../testing/store/entries.ts';
 import { createSigner } from './ed25519.ts';
 import { exportBundle } from './export-bundle.ts';

@@ -14,7 +14,7 @@ import {
   waits,
   withRuns,
   writes,
-} from './runs-fixture.test.ts';
+} from './runs-for-tests.ts';
 
 /** A pipeline that knows one tool: its run is its argument. */
 function withCalls(use: (fixture: RunsFixture) => Promise<void>): Promise<void> {

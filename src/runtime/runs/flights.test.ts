@@ -14,7 +14,7 @@ import {
   waits,
   withRuns,
   writes,
-} from './runs-fixture.test.ts';
+} from './runs-for-tests.ts';
 
 describe('runs.execute', () => {
   it('conducts an attempt, keeps its outputs and its log, and leaves no folder', () =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { never, request, ticket, waits, withRuns } from './runs-fixture.test.ts';
+import { never, request, ticket, waits, withRuns } from './runs-for-tests.ts';
 
 const { runId } = ticket(1);
 

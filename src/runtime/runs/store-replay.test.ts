@@ -1,5 +1,5 @@
-import { openObjectsEnvironment } from '../../stores/objects/environment.test.ts';
-import { openSqliteEnvironment } from '../../stores/sqlite/environment.test.ts';
+import { openObjectsEnvironment } from '../../stores/objects/environment-for-tests.ts';
+import { openSqliteEnvironment } from '../../stores/sqlite/environment-for-tests.ts';
 import { replaySuite } from '../../testing/replay-suite.ts';
 import { createStoreReplay } from './store-replay.ts';
 

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { digest } from '../../base/digest.ts';
 import { encodeTree } from '../../base/tree-manifest.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
-import { inArtifacts } from './environment.test.ts';
+import { inArtifacts } from './environment-for-tests.ts';
 
 describe('openArtifactStore', () => {
   it('names a file as sha256sum does, whichever way it comes, and keeps it once', () =>

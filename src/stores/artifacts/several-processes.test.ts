@@ -9,7 +9,7 @@ import { SHORTEST_LEASE_MS } from '../../contract/artifacts.ts';
 import { openObjectStore } from '../objects/open-object-store.ts';
 import { processIdentity } from '../process-identity.ts';
 import { openSqliteStore } from '../sqlite/open-sqlite-store.ts';
-import { type ArtifactsEnvironment, inArtifacts } from './environment.test.ts';
+import { type ArtifactsEnvironment, inArtifacts } from './environment-for-tests.ts';
 import { openArtifactStore } from './open-artifact-store.ts';
 
 const CONTENTS = 120;

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { SHORTEST_LEASE_MS } from '../../contract/artifacts.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import { intent } from '../../testing/store/entries.ts';
-import { type ArtifactsEnvironment, inArtifacts } from './environment.test.ts';
+import { type ArtifactsEnvironment, inArtifacts } from './environment-for-tests.ts';
 
 const LEASE = { unusedForMs: SHORTEST_LEASE_MS };
 const TWO_HOURS = 2 * SHORTEST_LEASE_MS;

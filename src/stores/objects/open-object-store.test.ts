@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { objectStoreSuite } from '../../testing/object-store-suite.ts';
 import { processIdentity } from '../process-identity.ts';
-import { type ObjectsEnvironment, openObjectsEnvironment } from './environment.test.ts';
+import { type ObjectsEnvironment, openObjectsEnvironment } from './environment-for-tests.ts';
 import { openObjectStore } from './open-object-store.ts';
 
 objectStoreSuite('the object store', openObjectsEnvironment);

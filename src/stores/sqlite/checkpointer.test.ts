@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { entry } from '../../testing/store/entries.ts';
-import { openSqliteEnvironment, type SqliteEnvironment } from './environment.test.ts';
+import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
 
 const LOG_BOUND = 4000 * (4096 + 24) + 1_000_000;
 

@@ -5,7 +5,7 @@ import { fail } from '../../contract/errors.ts';
 import { entry } from '../../testing/store/entries.ts';
 import { toFailure } from '../store-failure.ts';
 import { type Connection, connect } from './connection.ts';
-import { openSqliteEnvironment, type SqliteEnvironment } from './environment.test.ts';
+import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
 
 const NEVER = new AbortController().signal;

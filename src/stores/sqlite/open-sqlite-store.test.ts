@@ -9,7 +9,7 @@ import type { Store } from '../../contract/store.ts';
 import { entry } from '../../testing/store/entries.ts';
 import { storeSuite } from '../../testing/store-suite.ts';
 import { processIdentity } from '../process-identity.ts';
-import { openSqliteEnvironment } from './environment.test.ts';
+import { openSqliteEnvironment } from './environment-for-tests.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqliteStore } from './open-sqlite-store.ts';
 

@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
-import { openSqliteEnvironment, type SqliteEnvironment } from './environment.test.ts';
+import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
 
 const PROCESSES = 4;
 const ROWS = 2000;

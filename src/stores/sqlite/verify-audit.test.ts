@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { AuditVerdict } from '../../contract/store.ts';
 import { entry } from '../../testing/store/entries.ts';
 import { AUDIT_COLUMNS } from '../audit-row.ts';
-import { openSqliteEnvironment, type SqliteEnvironment } from './environment.test.ts';
+import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
 const ROWS = 6;

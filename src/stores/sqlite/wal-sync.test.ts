@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { entry } from '../../testing/store/entries.ts';
-import { openSqliteEnvironment } from './environment.test.ts';
+import { openSqliteEnvironment } from './environment-for-tests.ts';
 
 const OPEN = new URL('./open-sqlite-store.ts', import.meta.url).href;
 const ENTRIES = new URL('../../testing/store/entries.ts', import.meta.url).href;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ArtifactStore } from '../../contract/artifacts.ts';
-import { type ObjectsEnvironment, openObjectsEnvironment } from '../objects/environment.test.ts';
+import { type ObjectsEnvironment, openObjectsEnvironment } from '../objects/environment-for-tests.ts';
 import { openObjectStore } from '../objects/open-object-store.ts';
 import { openSqliteStore, type SqliteStore } from '../sqlite/open-sqlite-store.ts';
 import { openArtifactStore } from './open-artifact-store.ts';

@@ -13,7 +13,7 @@ import type { Conduct, RunRequest, RunTicket } from '../../contract/runs.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import { openArtifactStore } from '../../stores/artifacts/open-artifact-store.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { openSqliteEnvironment } from '../../stores/sqlite/environment.test.ts';
+import { openSqliteEnvironment } from '../../stores/sqlite/environment-for-tests.ts';
 import type { SqliteStore } from '../../stores/sqlite/open-sqlite-store.ts';
 import { createRuns, type Runs } from './create-runs.ts';
 import type { RunSite } from './run-site.ts';

@@ -4,7 +4,7 @@ import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { ObjectStoreEnvironment } from '../../testing/object-store-suite.ts';
-import { openSqliteEnvironment, type SqliteEnvironment } from '../sqlite/environment.test.ts';
+import { openSqliteEnvironment, type SqliteEnvironment } from '../sqlite/environment-for-tests.ts';
 import { openObjectStore } from './open-object-store.ts';
 
 export interface ObjectsEnvironment extends ObjectStoreEnvironment {
