@@ -135,7 +135,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
       const { accept } = body as { readonly accept: string };
       const live = runtime.spokenPacks();
       const report = await lockWorkspace(runtime.workspace, 'accept', { shown: accept, live });
-      await runtime.reloadPacks();
+      await takeOver(runtime);
       return report;
     },
   },
@@ -151,10 +151,13 @@ async function change<T>(
 ): Promise<T> {
   return inTurn(async () => {
     const answer = await withWorkspacePacks(runtime.workspace, use, { frozen });
-    await runtime.reloadPacks();
+    await takeOver(runtime);
     return answer;
   });
 }
+
+/** What was asked for is done by now. Where another pack has a problem, the log of the host says so. */
+const takeOver = (runtime: DaemonSite['runtime']): Promise<void> => runtime.reloadPacks().catch(() => {});
 
 /** As calls find it now: ids, and which of them are quarantined. */
 function withTools<T extends { readonly name: string }>(pack: T, { runtime }: DaemonSite) {
