@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import type { SlurmCluster } from '../../scripts/engines/slurm.ts';
 import { withSlurm } from '../../scripts/engines/with-slurm.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
+import { openLines } from '../support/mcp-lines.ts';
 import { haft, startHaft } from './support/haft.ts';
 import { stepsPack } from './support/steps-pack.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
@@ -117,6 +118,34 @@ describe('runs on a cluster, from one process to the next', { skip: slurm.skip }
     assert.match(stderr, /attempt 1 succeeded/);
     const failed = await submit('fail', 'f');
     assert.equal((await run('runs', 'watch', failed.run_id)).status, 6);
+  });
+
+  it('is submitted over MCP by a server that goes on with it, and left to the cluster when that hangs up', async () => {
+    const lines = openLines(workspace.root);
+    let id = 0;
+    const ask = async (method: string, params: JsonObject): Promise<Data> => {
+      lines.send(JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params }));
+      for (;;) {
+        const answer = await lines.next();
+        if (answer.id === id) return answer.result;
+      }
+    };
+    const tool = async (name: string, args: JsonObject): Promise<Data> => {
+      const { structuredContent, content } = await ask('tools/call', { name, arguments: args });
+      assert.ok(structuredContent, JSON.stringify(content));
+      return structuredContent;
+    };
+    const clientInfo = { name: 'test', version: '1.0.0' };
+    await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+    lines.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }));
+    const { run_id } = await tool('slurm_submit', { tool: 'steps', args: { how: 'count', word: 'mcp' } });
+    while ((await tool('slurm_job_get', { run_id })).state !== 'succeeded');
+    const { outputs } = await tool('slurm_job_collect', { run_id });
+    assert.equal(outputs.length, 2);
+    const left = await tool('slurm_submit', { tool: 'steps', args: { how: 'wait', word: 'mcp' } });
+    assert.equal(await lines.end(), 0);
+    await until(left.run_id, ({ job }) => job?.state === 'RUNNING');
+    assert.equal((await call('slurm_job_cancel', { run_id: left.run_id })).data.state, 'cancelled');
   });
 
   it('waits where policy lets no more jobs in, and is submitted by who watches it', async () => {
