@@ -20,14 +20,21 @@ export function recoverRuns(runs: Pick<RuntimeRuns, 'recover'>, say: (text: stri
   };
 }
 
-/** For commands that end at once: what dead processes left is finished, or known to be lost. Answers whether any was. */
+/** For commands that end at once: what dead processes left of these is finished, or known to be lost. Answers whether any was. */
 export async function settleRuns(
   runs: Pick<RuntimeRuns, 'recover'>,
+  runIds: readonly string[],
   say: (text: string) => void,
 ): Promise<boolean> {
-  const settled = (await runs.recover()).filter(({ became }) => became !== 'left');
-  for (const one of settled) say(describe(one));
-  return settled.length > 0;
+  let isAny = false;
+  for (const runId of runIds) {
+    for (const one of await runs.recover({ runId })) {
+      if (one.became === 'left') continue;
+      say(describe(one));
+      isAny = true;
+    }
+  }
+  return isAny;
 }
 
 const BECAME: { readonly [B in RecoveredAttempt['became']]: string } = {

@@ -37,8 +37,8 @@ export const command: Command = {
     const query = queryOf(invocation);
     const { runs } = await runtime();
     let found = await runs.list(query);
-    if (found.some(({ state }) => OPEN.includes(state)) && (await settleRuns(runs, io.err)))
-      found = await runs.list(query);
+    const open = found.filter(({ state }) => OPEN.includes(state)).map(({ runId }) => runId);
+    if (await settleRuns(runs, open, io.err)) found = await runs.list(query);
     if (json) io.out(`${JSON.stringify({ runs: found.map(rowToWire) })}\n`);
     else if (found.length === 0)
       io.out(Object.keys(query).length > 1 ? 'No run matches.\n' : 'No runs yet.\n');
