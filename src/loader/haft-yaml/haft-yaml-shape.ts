@@ -1,30 +1,17 @@
 // Owns: the one table of haft.yaml's keys: what each may hold, its default, and what it means.
 // Refuses: a second copy; diagnostics, the JSON Schema and the reference page are all made from this.
-import { BACKEND_NAMES, type PolicyFile } from '../../contract/policy.ts';
-import type { ChoiceShape, ListShape, MapShape, NumberShape, Shape, TextShape } from '../yaml/shape.ts';
-import type { TextCheck } from './text-checks.ts';
+import type { PolicyFile } from '../../contract/policy.ts';
+import type { ChoiceShape, MapShape, Shape } from '../yaml/shape.ts';
+import { RUNS } from './runs-shape.ts';
+import { LARGEST, LONGEST_MS, list, number, text } from './shape-words.ts';
 
 const VERDICTS = ['allow', 'ask', 'deny'];
-const LARGEST = Number.MAX_SAFE_INTEGER;
-/** Timers of the platform hold no more than this. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 const verdict = (doc: string, byDefault?: string): ChoiceShape => ({
   is: 'choice',
   of: VERDICTS,
   doc,
   ...(byDefault ? { default: byDefault } : {}),
 });
-const text = (check: TextCheck, doc: string): TextShape => ({ is: 'text', check, doc });
-const list = (item: Shape, doc: string): ListShape => ({ is: 'list', item, doc });
-const number = (doc: string, min: number, max: number, byDefault: string): NumberShape => ({
-  is: 'number',
-  doc,
-  min,
-  max,
-  default: byDefault,
-});
-
 const examples = (what: string): MapShape => ({
   is: 'map',
   doc: 'Calls that this rule must let through and must not, checked whenever the policy is loaded.',
@@ -95,117 +82,6 @@ const pathRule: MapShape = {
     read: verdict('What happens to reads of it.'),
     write: verdict('What happens to writes of it.'),
     examples: examples('A path; `read:` or `write:` before it names one of the two.'),
-  },
-};
-
-const backend = (doc: string, byDefault?: string): ChoiceShape => ({
-  is: 'choice',
-  of: BACKEND_NAMES,
-  doc,
-  ...(byDefault ? { default: byDefault } : {}),
-});
-
-const runRule: MapShape = {
-  is: 'map',
-  doc: 'Where the runs of some tools are executed.',
-  required: ['tool', 'backend'],
-  keys: {
-    tool: text('tool-glob', 'A tool id; `*` stands for any characters.'),
-    backend: backend('Where its runs are executed, unless the caller chooses another.'),
-    backends: list(backend('A backend.'), 'What callers may choose beside it; without it, `runs.backends`.'),
-  },
-};
-
-const imageRule: MapShape = {
-  is: 'map',
-  doc: 'An image with more to say about it.',
-  required: ['image'],
-  keys: {
-    image: text(
-      'image',
-      '`name@sha256:…`, `sha256:…`, a repository (`registry/name`), a tag that the engine knows (`name:tag`), or all below a prefix (`registry/*`).',
-    ),
-    name: text(
-      'name',
-      'What toolpacks call it: the name stands for `image`, which is a digest then, and no engine is asked.',
-    ),
-    tools: list(
-      text('tool-glob', 'A tool id; `*` stands for any characters.'),
-      'Tools that may use it; without it, all. Runs of other tools keep their ids when the entry changes.',
-    ),
-  },
-};
-
-const runs: MapShape = {
-  is: 'map',
-  doc: 'Where deterministic runs are executed. Without it: in the sandbox of this machine.',
-  keys: {
-    backend: backend('Where runs are executed, unless a rule or the caller says otherwise.', 'local'),
-    backends: list(backend('A backend.'), 'What callers may choose beside it.'),
-    rules: list(runRule, 'Of the rules that match a tool the first holds.'),
-    images: list(
-      {
-        is: 'shorthand',
-        doc: 'An image, or an image with more to say about it.',
-        text: text('image', 'An image that docker and slurm may run.'),
-        map: imageRule,
-      },
-      'Images that docker and slurm may run. Without it: none.',
-    ),
-    limits: {
-      is: 'map',
-      doc: 'What one attempt may use. The smaller of these and what its plan asks for holds.',
-      keys: {
-        cpus: { ...number('Processors.', 0.01, 4096, "the plan's"), fraction: true },
-        memory_bytes: number('Bytes of memory.', 1024 * 1024, LARGEST, "the plan's"),
-        wall_ms: number('Milliseconds.', 1, LONGEST_MS, "the plan's"),
-        output_bytes: number('Bytes of outputs.', 1, LARGEST, "the plan's"),
-        log_bytes: number('Bytes that a container or a job may print.', 1, LARGEST, '16 MiB'),
-        processes: number('Processes and threads of a container.', 1, 4_194_304, '1024'),
-      },
-    },
-    folder: text(
-      'place',
-      'An absolute folder that attempts work in: with Slurm, one that all nodes see at the same path. By default `.haft/runs`.',
-    ),
-    docker: {
-      is: 'map',
-      doc: 'The engine of the docker backend.',
-      keys: {
-        socket: text(
-          'place',
-          'The UNIX socket of Docker, or of the service of Podman. By default that of `DOCKER_HOST`, or `/var/run/docker.sock`.',
-        ),
-      },
-    },
-    slurm: {
-      is: 'map',
-      doc: 'The jobs of the slurm backend. Of each list the first is what jobs get; callers may choose among the others.',
-      keys: {
-        partitions: list(text('word', 'A partition.'), "By default the cluster's."),
-        accounts: list(text('word', 'An account.'), "By default the user's."),
-        qos: list(text('word', 'A quality of service.'), "By default the account's."),
-        gres: list(text('word', 'Generic resources: `gpu:1`.'), 'By default none.'),
-        constraint: text('word', 'Features that nodes must have.'),
-        max_jobs: number('Jobs of this workspace in the queue at one time.', 1, 1_000_000, 'no limit'),
-        conf: text(
-          'place',
-          "The cluster's slurm.conf. By default that of `SLURM_CONF`, or the machine's own.",
-        ),
-        images: list(
-          {
-            is: 'map',
-            doc: 'An image on the nodes.',
-            required: ['image', 'folder'],
-            keys: {
-              image: text('image', 'Its digest: `name@sha256:…` or `sha256:…`.'),
-              folder: text('place', 'The absolute folder that holds its unpacked file system.'),
-            },
-          },
-          'Where nodes have the unpacked file systems of images, read-only.',
-        ),
-      },
-    },
   },
 };
 
@@ -336,7 +212,7 @@ const SECTIONS = {
     },
     'Where tools come from beside the builtins. Their folders are read-only to tools.',
   ),
-  runs,
+  runs: RUNS,
 } as const satisfies { readonly [K in keyof Required<PolicyFile>]: Shape };
 
 export const HAFT_YAML: MapShape = {
