@@ -185,7 +185,7 @@ describe('an answer over the limit of its tool', () => {
 
   it('is lost where it is more than is kept of one, and the program with it', async () => {
     for (const tool of ['p.bare', 'bare.long']) {
-      const { errors } = await runtime.call({ tool, args: { length: 66 * 1024 * 1024 } });
+      const { errors } = await runtime.call({ tool, args: { length: 20 * 1024 * 1024 } });
       assert.deepEqual(
         [errors[0]?.reason, errors[0]?.details?.artifact],
         ['output.too_large', undefined],

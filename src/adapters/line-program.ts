@@ -1,6 +1,6 @@
 // Owns: a contained program that speaks JSON lines on its stdin and stdout: one message a line, until it ends.
 // Refuses: to understand the messages, and to start the program again; `link.ts` does.
-import { LARGEST_SPILL } from '../contract/adapter.ts';
+import { spillBytes } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { Json } from '../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../contract/program.ts';
@@ -59,7 +59,7 @@ export function speakLines(
     overrun(length, head, piece) {
       const keeping = events.overrun?.(length, head, piece);
       // It may go on for ever, and reading it away has a price, too.
-      if (length <= Math.max(ENDLESS * maxLineBytes, LARGEST_SPILL) || gone) return keeping;
+      if (length <= Math.max(ENDLESS * maxLineBytes, spillBytes(0)) || gone) return keeping;
       events.oversize(length, head, '');
       lose();
       stdout.destroy();

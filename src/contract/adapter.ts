@@ -72,8 +72,8 @@ export interface Invocation {
 /** Keeps one answer, whole, while it comes. */
 export interface AnswerSpill {
   /**
-   * The piece is copied. Whoever awaits it slows the other side down to what can be kept. Throws `output.too_large` once
-   * there is more than `LARGEST_SPILL`.
+   * The piece must stay as it is until this has settled; whoever reads on only then slows the other side down to what can
+   * be kept. Throws `output.too_large` once there is more than `spillBytes`.
    */
   write(chunk: Uint8Array): Promise<void>;
   /** Once all has come: the failure that the call ends with, which names what holds the answer. */
@@ -82,8 +82,8 @@ export interface AnswerSpill {
   discard(): Promise<void>;
 }
 
-/** So much is kept of one answer, and no more. */
-export const LARGEST_SPILL = 64 * 1024 * 1024;
+/** So much is kept of one answer, and no more: what may be, twice; and at least what a host can take without growing. */
+export const spillBytes = (maxOutputBytes: number): number => Math.max(16 * 1024 * 1024, 2 * maxOutputBytes);
 
 export type Secrets = { readonly [provider: string]: { readonly [field: string]: string } };
 

@@ -2,7 +2,6 @@
 // Refuses: to hold it in memory, to keep more than this host keeps of one answer, and to let a secret of the call into it.
 import type { Redactor } from '../base/redact/create-redactor.ts';
 import type { AnswerSpill } from '../contract/adapter.ts';
-import { LARGEST_SPILL } from '../contract/adapter.ts';
 import { type Failure, fail } from '../contract/errors.ts';
 import type { ObjectStore } from '../contract/object-store.ts';
 
@@ -11,22 +10,23 @@ export interface SpillSite {
   readonly tool: string;
   readonly spills: Pick<ObjectStore, 'putStream'>;
   readonly redactor: Redactor | undefined;
+  /** More is not kept. */
+  readonly maxBytes: number;
 }
 
-export function createAnswerSpill({ tool, spills, redactor }: SpillSite): AnswerSpill {
+export function createAnswerSpill({ tool, spills, redactor, maxBytes }: SpillSite): AnswerSpill {
   const redaction = redactor?.stream();
   const pieces = handOver();
   const stored = spills.putStream(pieces.taken);
-  stored.catch(() => {});
+  const gone = stored.then(() => {});
+  gone.catch(() => {});
   let size = 0;
 
   return {
     write(chunk) {
       size += chunk.length;
-      if (size > LARGEST_SPILL) throw endless(tool);
-      // Copied: what is read is used again for the next piece.
-      const copy = Buffer.from(chunk);
-      return Promise.race([pieces.give(redaction ? redaction.push(copy) : copy), stored.then(() => {})]);
+      if (size > maxBytes) throw endless(tool, maxBytes);
+      return Promise.race([pieces.give(redaction ? redaction.push(chunk) : chunk), gone]);
     },
     async fail(limit) {
       if (redaction) void pieces.give(redaction.end());
@@ -42,11 +42,11 @@ export function createAnswerSpill({ tool, spills, redactor }: SpillSite): Answer
   };
 }
 
-const endless = (tool: string): Failure =>
+const endless = (tool: string, limit: number): Failure =>
   fail(
     'output.too_large',
-    `Cannot take the answer of "${tool}": it is over ${LARGEST_SPILL} bytes, which is more than is kept of one`,
-    { limit: LARGEST_SPILL },
+    `Cannot take the answer of "${tool}": it is over ${limit} bytes, which is more than is kept of one`,
+    { limit },
   );
 
 interface HandOver {

@@ -1,6 +1,11 @@
 // Owns: the packs that this runtime has: their tools in the registry, and one connection to each, opened when first needed.
 // Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
-import type { AdapterConnection, CallHandles, Invocation } from '../contract/adapter.ts';
+import {
+  type AdapterConnection,
+  type CallHandles,
+  type Invocation,
+  spillBytes,
+} from '../contract/adapter.ts';
 import type { ToolContext } from '../contract/capability.ts';
 import type { ResolvedCredentials } from '../contract/credentials.ts';
 import { fail, isFailure } from '../contract/errors.ts';
@@ -216,7 +221,7 @@ function quarantinedTool({ contract }: BoundTool, why: string): AnyTool {
 }
 
 function invocationOf(
-  { contract: { id } }: BoundTool,
+  { contract: { id, limits } }: BoundTool,
   args: unknown,
   ctx: ToolContext,
   resolved: ResolvedCredentials | undefined,
@@ -240,7 +245,13 @@ function invocationOf(
     progress: (progress) => ctx.progress(redacted(progress)),
     testify: (facts) => ctx.testify(redacted(facts)),
     output: (stream, text) => ctx.output(stream, redacted(text)),
-    spill: () => createAnswerSpill({ tool: id, spills: spills(), redactor: resolved?.redactor }),
+    spill: () =>
+      createAnswerSpill({
+        tool: id,
+        spills: spills(),
+        redactor: resolved?.redactor,
+        maxBytes: spillBytes(limits.maxOutputBytes),
+      }),
     ...(ctx.run ? { run: ctx.run } : {}),
     ...(resolved ? { credentials: resolved.secrets } : {}),
   };

@@ -12,14 +12,14 @@ import {
   type HandlesFor,
   type Invocation,
   type InvocationResult,
-  LARGEST_SPILL,
+  spillBytes,
 } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { EgressConnection } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { NO_NEEDS, programEffects } from '../../contract/program.ts';
-import { createAnswerReader } from '../answer-reader.ts';
+import { createAnswerReader, tooLarge } from '../answer-reader.ts';
 import { attempt, SEND_ONCE } from '../attempts.ts';
 import { closedLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
@@ -37,7 +37,7 @@ export interface ProcessAdapterHandles {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Beside the answer, for progress and stderr. */
+/** Beside the answer: for progress, and for stderr. */
 const SPARE_OUTPUT = 4 * 1024 * 1024;
 const STDERR_KEPT = 64 * 1024;
 /** Of a program that is kept, over all of its calls: what it says beside its answers. */
@@ -143,7 +143,8 @@ async function singleRun(
 ): Promise<InvocationResult> {
   const { id, limits, timeoutMs } = use;
   const reader = createAnswerReader({ id, maxBytes: limits.maxOutputBytes, spill, progress });
-  const outputBytes = Math.max(limits.maxOutputBytes, LARGEST_SPILL) + SPARE_OUTPUT;
+  let said = 0;
+  const outputBytes = spillBytes(limits.maxOutputBytes) + SPARE_OUTPUT;
   try {
     const result = await exec.run(
       { ...program, limits: { outputBytes } },
@@ -152,7 +153,12 @@ async function singleRun(
         timeoutMs,
         signal,
         captureBytes: STDERR_KEPT,
-        onOutput: (stream, chunk) => (stream === 'stdout' ? reader.push(chunk) : undefined),
+        onOutput(stream, chunk) {
+          if (stream === 'stdout') return reader.push(chunk);
+          said += chunk.length;
+          if (said > SPARE_OUTPUT) throw tooLarge(id, limits.maxOutputBytes);
+          return undefined;
+        },
       },
     );
     if (result.connections.length > 0) testify?.(factsOf(result.connections));
