@@ -14,6 +14,7 @@ export interface ExecCapability {
 
 export function createExecCapability(openProxy: OpenProxy): ExecCapability {
   let sandboxes: Promise<Sandboxes> | undefined;
+  let specs: Promise<typeof import('./program-spec.ts')> | undefined;
   const load = (): Promise<Sandboxes> => {
     sandboxes ??= import('./sandboxes.ts').then(({ createSandboxes }) => createSandboxes());
     return sandboxes;
@@ -33,8 +34,9 @@ export function createExecCapability(openProxy: OpenProxy): ExecCapability {
         return startProgram({ scope, sandbox: made.of(scope), openProxy }, program, heard);
       },
       async profile(program) {
-        const { profileOf } = await import('./program-spec.ts');
-        return profileOf(scope, program);
+        // Asked with every call of a kept program, and `import` takes its time also for what is there.
+        specs ??= import('./program-spec.ts');
+        return (await specs).profileOf(scope, program);
       },
       adopt: (program, heard) => (program as Standing).serve(scope, heard),
     }),
