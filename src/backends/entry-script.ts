@@ -1,6 +1,6 @@
 // Owns: the first process of every container: it looks around, tells what it sees, begins the program once, and watches its end.
 // Refuses: to begin where something is not as it must be, or where the attempt has begun before.
-import { WORK_FOLDER } from '../../contract/plan.ts';
+import { WORK_FOLDER } from '../contract/plan.ts';
 
 /** Where the static busybox is inside. */
 export const ENTRY_PROGRAM = '/.haft/busybox';

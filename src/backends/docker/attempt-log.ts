@@ -5,7 +5,7 @@ import { newId } from '../../base/new-id.ts';
 import { logsPath } from './container.ts';
 import type { EngineApi } from './engine-api.ts';
 import { type LogStream, logFrames } from './log-frames.ts';
-import { type Observation, parseObservation } from './observation.ts';
+import { type Observation, parseObservation } from '../observation.ts';
 
 type OnPart = (stream: LogStream, part: Buffer) => void;
 

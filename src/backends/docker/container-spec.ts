@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Attempt } from '../../contract/backend.ts';
 import { RUN_ENV, WORK_FOLDER } from '../../contract/plan.ts';
 import type { ResolvedOptions } from './docker-options.ts';
-import { ENTRY_PROGRAM, ENTRY_SCRIPT } from './entry-script.ts';
-import { demandedFacts } from './observation.ts';
+import { ENTRY_PROGRAM, ENTRY_SCRIPT } from '../entry-script.ts';
+import { demandedFacts } from '../observation.ts';
 
 export const LABELS = { scope: 'haft.scope', attempt: 'haft.attempt', run: 'haft.run' } as const;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ENTRY_CODES } from './entry-script.ts';
-import { demandedFacts, parseObservation } from './observation.ts';
+import { ENTRY_CODES } from '../entry-script.ts';
+import { demandedFacts, parseObservation } from '../observation.ts';
 import { type Evidence, verdict } from './verdict.ts';
 
 const USER = '1000:1000';
