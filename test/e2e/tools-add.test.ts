@@ -67,6 +67,26 @@ describe('haft tools add', () => {
     );
   });
 
+  it('lists the packs, shows what one needs, and changes that for one that was added', async () => {
+    const listed = (await run('tools', 'config')).stdout;
+    assert.match(listed, /^hub +mcp +added +disabled\nnamed +mcp +haft\.yaml$/m);
+    const shown = JSON.parse((await run('tools', 'config', 'hub')).stdout);
+    assert.deepEqual(shown, { command: ['node', 'server/hub.mjs'] });
+    const config = JSON.stringify({ ...shown, overlays: { echo1: { hide: true } } });
+    assert.equal((await run('tools', 'config', 'hub', config)).stdout, 'configured hub: 1 tools\n');
+    assert.equal((await run('tools', 'config', 'hub', JSON.stringify(shown))).status, 0);
+    const refusals: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+      [['named', config], /haft\.yaml names it; change it there/],
+      [['nobody', config], /no such pack is installed/],
+      [['hub', '{"comand":1}'], /comand/],
+      [['hub', '[]'], /no JSON object/],
+      [['hub', config, '--frozen'], /while frozen/],
+    ];
+    for (const [args, says] of refusals) assert.match((await run('tools', 'config', ...args)).stderr, says);
+    assert.match((await run('tools', 'disable', 'named', '--frozen')).stderr, /while frozen/);
+    assert.match((await run('tools', 'remove', 'hub', '--frozen')).stderr, /while frozen/);
+  });
+
   it('tells the health of each, and fails where one is unhealthy', async () => {
     const fine = await run('tools', 'health');
     assert.match(fine.stdout, /^hub +disabled\nnamed +ready$/m);
