@@ -57,6 +57,13 @@ export function createInstallations({ registry, spills, changed }: InstallationS
     return entry.connection;
   };
 
+  /** Its tools in the registry, reached by the connection of `by`. */
+  const offer = (pack: OpenPack, by: Installed): void => {
+    const origin = originOf(pack.installation.name);
+    const reach = { connect: () => connect(by), spills };
+    registry.add(pack.tools.map((tool) => ({ tool: toolOf(tool, pack, reach), origin })));
+  };
+
   const hangUp = async ({ connection }: Installed): Promise<void> => {
     const opened = await connection?.catch(() => undefined);
     await opened?.close();
@@ -68,13 +75,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       if (installed.has(name))
         throw fail('pack.invalid', `Cannot install "${name}": there is a pack of that name`);
       const entry: Installed = { pack };
-      const origin = originOf(name);
-      registry.add(
-        pack.tools.map((tool) => ({
-          tool: toolOf(tool, pack, { connect: () => connect(entry), spills }),
-          origin,
-        })),
-      );
+      offer(pack, entry);
       installed.set(name, entry);
       changed();
     },
@@ -84,13 +85,6 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       if (!entry) throw fail('tool.unknown', `Cannot replace "${name}": no such pack is installed`);
       const before = entry.pack;
       const next: Installed = isReachedAlike(before, pack) ? entry : { pack };
-      const offer = (one: OpenPack, by: Installed) =>
-        registry.add(
-          one.tools.map((tool) => ({
-            tool: toolOf(tool, one, { connect: () => connect(by), spills }),
-            origin: originOf(name),
-          })),
-        );
       registry.remove(originOf(name));
       try {
         offer(pack, next);
