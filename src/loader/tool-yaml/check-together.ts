@@ -99,15 +99,16 @@ const CHECKS: readonly Check[] = [
     }
   },
 
-  function templates({ templating, execution, env, deterministic }, tell) {
+  function templates({ templating, execution, env, deterministic, actions }, tell) {
     for (const name of Object.keys(templating?.context ?? {})) {
       if (!RESERVED.has(name)) continue;
       const message = `templating.context: ${name} is a name that templates have already`;
       tell.key('templating.reserved', at('templating', 'context', name), message);
     }
-    if (templating?.cacheKey !== undefined && deterministic === false) {
+    const isRun = deterministic !== false || Object.values(actions ?? {}).some((one) => one?.deterministic);
+    if (templating?.cacheKey !== undefined && !isRun) {
       const message = 'templating.cacheKey: it has no effect, because the tool is not deterministic';
-      tell.warn('templating.cache_key', at('templating', 'cacheKey'), message);
+      tell.error('templating.cache_key', at('templating', 'cacheKey'), message, 'remove it');
     }
     if (templating) return;
     const { cmd, url, headers, body } = execution ?? {};
@@ -144,6 +145,25 @@ const CHECKS: readonly Check[] = [
         tell.error('credentials.field', { up: { up: way, step: 'env' }, step: name }, message);
       }
     }
+  },
+
+  /** What only a program could use. */
+  function withoutProgram({ execution, caps, env, templating, credentials }, tell) {
+    if (execution?.kind !== 'http') return;
+    const refuse = (way: Way | undefined, code: string, fact: string, hint: string) =>
+      tell.error(code, way, `${wayText(way)}: ${fact}`, hint);
+    const fact = 'an http tool has no program that could use it';
+    if (caps?.filesystem) refuse(at('caps', 'filesystem'), 'caps.filesystem', fact, 'remove it');
+    if (caps?.subprocess) refuse(at('caps', 'subprocess'), 'caps.subprocess', fact, 'remove it');
+    if (env && !templating)
+      refuse(
+        at('env'),
+        'env.unused',
+        'an http tool has no program, and there is no templating that could see it',
+        'remove it',
+      );
+    for (const [provider, credential] of Object.entries(credentials ?? {}))
+      if (credential?.env) refuse(at('credentials', provider, 'env'), 'credentials.env', fact, 'use headers');
   },
 
   function reliability({ retry, health, execution, mutates, caps, actions }, tell) {

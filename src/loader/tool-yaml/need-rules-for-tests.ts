@@ -48,6 +48,36 @@ export const NEED_RULES: Rules = {
     takes: [{ caps: '{ subprocess: true }' }],
     refuses: [{ text: { caps: '{ subprocess: ¦sometimes }' }, says: 'expected true or false' }],
   },
+  'what only a program could use': {
+    code: 'caps.filesystem',
+    takes: [
+      {
+        execution: http(),
+        env: '{ passthrough: [LANG] }',
+        templating: '{}',
+        credentials: "{ x: { headers: { A: '{{ token }}' } } }",
+      },
+    ],
+    refuses: [
+      {
+        text: { execution: http(), caps: '{ filesystem: ¦{ read: [.] } }' },
+        says: 'no program',
+        hint: 'remove it',
+      },
+      {
+        text: { execution: http(), caps: '{ subprocess: ¦true }' },
+        code: 'caps.subprocess',
+        says: 'no program',
+      },
+      { text: { execution: http(), env: '¦{ set: { A: b } }' }, code: 'env.unused', says: 'no templating' },
+      {
+        text: { execution: http(), credentials: '{ x: { env: ¦{ A: token } } }' },
+        code: 'credentials.env',
+        says: 'no program',
+        hint: 'use headers',
+      },
+    ],
+  },
   'mutates and caps agree': {
     code: 'mutates.contradicted',
     takes: [{ mutates: 'true', caps: '{ filesystem: { write: [out] } }' }, { mutates: 'true' }],
@@ -97,6 +127,11 @@ export const NEED_RULES: Rules = {
     code: 'templating.engine',
     takes: [
       { templating: '{ engine: jinja2, context: { a: [1, { b: null }] }, cacheKey: "{{ input.a }}" }' },
+      {
+        templating: '{ cacheKey: "{{ input.a }}" }',
+        deterministic: 'false',
+        actions: '{ go: { deterministic: true } }',
+      },
       { templating: '{}', execution: '{ kind: cli, cmd: [echo, "{{ input.a }}"] }' },
     ],
     refuses: [
@@ -119,7 +154,7 @@ export const NEED_RULES: Rules = {
         text: { templating: '{ cacheKey: ¦x }', deterministic: 'false' },
         code: 'templating.cache_key',
         says: 'no effect',
-        warning: true,
+        hint: 'remove it',
       },
       {
         text: { execution: '{ kind: cli, cmd: [echo, ¦"{{ input.a }}"] }' },

@@ -28,18 +28,18 @@ export interface FolderSite {
 
 export function folderOpener(site: FolderSite): OpenEntry {
   return async (entry) => {
-    const { name, path = '.', config } = entry;
+    const { name, path = '.' } = entry;
     const loader = new ToolpackLoader({ cacheFolder: site.cacheFolder });
     const { diagnostics } = await loader.loadDir(join(site.root, path), path);
     for (const { file, line, message } of diagnostics) site.onWarning(`${path}/${file}:${line}: ${message}`);
     const definitions = loader.list();
     if (definitions.length === 0) site.onWarning(`The pack "${path}" has no *.tool.yaml`);
-    await checkConfig(entry, definitions, site.schemas);
+    const filled = await fillConfig(entry, definitions, site.schemas);
     const installation: Installation = {
       name,
       origin: path,
       digest: digest('toolpack/v1', loader.snapshot()),
-      config,
+      config: filled,
       enabled: true,
       health: { status: 'unverified', checkedTs: null },
     };
@@ -58,26 +58,29 @@ function secretsOf({ credentials, sessions }: FolderSite): NonNullable<OpenPack[
   };
 }
 
-async function checkConfig(
+/** The config with the defaults of its tools. What one of them does not know is none of its business. */
+async function fillConfig(
   { name, config }: PackEntry,
   tools: readonly YamlTool[],
   schemas: SchemaCompiler,
-): Promise<void> {
+): Promise<JsonObject> {
   const configurable = tools.filter((tool) => tool.config !== undefined);
   if (configurable.length === 0 && Object.keys(config).length > 0)
     throw fail('pack.invalid', `Cannot take the pack "${name}": none of its tools takes a config`);
-  for (const tool of configurable) await checkOne(name, tool, config, schemas);
+  const all = await Promise.all(configurable.map((tool) => fillFor(name, tool, config, schemas)));
+  return Object.assign({}, ...all.toReversed());
 }
 
-async function checkOne(
+async function fillFor(
   pack: string,
   tool: YamlTool,
   config: JsonObject,
   schemas: SchemaCompiler,
-): Promise<void> {
+): Promise<JsonObject> {
   const check = await schemas.compile(tool.config!);
-  const problems = await check(structuredClone(config));
-  if (problems.length === 0) return;
+  const filled = structuredClone(config);
+  const problems = await check(filled);
+  if (problems.length === 0) return filled;
   const list = problems.map(({ path, message }) => `config${path} ${message}`).join('; ');
   throw fail('pack.invalid', `Cannot take the pack "${pack}": for ${tool.id} ${list}`);
 }
