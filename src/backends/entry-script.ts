@@ -55,6 +55,16 @@ echo "${OBSERVED_WORD} $facts writable=$writable"
 [ -k ${WORK_FOLDER}/out ] || exit ${ENTRY_CODES.beganBefore}
 ${ENTRY_PROGRAM} chmod -t ${WORK_FOLDER}/out || exit ${ENTRY_CODES.cannotClaim}`;
 
+/** Where the pipe is inside that whoever began the container holds open. */
+export const LIFELINE_PIPE = '/.haft/lifeline';
+
+/** The program waits for a line, and everything inside ends when nobody holds the other end any more. */
+const LIFELINE = `
+exec 5<${LIFELINE_PIPE} && read -r haft_line <&5 || exit ${ENTRY_CODES.cannotClaim}
+( read -r haft_line <&5; kill -KILL -1 ) >/dev/null 2>&1 &
+unset haft_line
+`;
+
 /** The kernel counts for the whole container, whoever was killed and whoever noticed. */
 const LOOK_AT_MEMORY = `
 for counts in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
@@ -70,10 +80,10 @@ exit 0`;
  * and busybox can do: the image may have no programs at all. That the attempt begins is marked by taking the sticky bit
  * off out/: it survives a second start of the same container, and no tool looks at it.
  */
-export const ENTRY_SCRIPT = `
+export const entryScript = ({ lifeline }: { readonly lifeline: boolean }): string => `
 (${LOOK_AROUND}
 ) || exit $?
-unset SHLVL OLDPWD $3
+${lifeline ? LIFELINE : ''}unset SHLVL OLDPWD $3
 shift 3
 haft_program=
 case $1 in
@@ -85,7 +95,7 @@ esac
 [ -f "$haft_program" ] && [ -x "$haft_program" ] || exit ${ENTRY_CODES.notStarted}
 shift
 # It goes first when memory runs out, not what watches it: not every engine tells why a container was killed.
-( echo 900 >/proc/self/oom_score_adj; exec "$haft_program" "$@" )
+( echo 900 >/proc/self/oom_score_adj; exec "$haft_program" "$@"${lifeline ? ' 5<&-' : ''} )
 haft_code=$?
 (${LOOK_AT_MEMORY}
 ) || exit ${ENTRY_CODES.memory}

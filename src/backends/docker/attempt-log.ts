@@ -2,10 +2,10 @@
 // Refuses: to keep more than it may; who reads too much is told.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { newId } from '../../base/new-id.ts';
+import { type Observation, parseObservation } from '../observation.ts';
 import { logsPath } from './container.ts';
 import type { EngineApi } from './engine-api.ts';
 import { type LogStream, logFrames } from './log-frames.ts';
-import { type Observation, parseObservation } from '../observation.ts';
 
 type OnPart = (stream: LogStream, part: Buffer) => void;
 

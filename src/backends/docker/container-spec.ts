@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import type { Attempt } from '../../contract/backend.ts';
 import { RUN_ENV, WORK_FOLDER } from '../../contract/plan.ts';
-import type { ResolvedOptions } from './docker-options.ts';
-import { ENTRY_PROGRAM, ENTRY_SCRIPT } from '../entry-script.ts';
+import { ENTRY_PROGRAM, entryScript } from '../entry-script.ts';
 import { demandedFacts } from '../observation.ts';
+import type { ResolvedOptions } from './docker-options.ts';
 
 export const LABELS = { scope: 'haft.scope', attempt: 'haft.attempt', run: 'haft.run' } as const;
 
@@ -30,7 +30,16 @@ export function containerSpec(
   const added = ADDED_VARIABLES[engine].filter((name) => plan.env[name] === undefined).join(' ');
   return {
     Image: plan.image,
-    Entrypoint: [ENTRY_PROGRAM, 'sh', '-c', ENTRY_SCRIPT, 'haft', demandedFacts(user), network, added],
+    Entrypoint: [
+      ENTRY_PROGRAM,
+      'sh',
+      '-c',
+      entryScript({ lifeline: false }),
+      'haft',
+      demandedFacts(user),
+      network,
+      added,
+    ],
     Cmd: plan.argv,
     Env: Object.entries({ ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env }).map(
       ([name, value]) => `${name}=${value}`,

@@ -5,9 +5,9 @@ import type { AttemptCause } from '../../contract/attempt-cause.ts';
 import { type AttemptEnd, failedEnd } from '../../contract/backend.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import type { OutputProblem } from '../check-outputs.ts';
-import type { ContainerState } from './container.ts';
 import { ENTRY_CODES } from '../entry-script.ts';
 import { mismatches, type Observation } from '../observation.ts';
+import type { ContainerState } from './container.ts';
 
 export interface Evidence {
   readonly state: Pick<ContainerState, 'exitCode' | 'oomKilled' | 'startedMs' | 'finishedMs' | 'imageId'>;

@@ -1,7 +1,7 @@
 // Owns: the shell text that contains a program with bubblewrap: no network, no capability, only out/ and /tmp to write to.
 // Refuses: to run as root outside; there the program becomes a user of no account, which sees nothing but its own folders.
 import { WORK_FOLDER } from '../../contract/plan.ts';
-import type { ContainedProgram } from './contained-program.ts';
+import { type ContainedProgram, HOST_NAME, OUTSIDE_ID } from './contained-program.ts';
 import { shWord } from './sh-word.ts';
 
 export interface BubblewrapContainer {
@@ -24,16 +24,46 @@ export function bubblewrapScript(
     ([machine, filter]) => `  ${shWord(machine)}) echo ${Buffer.from(filter).toString('base64')} ;;`,
   );
   const filter = filters.length === 0 ? '' : FILTER.replace('FILTERS', filters.join('\n'));
-  const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]);
+  const variables = Object.entries({ PATH: INSIDE_PATH, ...env }).flatMap(([name, value]) => [
+    '--setenv',
+    name,
+    value,
+  ]);
   const words = ['--clearenv', ...variables, '--chdir', WORK_FOLDER, '--', ...argv].map(shWord);
-  return [`root=${shWord(root)}`, STAGE, filter, `set -- "$@" ${words.join(' ')}`].join('\n');
+  return [HOOKS, `root=${shWord(root)}`, STAGE, filter, `set -- "$@" ${words.join(' ')}`].join('\n');
 }
 
-/** Inside; no program can tell one node from another by it. */
-export const HOST_NAME = 'haft';
+const INSIDE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** A user id of no account: "haft" in hex. */
-const OUTSIDE_ID = 0x68616674;
+/** `look` holds what is seen of the sandbox from outside against what is promised; the program waits at the gate until then. */
+const HOOKS = `
+look() {
+  caps= privs= root_= in_= out_=
+  while read -r key value _; do
+    case $key in CapInh: | CapPrm: | CapEff: | CapBnd: | CapAmb:) caps=$caps$value ;; NoNewPrivs:) privs=$value ;; esac
+  done <"/proc/$inside/status" || return 1
+  case $caps in '' | *[!0]*) return 1 ;; esac
+  [ "$privs" = 1 ] || return 1
+  while read -r face _; do
+    case $face in lo:* | Inter-* | face) ;; *) return 1 ;; esac
+  done <"/proc/$inside/net/dev" || return 1
+  while read -r _ _ _ _ at options _; do
+    case $at:$options in
+      /:ro*) root_=1 ;; /work/in:ro*) in_=1 ;; /work/out:rw*) out_=1 ;;
+      /tmp:rw* | /dev/*:rw* | *:ro,* | *:ro) ;;
+      *) return 1 ;;
+    esac
+  done <"/proc/$inside/mountinfo" || return 1
+  [ "$root_$in_$out_" = 111 ]
+}
+is_seen() {
+  inside=$(sed -n 's/.*"child-pid": *\\([0-9]*\\).*/\\1/p' "$scratch/status")
+  [ -n "$inside" ] && look
+}
+note_seen() { for part in status net/dev mountinfo; do echo "== $part"; cat "/proc/$inside/$part"; done >"$meta/observed"; }
+end_contained() { kill -KILL "$sandbox" 2>/dev/null; }
+judge_code() { ! grep -q exit-code "$scratch/status" || started=true; }
+`;
 
 /**
  * Each entry of the root is bound by itself, since a mount point cannot be made in a root that is bound read-only. As

@@ -2,7 +2,7 @@
 // Refuses: anything but a POSIX shell, coreutils, findutils and awk on the node, and to execute without the claim.
 import type { Attempt } from '../../contract/backend.ts';
 import { RUN_ENV } from '../../contract/plan.ts';
-import { HOST_NAME } from './bubblewrap-script.ts';
+import { HOST_NAME } from './contained-program.ts';
 import { containScript, type JobContainer } from './containers.ts';
 import { shWord } from './sh-word.ts';
 
@@ -21,12 +21,13 @@ export interface JobResult {
   readonly job: string;
   readonly restart: number;
   readonly node: string;
-  /** `exit`: by itself. `told`: Slurm sent a signal. */
+  /** `exit`: by itself. `told`: Slurm sent a signal. `killed`: somebody ended the container, and it was not the job. */
   readonly ended:
     | 'exit'
     | 'told'
     | 'setup'
     | 'containment'
+    | 'killed'
     | 'limit.time'
     | 'limit.log_bytes'
     | 'limit.output_bytes';
@@ -59,13 +60,14 @@ export function jobScript({ attempt, name, bell, container, ...limits }: ScriptR
     max_entries: limits.maxEntries,
     memory: memoryBytes,
   };
-  const { argv, image } = plan;
-  const env = { ...RUN_ENV, HOSTNAME: HOST_NAME, PATH: INSIDE_PATH, ...plan.env };
+  const { argv, image, resources } = plan;
+  const env = { ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env };
+  const program = { attemptId: attempt.id, argv, env, resources, ...(image === undefined ? {} : { image }) };
   return [
     '#!/bin/sh',
     ...Object.entries(values).map(([key, value]) => `${key}=${shWord(String(value))}`),
     PROLOGUE,
-    containScript(container, { argv, env, ...(image === undefined ? {} : { image }) }),
+    containScript(container, program),
     RUN,
     'each_output() {',
     '  :',
@@ -75,13 +77,13 @@ export function jobScript({ attempt, name, bell, container, ...limits }: ScriptR
   ].join('\n');
 }
 
-const INSIDE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const NODE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Up to the claim, and all ways to end. `once` tells by the link count when a network file system lost its answer. */
 const PROLOGUE = `
 set -u
 umask 077
-PATH=${INSIDE_PATH} LC_ALL=C
+PATH=${NODE_PATH} LC_ALL=C
 export PATH LC_ALL
 meta=$folder/meta out=$folder/out
 job=\${SLURM_JOB_ID:-0} restart=\${SLURM_RESTART_COUNT:-0} node=\${SLURMD_NODENAME:-}
@@ -97,9 +99,12 @@ once "$meta/claim.$mine" "$meta/claim" || { [ -e "$meta/claim" ]; exit; }
 : >"$bell/$name.claimed"
 told= sandbox= inside= scratch= streams= filtered=
 code=-1 started=false oom=false full=false outputs=
-trap 'told=1; [ -z "$sandbox" ] || kill -KILL "$sandbox" 2>/dev/null' TERM INT HUP
+hear_first() { :; }
+clean_up() { :; }
+trap 'told=1; [ -z "$sandbox" ] || end_contained' TERM INT HUP
 finish() {
   trap '' TERM INT HUP
+  clean_up
   [ -z "$told" ] || [ "$1" != exit ] || set -- told
   [ -z "$streams" ] || kill -KILL $streams 2>/dev/null
   printf '{"v":1,"job":"%s","restart":%s,"node":"%s","ended":"%s","code":%s,"started":%s,"oom":%s,"full":%s,"outputs":[%s]}\\n' \\
@@ -114,42 +119,27 @@ cannot() { printf '%s\\n' "$1" >"$meta/trouble"; finish setup; }
 scratch=$(mktemp -d "\${TMPDIR:-/tmp}/haft.XXXXXXXX") || cannot 'no temporary folder can be made on the node'
 group=$(sed -n 's|^[0-9]*:memory:|/sys/fs/cgroup/memory|p' /proc/self/cgroup)
 [ -n "$group" ] || group=$(sed -n 's|^0::|/sys/fs/cgroup|p' /proc/self/cgroup)
+# Where the processes are whose open files count.
+held=$group patience=500
 oom_kills() { sed -n 's/^oom_kill //p' "$group/memory.oom_control" "$group/memory.events" 2>/dev/null | head -n 1; }
 mkfifo "$scratch/1" "$scratch/2" "$scratch/gate" && : >"$scratch/status" && : >"$meta/log" ||
   cannot 'files cannot be made on the node'
+# Opened both ways, so that it waits for nobody.
+exec 7<>"$scratch/gate"
 `;
 
 /**
- * `look` holds what is seen of the sandbox against what is promised; it is asked until it agrees, since the sandbox is
- * being made meanwhile, and the program waits at the gate until then. Files that were unlinked count for as long as
- * they are open. `tee` outlives a SIGTERM to the job, so that the log is whole.
+ * `is_seen` is asked until it agrees, since the sandbox is being made meanwhile, and the program waits at the gate until
+ * then. Files that were unlinked count for as long as they are open. `tee` outlives a SIGTERM to the job, so that the
+ * log is whole. Only the script itself and the sandbox hold the gate: it closes when they are gone.
  */
 const RUN = `
-look() {
-  caps= privs= root_= in_= out_=
-  while read -r key value _; do
-    case $key in CapInh: | CapPrm: | CapEff: | CapBnd: | CapAmb:) caps=$caps$value ;; NoNewPrivs:) privs=$value ;; esac
-  done <"/proc/$inside/status" || return 1
-  case $caps in '' | *[!0]*) return 1 ;; esac
-  [ "$privs" = 1 ] || return 1
-  while read -r face _; do
-    case $face in lo:* | Inter-* | face) ;; *) return 1 ;; esac
-  done <"/proc/$inside/net/dev" || return 1
-  while read -r _ _ _ _ at options _; do
-    case $at:$options in
-      /:ro*) root_=1 ;; /work/in:ro*) in_=1 ;; /work/out:rw*) out_=1 ;;
-      /tmp:rw* | /dev/*:rw* | *:ro,* | *:ro) ;;
-      *) return 1 ;;
-    esac
-  done <"/proc/$inside/mountinfo" || return 1
-  [ "$root_$in_$out_" = 111 ]
-}
 written() {
   find "$out" -mindepth 1 -printf '%s %b %y\\n'
-  find -L $(sed 's|.*|/proc/&/fd|' "$group/cgroup.procs") -maxdepth 1 -type f -links 0 -printf '%D:%i %s %b\\n' |
+  find -L $(sed 's|.*|/proc/&/fd|' "$held/cgroup.procs") -maxdepth 1 -type f -links 0 -printf '%D:%i %s %b\\n' |
     awk -v device="$(stat -c %d "$out"):" 'index($1, device) == 1 && !seen[$1]++ { print $2, $3, "f" }'
 }
-over() { echo "$1" >"$scratch/why"; kill -KILL "$sandbox"; exit; }
+over() { echo "$1" >"$scratch/why"; end_contained; exit; }
 watch() {
   while sleep 0.25; do
     read -r now _ </proc/uptime
@@ -162,28 +152,30 @@ watch() {
   done
 }
 for stream in 1:stdout 2:stderr; do
-  (trap '' TERM INT HUP; exec tee -a "$meta/log" <"$scratch/\${stream%:*}" >"$meta/\${stream#*:}") &
+  (
+    trap '' TERM INT HUP
+    exec <"$scratch/\${stream%:*}" >"$meta/\${stream#*:}" 7>&-
+    [ "$stream" != 1:stdout ] || hear_first
+    exec tee -a "$meta/log"
+  ) &
   streams="$streams $!"
 done
 kills=$(oom_kills)
-# Opened both ways, so that it waits for nobody.
-exec 7<>"$scratch/gate"
 contain "$@" </dev/null >"$scratch/1" 2>"$scratch/2" 6>"$scratch/status" &
 sandbox=$!
 tries=0
-until [ -n "$inside" ] && look 2>/dev/null; do
+until is_seen 2>/dev/null; do
   tries=$((tries + 1))
-  if [ -n "$told" ] || [ "$tries" -gt 500 ] || ! kill -0 "$sandbox" 2>/dev/null; then
-    kill -KILL "$sandbox" 2>/dev/null
+  if [ -n "$told" ] || [ "$tries" -gt "$patience" ] || ! kill -0 "$sandbox" 2>/dev/null; then
+    end_contained
     wait "$sandbox"
     [ -z "$told" ] || finish told
-    [ -z "$inside" ] || finish containment
+    [ -z "$inside" ] && [ ! -s "$meta/observed" ] || finish containment
     cannot "no sandbox can be made on the node: $(head -c 300 "$meta/stderr" | tr -d '\\000-\\037')"
   fi
   sleep 0.01
-  inside=$(sed -n 's/.*"child-pid": *\\([0-9]*\\).*/\\1/p' "$scratch/status")
 done
-for part in status net/dev mountinfo; do echo "== $part"; cat "/proc/$inside/$part"; done >"$meta/observed"
+note_seen
 read -r now _ </proc/uptime
 deadline=$((\${now%.*}\${now#*.} + wall))
 echo >&7
@@ -229,12 +221,12 @@ tries=0
 while alive && [ "$tries" -lt 500 ]; do tries=$((tries + 1)); sleep 0.01; done
 kill "$watcher" 2>/dev/null
 wait $streams
-streams=
+streams= sandbox=
 [ "$(oom_kills)" = "$kills" ] || oom=true
 [ "$(stat -f -c %a "$out")" -gt 0 ] || full=true
 [ ! -s "$scratch/why" ] || finish "$(cat "$scratch/why")"
 [ -z "$told" ] || finish told
-! grep -q exit-code "$scratch/status" || started=true
+judge_code
 if [ "$code" = 0 ] && cd "$out" && [ -z "$(find . -type l | head -n 1)" ]; then each_output; fi
 finish exit
 `;

@@ -1,7 +1,9 @@
-// Owns: what the job saw of its sandbox before the program began, as facts.
-// Refuses: to judge: the job did, and let the program begin only then.
+// Owns: what was seen of a sandbox or a container before the program began, as facts, and what is wrong with them.
+// Refuses: to be the first to judge: the job did, and let the program begin only then.
+import { OBSERVED_WORD } from '../entry-script.ts';
+import { mismatches, type Observation, parseObservation } from '../observation.ts';
 
-export interface ObservedSandbox {
+interface ObservedSandbox {
   /** Inheritable, permitted, effective, bounding and ambient, in hex. */
   readonly capabilities: readonly string[];
   readonly noNewPrivileges: boolean;
@@ -14,8 +16,23 @@ export interface ObservedSandbox {
   readonly writableMounts: readonly string[];
 }
 
+export interface Observed {
+  readonly facts: ObservedSandbox | Observation;
+  /** In words; empty when all is as it must be. */
+  readonly wrong: readonly string[];
+}
+
+/** What the entry of a container wrote, or what the job saw of a sandbox from outside. */
+export function parseObserved(text: string): Observed {
+  const facts = text.startsWith(OBSERVED_WORD) ? parseObservation(text) : undefined;
+  if (!facts) return { facts: parseSandbox(text), wrong: [] };
+  // Which user it is depends on who the job runs as on its node; root it never is.
+  const root = /^0:|:0$/.test(facts.user) ? ['it runs as root'] : [];
+  return { facts, wrong: [...root, ...mismatches(facts, facts.user)] };
+}
+
 /** `text` is made of parts of /proc, each after a line `== name`. */
-export function parseObserved(text: string): ObservedSandbox {
+function parseSandbox(text: string): ObservedSandbox {
   const parts = new Map(
     text.split(/^== /m).map((part) => {
       const end = part.indexOf('\n');

@@ -3,12 +3,11 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Attempt, Backend } from '../../contract/backend.ts';
-import { fail } from '../../contract/errors.ts';
 import { MAX_ENTRIES } from '../check-outputs.ts';
 import { readJson } from '../write-once.ts';
 import { attemptFiles } from './attempt-files.ts';
 import type { CommandRunner } from './command-runner.ts';
-import type { JobContainer } from './containers.ts';
+import { admitImage, type JobContainer } from './containers.ts';
 import { jobName, jobPrefix } from './job-name.ts';
 import { jobOptions, type SlurmPolicy } from './job-options.ts';
 import { jobScript } from './job-script.ts';
@@ -95,12 +94,7 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
   return {
     name: 'slurm',
     async start(attempt) {
-      const { image } = attempt.plan;
-      if (image !== undefined && container.images?.[image] === undefined)
-        throw fail(
-          'policy.denied',
-          `Cannot run image ${JSON.stringify(image)} on Slurm: policy names no folder for it`,
-        );
+      admitImage(container, attempt.plan.image);
       // One that nobody submitted yet would wait for a controller that may never come.
       if (!tracked.has(attempt.id) && (await readJson(attemptFiles(attempt.folder).intent)) === undefined)
         await client.ping();

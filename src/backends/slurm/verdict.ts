@@ -8,7 +8,7 @@ import { readText } from '../write-once.ts';
 import type { AttemptFiles } from './attempt-files.ts';
 import { differingOutput } from './hash-outputs.ts';
 import type { JobResult } from './job-script.ts';
-import { type ObservedSandbox, parseObserved } from './observed.ts';
+import { parseObserved } from './observed.ts';
 
 /** All ends but `told`: who sent the signal is for Slurm to say. */
 export async function verdictOf(
@@ -19,11 +19,13 @@ export async function verdictOf(
 ): Promise<AttemptEnd> {
   const { job, node } = result;
   const text = await readText(files.observed);
-  const seen: ObservedSandbox | Record<string, never> = text === undefined ? {} : parseObserved(text);
-  const observed = { ...seen, job, node };
+  const { facts, wrong } = text === undefined ? NOTHING_SEEN : parseObserved(text);
+  const observed = { ...facts, job, node };
   const failed = (cause: AttemptCause, fact: string) =>
     failedEnd(cause, fact, { exitCode: result.code < 0 ? null : result.code, observed });
 
+  if (wrong.length > 0)
+    return failed('infrastructure.containment', `Cannot run the program: ${wrong.join('; ')}`);
   const stopped = STOPPED[result.ended];
   if (stopped) return failed(stopped.cause, stopped.message(attempt));
   if (result.ended === 'setup') {
@@ -55,6 +57,8 @@ export async function verdictOf(
   return { status: 'succeeded', exitCode: 0, message: 'The program ended with exit code 0', observed };
 }
 
+const NOTHING_SEEN = { facts: {}, wrong: [] };
+
 const STOPPED: Partial<
   Record<JobResult['ended'], { readonly cause: AttemptCause; message(attempt: Attempt): string }>
 > = {
@@ -70,6 +74,10 @@ const STOPPED: Partial<
   'limit.log_bytes': {
     cause: 'limit.log_bytes',
     message: () => 'Ended the attempt: it wrote more to standard output and error than is kept',
+  },
+  killed: {
+    cause: 'infrastructure.killed',
+    message: () => 'The attempt was killed from outside: by the engine, the machine or a person',
   },
   containment: {
     cause: 'infrastructure.containment',

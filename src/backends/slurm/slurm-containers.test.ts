@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { DockerEngine } from '../../../scripts/engines/docker.ts';
+import type { EngineForTests } from '../../../scripts/engines/engine-for-tests.ts';
+import type { PodmanEngine } from '../../../scripts/engines/podman.ts';
+import { withDocker } from '../../../scripts/engines/with-docker.ts';
+import { withPodman } from '../../../scripts/engines/with-podman.ts';
+import { withSlurm } from '../../../scripts/engines/with-slurm.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
+import { endOf, outputOf, seen } from '../../testing/backend/environment.ts';
+import { makeAttempt } from '../../testing/backend-suite.ts';
+import type { EngineContainer } from './engine-script.ts';
+import { slurmPlace } from './fixtures-for-tests.ts';
+
+const slurm = withSlurm();
+const MIB = 1024 * 1024;
+const ZERO = '0'.repeat(16);
+
+interface Kind {
+  readonly engine: EngineForTests<DockerEngine>;
+  container(engine: DockerEngine): Omit<EngineContainer, 'images'>;
+}
+
+/** Docker over the socket of its engine; Podman as nodes have it, without any service. */
+const KINDS: Readonly<Record<EngineContainer['kind'], Kind>> = {
+  docker: { engine: withDocker(), container: ({ socket }) => ({ kind: 'docker', socket }) },
+  podman: {
+    engine: withPodman(),
+    container: (engine) => ({ kind: 'podman', command: (engine as PodmanEngine).command }),
+  },
+};
+
+interface Begun {
+  readonly attempt: Attempt;
+  readonly handle: BackendHandle;
+  readonly backend: Backend;
+  readonly engine: DockerEngine;
+}
+
+for (const [name, kind] of Object.entries(KINDS)) {
+  const open = async (
+    script: string,
+    wanted: Parameters<typeof makeAttempt>[2],
+    check: (begun: Begun) => Promise<void>,
+    images?: readonly string[],
+  ): Promise<void> => {
+    const engine = await kind.engine.engine();
+    const place = slurmPlace(await slurm.engine());
+    const image = engine.images.busybox;
+    try {
+      const container = { ...kind.container(engine), images: images ?? [image], processes: 64 };
+      const backend = await place.open({ container });
+      const attempt = await makeAttempt({ root: place.root, image }, script, wanted);
+      await check({ attempt, backend, engine, handle: await backend.start(attempt) });
+      await eventually(() => containers(engine) === '', 'the container is gone');
+    } finally {
+      await place.close();
+    }
+  };
+  const run = (
+    script: string,
+    wanted: Parameters<typeof makeAttempt>[2],
+    check: (end: AttemptEnd, attempt: Attempt) => Promise<void> | void,
+  ) => open(script, wanted, async ({ attempt, handle }) => check(await endOf(handle, {}), attempt));
+
+  describe(`a job in a container of ${name}`, { skip: slurm.skip || kind.engine.skip }, () => {
+    it('is contained as on the docker backend, and says what was seen from inside', async () => {
+      const script = `for at in / /etc /dev /dev/shm /run /var/tmp /work /work/in /proc /sys/fs/cgroup; do (: > $at/x) 2>/dev/null && echo $at; done > out/written
+        : > /tmp/x; tail -n +3 /proc/net/dev | grep -v ' lo:' >> out/written; env | sort > out/env; echo said; echo more >&2`;
+      const outputs = ['written', 'env'];
+      await run(script, { outputs, env: { id: '1' } }, async (end, attempt) => {
+        assert.equal(end.status, 'succeeded', end.message);
+        assert.equal(await outputOf(attempt, 'written'), '');
+        assert.deepEqual((await outputOf(attempt, 'env')).trim().split('\n'), [
+          'HOME=/tmp',
+          'HOSTNAME=haft',
+          'LANG=C.UTF-8',
+          'PATH=/bin',
+          'PWD=/work',
+          'SHLVL=1',
+          'TMPDIR=/tmp',
+          'TZ=UTC',
+          'id=1',
+        ]);
+        const { user, job, node, ...observed } = end.observed ?? {};
+        assert.deepEqual(observed, {
+          capabilities: [ZERO, ZERO, ZERO, ZERO, ZERO],
+          noNewPrivileges: true,
+          seccomp: 2,
+          interfaces: ['lo'],
+          ownNetwork: true,
+          readOnlyRoot: true,
+          readOnlyInputs: true,
+          writableMounts: ['/dev/mqueue', '/tmp', '/work/out'],
+        });
+        assert.match(String(user), /^[1-9]\d*:[1-9]\d*$/);
+        assert.ok(job && node);
+        const log = readFileSync(join(attempt.folder, 'meta/log'), 'utf8');
+        assert.deepEqual(log.trim().split('\n').sort(), ['more', 'said']);
+        assert.notEqual(statSync(join(attempt.folder, 'out/env')).uid, 0);
+      });
+    });
+
+    it('is killed within a second of writing more than it may', async () => {
+      const script =
+        'head -c 5242880 /dev/zero > out/big; date +%s > out/over; while :; do cut -d" " -f1 /proc/uptime >> out/beats; sleep 0.01; done';
+      const wanted = { outputs: ['big', 'over', 'beats'], resources: { outputBytes: 4 * MIB } };
+      await run(script, wanted, async (end, attempt) => {
+        assert.equal(end.cause, 'limit.output_bytes', end.message);
+        const beats = (await outputOf(attempt, 'beats')).trim().split('\n').map(Number);
+        assert.ok(beats.at(-1)! - beats[0]! < 1, `it went on for ${beats.at(-1)! - beats[0]!} s`);
+      });
+    });
+
+    it('is killed for what it writes to files without a name, and for the memory of a child', async () => {
+      const unnamed = 'exec 3> out/a; rm out/a; while :; do head -c 1048576 /dev/zero >&3; done';
+      await run(unnamed, { resources: { outputBytes: 4 * MIB, wallMs: 20_000 } }, (end) =>
+        assert.equal(end.cause, 'limit.output_bytes', end.message),
+      );
+      const greedy = 'head -c 268435456 /dev/zero | tail > /dev/null; exit 0';
+      await run(greedy, { resources: { memoryBytes: 32 * MIB } }, (end) =>
+        assert.equal(end.cause, 'limit.memory', end.message),
+      );
+    });
+
+    it('says how its program ended', async () => {
+      await run('exit 125', {}, (end) => assert.deepEqual([end.cause, end.exitCode], ['tool.exit', 125]));
+      await run('kill -KILL $$', {}, (end) => assert.equal(end.cause, 'tool.signal', end.message));
+      await run('', { argv: ['nothing-of-this-name'] }, (end) => assert.equal(end.cause, 'tool.not_started'));
+      await run('sleep 60', { resources: { wallMs: 500 } }, (end) => assert.equal(end.cause, 'limit.time'));
+    });
+
+    it('leaves no container when it is cancelled', async () => {
+      await open('echo began; sleep 600', {}, async ({ handle }) => {
+        await seen(handle, 'stdout', 'began', {});
+        await handle.cancel();
+        assert.equal((await endOf(handle, {})).cause, 'cancelled');
+      });
+    });
+
+    it('leaves no container when everything of the job is killed at once', async () => {
+      await open('echo began; sleep 600', {}, async ({ attempt, handle }) => {
+        await seen(handle, 'stdout', 'began', {});
+        const { job } = JSON.parse(readFileSync(join(attempt.folder, 'meta/claim'), 'utf8'));
+        (await slurm.engine()).command('scancel', '--full', '--signal=KILL', job);
+        assert.notEqual((await endOf(handle, {})).status, 'succeeded');
+      });
+    });
+
+    it('refuses images that policy does not name, and none at all', async () => {
+      await assert.rejects(
+        open('exit 0', {}, async () => {}, ['other/*']),
+        { reason: 'policy.denied' },
+      );
+    });
+  });
+}
+
+/** Names of those that are there, running or not. */
+const containers = (engine: DockerEngine) =>
+  engine.docker('ps', '--all', '--filter', 'name=haft-att', '--format', '{{.Names}}').trim();
