@@ -45,7 +45,7 @@ export interface DefaultRuntimeOptions {
   readonly freshPacks?: boolean;
   /** Instead of those that haft.yaml names and those that were added. */
   readonly packs?: PolicyFile['packs'];
-  /** This process stays: servers of packs that are not there yet are looked for, and what they once said is asked again. */
+  /** This process stays: servers of packs that are not there yet are looked for. */
   readonly living?: boolean;
 }
 

@@ -98,6 +98,22 @@ describe('haft serve and servers that change', { timeout: 120_000 }, () => {
       lock,
     ));
 
+  it('sends no call to a server that is not what was accepted, from the very first', () =>
+    withHost(
+      { 'haft.yaml': YAML },
+      async (host) => {
+        const shown = await host.ask('GET', '/v1/tools/hub.echo');
+        assert.deepEqual([shown.status, shown.json.enabled], [200, true], 'as far as it is known');
+        const all = await Promise.all(Array.from({ length: 8 }, () => reason(host, 'hub.echo')));
+        assert.deepEqual([...new Set(all)], ['tool.changed']);
+        assert.equal(await reason(host, 'hub.pid'), 'ok');
+      },
+      async (workspace) => {
+        await lock(workspace);
+        workspace.put('server/changing.mjs', CHANGING_SERVER.replace('Says what it is told.', TURNED));
+      },
+    ));
+
   it('asks a server again whose tools are known from before, once it runs', () =>
     withHost(
       { 'haft.yaml': YAML },
@@ -144,6 +160,7 @@ describe('haft serve and what other processes change', { timeout: 120_000 }, () 
     withHost(
       { 'haft.yaml': YAML },
       async (host, workspace) => {
+        assert.equal(await reason(host, 'hub.echo'), 'ok');
         workspace.put('server/changing.mjs', CHANGING_SERVER.replace('Says what it is told.', TURNED));
         assert.equal(await reason(host, 'hub.echo'), 'ok', 'it runs as it was accepted');
         await lock(workspace, '--accept');

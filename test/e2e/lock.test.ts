@@ -44,6 +44,7 @@ describe('haft.lock', () => {
 
   it('catches a description that changed: shown, not callable, and nothing of it is listed', async () => {
     workspace.put('server/hub.mjs', hubServer(TURNED, 'A new one.'));
+    assert.equal(await echo(), 'tool.changed', 'before anybody asked what it says');
     const shown = await run('tools', 'lock');
     assert.equal(shown.status, 3);
     assert.ok(

@@ -1,6 +1,8 @@
 // Owns: a server that is running: asked again for its tools when it says that they changed, or was lost and found.
-// Refuses: to hold a call up, and to forget what is known because the server could not be asked.
+// Refuses: to let a call leave for what nobody accepted, and to forget what is known because the server could not be asked.
+import { orAborted } from '../../adapters/pace.ts';
 import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
+import { fail } from '../../contract/errors.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 
 /** An adapter whose other side says which tools it has. */
@@ -20,8 +22,11 @@ export interface Discovery {
 }
 
 export interface FollowOptions {
-  told(found: Discovery): void;
-  /** What is known of it is from another time: it is asked once it was reached by a call. */
+  /** Settles when it is taken over. */
+  told(found: Discovery): Promise<void>;
+  /** Why a tool of it cannot be called by now; undefined where it can. */
+  barred(id: string): string | undefined;
+  /** What is known of it is from another time: it is asked before the first call leaves. */
   readonly doubtful: boolean;
   /** Aborts when nobody is interested any more. */
   readonly signal: AbortSignal;
@@ -36,40 +41,53 @@ export function followServer(adapter: ServerAdapter, options: FollowOptions): Ad
     ...adapter,
     open(installation, tools) {
       const connection = adapter.open(installation, tools);
-      const ask = askInTurn(connection, options);
-      connection.onChange?.(ask);
+      const ask = createAsking(connection, options);
+      connection.onChange?.(() => void ask());
+      let asked: Promise<void> | undefined;
       const { invoke } = connection;
+      const invokeDoubtful: typeof invoke = async (invocation) => {
+        asked ??= ask().then((fine) => {
+          doubtful = !fine;
+          asked = undefined;
+        });
+        await orAborted(asked, invocation.signal);
+        const why = options.barred(invocation.tool);
+        if (why !== undefined) throw fail('tool.changed', why);
+        return invoke(invocation);
+      };
       return Object.assign(connection, {
-        invoke(invocation: Parameters<typeof invoke>[0]) {
-          const answer = invoke(invocation);
-          if (!doubtful) return answer;
-          doubtful = false;
-          answer.then(ask, ask);
-          return answer;
-        },
+        invoke: (invocation: Parameters<typeof invoke>[0]) =>
+          doubtful ? invokeDoubtful(invocation) : invoke(invocation),
       });
     },
   };
 }
 
-/** However often it is told meanwhile, once more is enough. */
-function askInTurn(connection: ServerConnection, { told, signal }: FollowOptions): () => void {
-  let asking = false;
+/** Answers whether it could be asked. However often it is told meanwhile, once more is enough. */
+function createAsking(
+  connection: ServerConnection,
+  { told, signal }: Pick<FollowOptions, 'told' | 'signal'>,
+): () => Promise<boolean> {
+  let asking: Promise<boolean> | undefined;
   let again = false;
-  const ask = async (): Promise<void> => {
-    again = true;
-    if (asking) return;
-    asking = true;
-    while (again && !signal.aborted) {
+  const ask = async (): Promise<boolean> => {
+    for (;;) {
       again = false;
       const within = AbortSignal.any([signal, AbortSignal.timeout(DISCOVERY_MS)]);
       // When it is lost once more, it is asked again once it is found.
       const found = await connection.discover(within).catch(() => undefined);
-      if (found && !again && !signal.aborted) told(found);
+      if (signal.aborted || !found) return false;
+      if (!again) await told(found);
+      if (!again) return true;
     }
-    asking = false;
   };
-  return () => void ask();
+  return () => {
+    again = asking !== undefined;
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
 }
 
 const FIRST_PAUSE_MS = 1_000;
@@ -78,7 +96,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** Looks again and again for a server that was not there, more and more seldom, and tells once when it is. */
 export function awaitServer(
   look: () => Promise<Discovery>,
-  { told, signal }: Omit<FollowOptions, 'doubtful'>,
+  { told, signal }: Pick<FollowOptions, 'told' | 'signal'>,
 ): void {
   let pause = FIRST_PAUSE_MS;
   const later = () => {
@@ -86,7 +104,7 @@ export function awaitServer(
     const timer = setTimeout(async () => {
       signal.removeEventListener('abort', stop);
       const found = await look().catch(() => undefined);
-      if (found && !signal.aborted) told(found);
+      if (found && !signal.aborted) void told(found);
       else later();
     }, pause);
     const stop = () => clearTimeout(timer);

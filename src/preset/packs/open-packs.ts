@@ -13,8 +13,10 @@ export type OpenEntry = (entry: PackEntry, follow: PackFollow) => Promise<readon
 
 /** How a pack that is open tells what became of it. */
 export interface PackFollow {
-  /** The pack has these tools from now on. What nobody accepted of them is quarantined. */
-  changed(name: string, tools: readonly BoundTool[]): void;
+  /** The pack has these tools from now on; settles when it does. What nobody accepted of them is quarantined. */
+  changed(name: string, tools: readonly BoundTool[]): Promise<void>;
+  /** Why a tool of the pack cannot be called: nobody accepted it. */
+  barred(name: string, id: string): string | undefined;
   /** Aborts when the pack is not open any more. */
   readonly signal: AbortSignal;
 }
@@ -55,12 +57,19 @@ export function createPacks(options: PacksOptions): Packs {
 
   const openOne = async (key: string, entry: PackEntry): Promise<Found> => {
     const following = new AbortController();
-    const changed: PackFollow['changed'] = (name, tools) =>
-      void inTurn(() => retool(following.signal, key, name, tools)).catch((thrown: Error) =>
-        onWarning?.(`Left as it was: ${thrown.message}`),
-      );
+    const follow: PackFollow = {
+      signal: following.signal,
+      changed: (name, tools) =>
+        inTurn(() => retool(following.signal, key, name, tools)).catch((thrown: Error) =>
+          onWarning?.(`Left as it was: ${thrown.message}`),
+        ),
+      barred(name, id) {
+        const found = open.get(key)?.packs.find(({ pack }) => pack.installation.name === name);
+        return found?.callable.quarantine?.[id];
+      },
+    };
     try {
-      const packs = await openers[entry.kind](entry, { changed, signal: following.signal });
+      const packs = await openers[entry.kind](entry, follow);
       return { key, following, packs };
     } catch (thrown) {
       following.abort();
@@ -80,7 +89,7 @@ export function createPacks(options: PacksOptions): Packs {
     if (signal.aborted || !opened) return;
     const accepted = lock();
     const packs = opened.packs.map((one) => {
-      if (one.pack.installation.name !== name || areSame(one.pack.tools, tools)) return one;
+      if (one.pack.installation.name !== name || areSameTools(one.pack.tools, tools)) return one;
       const pack = { ...one.pack, tools };
       return { pack, callable: accepted.apply(pack), spoken: true };
     });
@@ -204,7 +213,7 @@ const bars = ({ quarantine = {} }: OpenPack, { quarantine: before = {} }: OpenPa
 
 /** Callers are told the same of both, and may call the same. */
 const isSameFace = (a: OpenPack, b: OpenPack): boolean =>
-  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) && areSame(a.tools, b.tools);
+  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) && areSameTools(a.tools, b.tools);
 
-const areSame = (a: readonly BoundTool[], b: readonly BoundTool[]): boolean =>
+export const areSameTools = (a: readonly BoundTool[], b: readonly BoundTool[]): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -14,7 +14,7 @@ import {
   followServer,
   type ServerAdapter,
 } from './follow-server.ts';
-import type { OpenEntry } from './open-packs.ts';
+import { areSameTools, type OpenEntry } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
 import { refuseOwnVariables, serverSecrets } from './server-needs.ts';
 
@@ -26,7 +26,7 @@ export interface ServerSite {
   readonly onWarning: (message: string) => void;
   /** Asks also where the tools are known, and fails where the server is not there. */
   readonly fresh: boolean;
-  /** The host stays: what is not there may come, and what is known may be of another time. */
+  /** The host stays: what is not there may come. */
   readonly living: boolean;
   readonly credentials: Credentials;
 }
@@ -34,7 +34,7 @@ export interface ServerSite {
 const FORMAT = 1;
 
 export function serverOpener(site: ServerSite): OpenEntry {
-  return async (entry, { changed, signal }) => {
+  return async (entry, { changed, barred, signal }) => {
     await checkConfig(entry, site);
     refuseOwnVariables(entry.name, entry.config);
     const installation: Installation = {
@@ -53,7 +53,13 @@ export function serverOpener(site: ServerSite): OpenEntry {
       if (tools.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, tools);
       return tools;
     };
-    const told = (found: Discovery) => changed(installation.name, keep(found));
+    let last = known;
+    const told = async (found: Discovery): Promise<void> => {
+      if (last && areSameTools(last, found.tools)) return;
+      last = found.tools;
+      await changed(installation.name, keep(found));
+    };
+    const isBarred = (id: string) => barred(installation.name, id);
     const look = () => discover(installation, site.adapter, signal);
     const asked = known ? undefined : await look().catch((thrown: Error) => thrown);
     if (asked instanceof Error) {
@@ -62,8 +68,9 @@ export function serverOpener(site: ServerSite): OpenEntry {
       if (site.living) awaitServer(look, { told, signal });
     }
     const tools = known ?? (asked === undefined || asked instanceof Error ? [] : keep(asked));
-    const doubtful = site.living && known !== undefined;
-    const adapter = followServer(site.adapter, { told, signal, doubtful });
+    last = tools;
+    const doubtful = known !== undefined;
+    const adapter = followServer(site.adapter, { told, barred: isBarred, signal, doubtful });
     return [{ installation, adapter, tools, ...serverSecrets(entry.config, site.credentials) }];
   };
 }
