@@ -107,6 +107,20 @@ export interface SlurmSettings {
   readonly conf?: string;
   /** Where the nodes have the unpacked file systems of images. */
   readonly images?: readonly { readonly image: string; readonly folder: string }[];
+  readonly container?: SlurmContainer;
+}
+
+export const SLURM_CONTAINERS = ['bubblewrap', 'docker', 'podman'] as const;
+
+/** What programs are contained in on the nodes; bubblewrap unless it says otherwise. Docker and Podman have images of their own. */
+export interface SlurmContainer {
+  readonly kind: (typeof SLURM_CONTAINERS)[number];
+  /** The engine's program on the nodes. */
+  readonly command?: string;
+  /** The engine's socket on the nodes. */
+  readonly socket?: string;
+  /** A statically linked busybox on the nodes, which looks at containers from inside. */
+  readonly busybox?: string;
 }
 
 /** Calls that a rule must let through and must not, checked whenever the policy is loaded. */

@@ -1,6 +1,6 @@
 // Owns: the part of haft.yaml's table that says where deterministic runs are executed.
 // Refuses: what a backend makes of it.
-import { BACKEND_NAMES } from '../../contract/policy.ts';
+import { BACKEND_NAMES, SLURM_CONTAINERS } from '../../contract/policy.ts';
 import type { ChoiceShape, MapShape } from '../yaml/shape.ts';
 import { LARGEST, LONGEST_MS, list, number, text } from './shape-words.ts';
 
@@ -108,8 +108,33 @@ export const RUNS: MapShape = {
               folder: text('place', 'The absolute folder that holds its unpacked file system.'),
             },
           },
-          'Where nodes have the unpacked file systems of images, read-only.',
+          'Where nodes have the unpacked file systems of images, read-only; for bubblewrap.',
         ),
+        container: {
+          is: 'map',
+          doc: 'What programs are contained in on the nodes.',
+          required: ['kind'],
+          keys: {
+            kind: {
+              is: 'choice',
+              of: SLURM_CONTAINERS,
+              doc: 'Docker and Podman run images that the node has; nothing is pulled.',
+              default: 'bubblewrap',
+            },
+            command: text(
+              'place',
+              'The absolute path of `docker` or `podman` on the nodes. By default found on their PATH.',
+            ),
+            socket: text(
+              'place',
+              'The UNIX socket of the engine on the nodes. By default the one that the command uses by itself.',
+            ),
+            busybox: text(
+              'place',
+              'A statically linked busybox on the nodes, which looks at containers from inside. By default the usual places.',
+            ),
+          },
+        },
       },
     },
   },

@@ -1,5 +1,6 @@
 // Owns: the backends that a workspace can have, each made from policy: one row for each.
 // Refuses: to load one before it is asked for.
+import type { JobContainer } from '../../backends/slurm/containers.ts';
 import { digestOf } from '../../base/image-reference.ts';
 import type { Attempt, Backend } from '../../contract/backend.ts';
 import type { BackendName, RunsPolicy, SlurmSettings } from '../../contract/policy.ts';
@@ -46,43 +47,63 @@ export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
       return createDockerBackend({
         socket: docker?.socket ?? socketOf(env.DOCKER_HOST),
         scope: await scope(),
-        images: images.map((entry) => (typeof entry === 'string' ? entry : entry.image)),
+        images: imageEntries(images),
         ...(limits.processes === undefined ? {} : { processes: limits.processes }),
         ...(limits.log_bytes === undefined ? {} : { logBytes: limits.log_bytes }),
       });
     },
   },
   slurm: {
-    settings: ({ slurm, limits }) => ({ slurm, limits }),
-    async make({ root, scope, env, alert }, { slurm = {}, limits = {} }) {
+    settings: ({ slurm, images, limits }) => ({ slurm, images, limits }),
+    async make({ root, scope, env, alert }, { slurm = {}, images = [], limits = {} }) {
       const { createSlurmBackend } = await import('../../backends/slurm/slurm-backend.ts');
       const { clusterEnv } = await import('../../backends/slurm/cluster-env.ts');
       const { createLocalRunner } = await import('../../backends/slurm/command-runner.ts');
-      const { seccompFilter } = await import('../../capabilities/exec/sandbox/seccomp.ts');
-      const seccomp = Object.entries(MACHINES).flatMap(([arch, machine]) => {
-        const filter = seccompFilter(arch);
-        return filter ? [[machine, filter] as const] : [];
-      });
       const backend = await createSlurmBackend({
         run: createLocalRunner({ env: clusterEnv(slurm.conf, env) }),
         scope: await scope(),
         folder: `${root}/slurm`,
         policy: jobPolicy(slurm),
         ...(slurm.max_jobs === undefined ? {} : { maxJobs: slurm.max_jobs }),
-        container: {
-          kind: 'bubblewrap',
-          images: Object.fromEntries(
-            (slurm.images ?? []).map(({ image, folder }) => [digestOf(image) ?? image, folder]),
-          ),
-          seccomp: Object.fromEntries(seccomp),
-        },
+        container: await jobContainer(slurm, { images, limits }),
         alert,
         ...(limits.log_bytes === undefined ? {} : { logBytes: limits.log_bytes }),
       });
-      return byDigest(backend);
+      return hasOwnImages(slurm) ? backend : byDigest(backend);
     },
   },
 };
+
+const imageEntries = (images: NonNullable<RunsPolicy['images']>): readonly string[] =>
+  images.map((entry) => (typeof entry === 'string' ? entry : entry.image));
+
+/** Docker and Podman on a node know images by what their repository calls them. */
+const hasOwnImages = ({ container }: SlurmSettings): boolean =>
+  container !== undefined && container.kind !== 'bubblewrap';
+
+async function jobContainer(
+  { container = { kind: 'bubblewrap' }, images: unpacked = [] }: SlurmSettings,
+  { images, limits }: Required<Pick<RunsPolicy, 'images' | 'limits'>>,
+): Promise<JobContainer> {
+  const { kind, ...engine } = container;
+  if (kind !== 'bubblewrap')
+    return {
+      kind,
+      ...engine,
+      images: imageEntries(images),
+      ...(limits.processes === undefined ? {} : { processes: limits.processes }),
+    };
+  const { seccompFilter } = await import('../../capabilities/exec/sandbox/seccomp.ts');
+  const filters = Object.entries(MACHINES).flatMap(([arch, machine]) => {
+    const filter = seccompFilter(arch);
+    return filter ? [[machine, filter] as const] : [];
+  });
+  return {
+    kind,
+    images: Object.fromEntries(unpacked.map(({ image, folder }) => [digestOf(image) ?? image, folder])),
+    seccomp: Object.fromEntries(filters),
+  };
+}
 
 /** What `uname -m` calls the CPUs that there are filters for. */
 const MACHINES = { x64: 'x86_64', arm64: 'aarch64' } as const;
