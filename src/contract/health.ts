@@ -29,6 +29,8 @@ export const USUAL_HEALTH: HealthPlan = {
 /** Something whose health is watched: an installation, or one tool of it that has a plan of its own. */
 export interface HealthSubject {
   readonly name: string;
+  /** Another where it is not the same any more, such as with another config. */
+  readonly identity: string;
   /** What is not enabled is not looked at. */
   readonly enabled: boolean;
   readonly plan: HealthPlan;

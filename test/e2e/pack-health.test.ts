@@ -56,6 +56,7 @@ describe('a server that dies', () => {
       const command = await haft(['tools', 'health'], { cwd: workspace.root });
       assert.equal(command.status, 70);
       assert.match(command.stdout, /hub +unhealthy/);
+      assert.match((await haft(['tools', 'list'], { cwd: workspace.root })).stdout, /hub\.echo +unhealthy/);
 
       renameSync(workspace.path('hub/away.mjs'), workspace.path('hub/hub.mjs'));
       const untilBack = async () => {
@@ -63,6 +64,7 @@ describe('a server that dies', () => {
       };
       await inTime(untilBack(), 'coming back');
       assert.match((await haft(['tools', 'health'], { cwd: workspace.root })).stdout, /hub +ready/);
+      assert.match((await haft(['tools', 'list'], { cwd: workspace.root })).stdout, /hub\.echo +reads/);
     } finally {
       assert.equal(await server.close(), 0);
       workspace.remove();

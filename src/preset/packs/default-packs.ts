@@ -13,6 +13,7 @@ import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
 import { systemTiming } from '../../runtime/health/timing.ts';
 import { openCredentials } from '../open-credentials.ts';
+import { createHealthMemory } from './health-memory.ts';
 import { createKnownCredentials } from './known-credentials.ts';
 import { folderOpener } from './open-folder.ts';
 import { createPacks, type PackLock, type Packs } from './open-packs.ts';
@@ -34,7 +35,11 @@ export function createDefaultPacks(site: PackSite): Packs {
     createProcessAdapter({ handlesFor }),
     createHttpAdapter({ handlesFor }),
   ]);
-  const health = createHealthMonitor({ timing: systemTiming(site.clock), events: site.events });
+  const health = createHealthMonitor({
+    timing: systemTiming(site.clock),
+    events: site.events,
+    memory: createHealthMemory(root),
+  });
   const known = createKnownCredentials({
     credentials,
     sessions: runtime.sessions,

@@ -8,9 +8,10 @@ import type { YamlTool } from '../../contract/yaml-tool.ts';
 
 /** A pack by its name, and each of its tools that says how to look at it by its id. */
 export function healthSubjects(runtime: Runtime, pack: OpenPack): readonly HealthSubject[] {
-  const { name, config } = pack.installation;
+  const { name, config, digest: identity } = pack.installation;
   const whole: HealthSubject = {
     name,
+    identity,
     enabled: true,
     plan: planOf(pack.adapter.name, config),
     ways: waysOf(runtime, pack),
@@ -18,7 +19,7 @@ export function healthSubjects(runtime: Runtime, pack: OpenPack): readonly Healt
   const own = pack.tools.flatMap((tool): HealthSubject[] => {
     const plan = planOfTool(tool);
     return plan
-      ? [{ name: tool.contract.id, enabled: true, plan, ways: waysOfTool(runtime, pack, tool) }]
+      ? [{ name: tool.contract.id, identity, enabled: true, plan, ways: waysOfTool(runtime, pack, tool) }]
       : [];
   });
   return [whole, ...own];

@@ -7,6 +7,7 @@ import { createEventBus } from '../../runtime/events.ts';
 import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
 import { systemTiming } from '../../runtime/health/timing.ts';
 import type { DefaultRuntime } from '../default.ts';
+import { createHealthMemory } from './health-memory.ts';
 import { healthSubjects } from './health-subjects.ts';
 import { withWorkspacePacks } from './workspace-packs.ts';
 
@@ -19,12 +20,13 @@ export async function lookAtPacks(
   signal: AbortSignal,
 ): Promise<Looked> {
   const timing = systemTiming({ now: Date.now, monotonic: () => performance.now() });
-  const monitor = createHealthMonitor({ timing, events: createEventBus() });
+  const memory = createHealthMemory(runtime.workspace);
+  const monitor = createHealthMonitor({ timing, events: createEventBus(), memory });
   try {
     // One look has to be enough for whoever asks now.
     for (const pack of runtime.installations.all())
       for (const subject of healthSubjects(runtime, pack))
-        monitor.watch({ ...subject, plan: { ...subject.plan, failureThreshold: 1 } });
+        monitor.watch({ ...subject, plan: { ...subject.plan, failureThreshold: 1, successThreshold: 1 } });
     const packs = await withWorkspacePacks(runtime.workspace, (all) => all.list());
     const off = packs.filter(({ enabled }) => !enabled);
     const disabled = off.map(({ name }) => [name, { status: 'disabled', checkedTs: null }] as const);

@@ -5,6 +5,7 @@ import type { HealthWays } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
 import { createEventBus } from '../events.ts';
 import { createHealthMonitor } from './create-health-monitor.ts';
+import { type HealthMemory, REMEMBERED_MS, type Remembered } from './memory.ts';
 import { monitorBench, NEVER, PLAN } from './monitor-for-tests.ts';
 import { systemTiming } from './timing.ts';
 
@@ -263,7 +264,13 @@ describe('a health monitor', () => {
       return { ok: false, tool: 'x', requestId: '', callId: '', durationMs: 0, data: null, errors: [error] };
     };
     const ways: HealthWays = { connection: () => assert.fail('asked'), call };
-    monitor.watch({ name: 'x', enabled: true, plan: { ...PLAN, strategy: 'ping', tool: 'x' }, ways });
+    monitor.watch({
+      name: 'x',
+      identity: '',
+      enabled: true,
+      plan: { ...PLAN, strategy: 'ping', tool: 'x' },
+      ways,
+    });
     assert.equal((await monitor.look('x', NEVER)).status, 'degraded');
     assert.equal((await monitor.look('x', NEVER)).status, 'unhealthy');
     assert.equal(timing.pending, 0);
@@ -274,6 +281,32 @@ describe('a health monitor', () => {
     side.answer = async () => ({ status: 'unverified', checkedTs: null });
     monitor.watch(side.subject());
     assert.deepEqual(await monitor.look('side', NEVER), { status: 'unverified', checkedTs: null });
+  });
+
+  it('leaves to others what it saw of trouble, and looks before it refuses for what others saw', async () => {
+    const kept: Remembered[] = [];
+    const memory: HealthMemory = { recall: () => kept.at(-1), keep: (_, seen) => void kept.push(seen) };
+    const one = monitorBench({ memory });
+    one.monitor.watch(one.side.subject());
+    await one.monitor.look('side', NEVER);
+    assert.equal(kept.length, 0);
+    for (const message of ['a', 'b']) one.monitor.observe('side', { reason: 'tool.unhealthy', message });
+    assert.deepEqual(
+      kept.map(({ state }) => state.status),
+      ['degraded', 'unhealthy'],
+    );
+
+    const other = monitorBench({ memory });
+    other.monitor.watch(other.side.subject());
+    assert.equal(other.monitor.report('side')?.status, 'unhealthy');
+    await other.monitor.admit('side', () => NEVER);
+    assert.deepEqual([other.side.looks, other.monitor.report('side')?.status], [1, 'ready']);
+    assert.equal(kept.at(-1)?.state.status, 'ready');
+
+    kept.push({ ...kept[1]!, checkedTs: 5000 - REMEMBERED_MS });
+    const late = monitorBench({ memory });
+    late.monitor.watch(late.side.subject());
+    assert.equal(late.monitor.report('side')?.status, 'unverified');
   });
 
   it('does not keep a process alive', async () => {

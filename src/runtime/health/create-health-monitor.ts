@@ -6,12 +6,15 @@ import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
 import { type HealthState, judge, UNVERIFIED } from './judge.ts';
 import type { Look } from './look.ts';
+import { type HealthMemory, isWorthKeeping, REMEMBERED_MS } from './memory.ts';
 import { PROBES } from './probes.ts';
 import type { HealthTiming } from './timing.ts';
 
 export interface HealthParts {
   readonly timing: HealthTiming;
   readonly events: EventBus;
+  /** What other hosts saw, and are told. */
+  readonly memory?: HealthMemory;
 }
 
 interface Watched {
@@ -27,7 +30,7 @@ interface Watched {
   cancelTimer?: (() => void) | undefined;
 }
 
-export function createHealthMonitor({ timing, events }: HealthParts): HealthMonitor {
+export function createHealthMonitor({ timing, events, memory }: HealthParts): HealthMonitor {
   const watching = new Map<string, Watched>();
   let started = false;
 
@@ -37,6 +40,8 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
     watched.state = judge(subject.plan, before, look);
     watched.checkedTs = timing.now();
     watched.restUntil = timing.monotonic() + spread(subject.plan.intervalMs);
+    if (isWorthKeeping(before, watched.state))
+      memory?.keep(subject, { state: watched.state, checkedTs: watched.checkedTs });
     const report = reportOf(watched);
     if (before.status !== report.status) {
       const { status, message, checkedTs } = report;
@@ -109,7 +114,11 @@ export function createHealthMonitor({ timing, events }: HealthParts): HealthMoni
       const before = watching.get(subject.name);
       if (before) end(before);
       const ending = new AbortController();
-      const watched: Watched = { subject, ending, state: UNVERIFIED, checkedTs: null, restUntil: 0 };
+      const known = memory?.recall(subject);
+      const fresh = known && timing.now() - known.checkedTs < REMEMBERED_MS ? known : undefined;
+      // It was another host that looked: before this one refuses a call, it looks itself.
+      const seen = fresh ?? { state: UNVERIFIED, checkedTs: null };
+      const watched: Watched = { subject, ending, ...seen, restUntil: 0 };
       watching.set(subject.name, watched);
       plan(watched, FIRST_LOOK_MS);
       return () => end(watched);

@@ -5,6 +5,7 @@ import { type HealthPlan, type HealthSubject, USUAL_HEALTH } from '../../contrac
 import type { HealthReport } from '../../contract/manifest.ts';
 import { createEventBus } from '../events.ts';
 import { createHealthMonitor } from './create-health-monitor.ts';
+import type { HealthMemory } from './memory.ts';
 import type { HealthTiming } from './timing.ts';
 
 export const NEVER = new AbortController().signal;
@@ -16,7 +17,13 @@ export interface Side {
   subject(plan?: Partial<HealthPlan>): HealthSubject;
 }
 
-export function monitorBench({ random = () => 0.5 }: { readonly random?: () => number } = {}) {
+export function monitorBench({
+  random = () => 0.5,
+  ...parts
+}: {
+  readonly random?: () => number;
+  readonly memory?: HealthMemory;
+} = {}) {
   const timing = manualTiming(random);
   const bus = createEventBus();
   const events: EventMessage[] = [];
@@ -26,6 +33,7 @@ export function monitorBench({ random = () => 0.5 }: { readonly random?: () => n
     answer: async () => ({ status: 'ready', checkedTs: null }),
     subject: (plan = {}) => ({
       name: 'side',
+      identity: '1',
       enabled: true,
       plan: { ...PLAN, ...plan },
       ways: {
@@ -38,7 +46,7 @@ export function monitorBench({ random = () => 0.5 }: { readonly random?: () => n
       },
     }),
   };
-  return { timing, events, side, monitor: createHealthMonitor({ timing, events: bus }) };
+  return { timing, events, side, monitor: createHealthMonitor({ timing, events: bus, ...parts }) };
 }
 
 interface ManualTiming extends HealthTiming {

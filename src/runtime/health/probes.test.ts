@@ -12,7 +12,13 @@ describe('a strategy', () => {
   const lookBy = async (plan: Partial<HealthPlan>, ways: Partial<HealthWays>) => {
     const { monitor } = monitorBench();
     const all: HealthWays = { connection: () => ({ health: async () => assert.fail('asked') }), ...ways };
-    monitor.watch({ name: 'x', enabled: true, plan: { ...PLAN, failureThreshold: 1, ...plan }, ways: all });
+    monitor.watch({
+      name: 'x',
+      identity: '',
+      enabled: true,
+      plan: { ...PLAN, failureThreshold: 1, ...plan },
+      ways: all,
+    });
     return monitor.look('x', NEVER);
   };
 
