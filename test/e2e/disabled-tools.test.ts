@@ -133,6 +133,12 @@ describe('a tool that cannot be used as things are', () => {
         until(async () => !disabled(await overHttp()).includes('p.secretive')),
         'the tool to be listed over HTTP',
       );
+      // A line may also be the notification that the list is another one; the next one is then the answer.
+      const line = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} });
+      await inTime(
+        until(async () => JSON.stringify(await mcp.ask(line)).includes('"p.secretive"')),
+        'the tool to be listed over MCP',
+      );
       const response = (
         await server.post('/v1/call', '{"type":"ToolRequest","tool":"p.secretive","args":{}}')
       ).json;
@@ -142,15 +148,6 @@ describe('a tool that cannot be used as things are', () => {
     } finally {
       await server.close();
       await mcp.close();
-    }
-    const again = startMcp(workspace.root, env);
-    try {
-      const line = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
-      const isListed = async () =>
-        JSON.stringify(await again.ask(JSON.stringify(line))).includes('"p.secretive"');
-      assert.equal(await isListed(), true);
-    } finally {
-      await again.close();
     }
   });
 });
