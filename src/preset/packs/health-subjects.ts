@@ -1,5 +1,6 @@
 // Owns: what of the installed packs is watched, and how each may be looked at.
 // Refuses: to look; a health monitor does.
+import type { Adapter } from '../../contract/adapter.ts';
 import { type HealthPlan, type HealthSubject, type HealthWays, USUAL_HEALTH } from '../../contract/health.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
@@ -31,10 +32,11 @@ export function healthSubjects(runtime: Runtime, pack: OpenPack): readonly Healt
  */
 export function subjectOfTool({ adapter, installation }: OpenPack, tool: BoundTool): string | undefined {
   if (planOfTool(tool)) return tool.contract.id;
-  return SERVERS.has(adapter.name) ? installation.name : undefined;
+  return isServer(adapter) ? installation.name : undefined;
 }
 
-const SERVERS: ReadonlySet<string> = new Set(['mcp', 'stdio']);
+/** One thing that is there or is not. A folder is many, each of which is looked at for itself. */
+export const isServer = ({ name }: Pick<Adapter, 'name'>): boolean => name === 'mcp' || name === 'stdio';
 
 /** A server's config may say how often it is looked at; `PROGRAM_CONFIG` has the words. */
 function planOf(adapter: string, { health = {} }: JsonObject): HealthPlan {

@@ -5,7 +5,7 @@ import type { HealthMonitor, ToolHealth } from '../../contract/health.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { OpenPack, Runtime, RuntimeInstallations } from '../../contract/runtime.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
-import { healthSubjects, subjectOfTool } from './health-subjects.ts';
+import { healthSubjects, isServer, subjectOfTool } from './health-subjects.ts';
 import type { KnownCredentials } from './known-credentials.ts';
 import { serverNeeds } from './server-needs.ts';
 
@@ -24,7 +24,8 @@ export function watchPacks(runtime: Runtime, { monitor, credentials }: PackWatch
     const [whole, ...tools] = healthSubjects(runtime, pack);
     before?.endTools();
     // A server whose tools are others now is as well as it was.
-    const end = before?.digest === digest ? before.end : whole ? monitor.watch(whole) : () => {};
+    const begin = () => (whole && isServer(pack.adapter) ? monitor.watch(whole) : () => {});
+    const end = before?.digest === digest ? before.end : begin();
     const ends = tools.map((subject) => monitor.watch(subject));
     known.set(name, { digest, end, endTools: () => ends.forEach((endOne) => void endOne()) });
   };
