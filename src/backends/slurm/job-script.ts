@@ -169,6 +169,8 @@ until is_seen 2>/dev/null; do
   if [ -n "$told" ] || [ "$tries" -gt "$patience" ] || ! kill -0 "$sandbox" 2>/dev/null; then
     end_contained
     wait "$sandbox"
+    # What it said last may still be on its way.
+    [ -n "$told" ] || wait $streams
     [ -z "$told" ] || finish told
     [ -z "$inside" ] && [ ! -s "$meta/observed" ] || finish containment
     cannot "no sandbox can be made on the node: $(head -c 300 "$meta/stderr" | tr -d '\\000-\\037')"

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { DockerEngine } from '../../../scripts/engines/docker.ts';
@@ -33,6 +33,13 @@ const KINDS: Readonly<Record<EngineContainer['kind'], Kind>> = {
   },
 };
 
+interface Otherwise {
+  /** A word that the engine takes for another. */
+  readonly flag?: string;
+  readonly instead?: string;
+  readonly images?: readonly string[];
+}
+
 interface Begun {
   readonly attempt: Attempt;
   readonly handle: BackendHandle;
@@ -44,14 +51,21 @@ for (const [name, kind] of Object.entries(KINDS)) {
   const open = async (
     script: string,
     wanted: Parameters<typeof makeAttempt>[2],
+    { flag, instead, images }: Otherwise,
     check: (begun: Begun) => Promise<void>,
-    images?: readonly string[],
   ): Promise<void> => {
     const engine = await kind.engine.engine();
     const place = slurmPlace(await slurm.engine());
     const image = engine.images.busybox;
     try {
-      const container = { ...kind.container(engine), images: images ?? [image], processes: 64 };
+      const usual = kind.container(engine);
+      const command = usual.command ?? '/usr/bin/docker';
+      const container = {
+        ...usual,
+        ...(flag && instead ? { command: changing(place.root, command, flag, instead) } : {}),
+        images: images ?? [image],
+        processes: 64,
+      };
       const backend = await place.open({ container });
       const attempt = await makeAttempt({ root: place.root, image }, script, wanted);
       await check({ attempt, backend, engine, handle: await backend.start(attempt) });
@@ -64,7 +78,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     script: string,
     wanted: Parameters<typeof makeAttempt>[2],
     check: (end: AttemptEnd, attempt: Attempt) => Promise<void> | void,
-  ) => open(script, wanted, async ({ attempt, handle }) => check(await endOf(handle, {}), attempt));
+  ) => open(script, wanted, {}, async ({ attempt, handle }) => check(await endOf(handle, {}), attempt));
 
   describe(`a job in a container of ${name}`, { skip: slurm.skip || kind.engine.skip }, () => {
     it('is contained as on the docker backend, and says what was seen from inside', async () => {
@@ -134,7 +148,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     });
 
     it('leaves no container when it is cancelled', async () => {
-      await open('echo began; sleep 600', {}, async ({ handle }) => {
+      await open('echo began; sleep 600', {}, {}, async ({ handle }) => {
         await seen(handle, 'stdout', 'began', {});
         await handle.cancel();
         assert.equal((await endOf(handle, {})).cause, 'cancelled');
@@ -142,7 +156,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     });
 
     it('leaves no container when everything of the job is killed at once', async () => {
-      await open('echo began; sleep 600', {}, async ({ attempt, handle }) => {
+      await open('echo began; sleep 600', {}, {}, async ({ attempt, handle }) => {
         await seen(handle, 'stdout', 'began', {});
         const { job } = JSON.parse(readFileSync(join(attempt.folder, 'meta/claim'), 'utf8'));
         (await slurm.engine()).command('scancel', '--full', '--signal=KILL', job);
@@ -150,13 +164,61 @@ for (const [name, kind] of Object.entries(KINDS)) {
       });
     });
 
+    it('does not begin its program in a container that is not as it must be', async () => {
+      // As an engine does that is configured, or asked, otherwise.
+      for (const [flag, instead, words] of [
+        ['ALL', 'NET_RAW', /it has capabilities/],
+        [
+          'no-new-privileges',
+          'seccomp=unconfined',
+          /it may gain privileges; no filter of system calls is set/,
+        ],
+        ['--read-only', '--read-only=false', /its root can be written/],
+      ] as const)
+        await open('echo > out/ran', { outputs: ['ran'] }, { flag, instead }, async ({ attempt, handle }) => {
+          const end = await endOf(handle, {});
+          assert.deepEqual([end.failure, end.cause], ['infrastructure', 'infrastructure.containment']);
+          assert.match(end.message, words);
+          assert.deepEqual(readdirSync(join(attempt.folder, 'out')), []);
+        });
+    });
+
     it('refuses images that policy does not name, and none at all', async () => {
       await assert.rejects(
-        open('exit 0', {}, async () => {}, ['other/*']),
+        open('exit 0', {}, { images: ['other/*'] }, async () => {}),
         { reason: 'policy.denied' },
       );
+      const place = slurmPlace(await slurm.engine());
+      try {
+        const container = { ...kind.container(await kind.engine.engine()), images: ['*'] };
+        const backend = await place.open({ container });
+        for (const image of [undefined, 'haft/busybox:1'])
+          await assert.rejects(
+            makeAttempt({ root: place.root, ...(image === undefined ? {} : { image }) }, 'exit 0').then(
+              backend.start,
+            ),
+            { reason: 'policy.denied' },
+          );
+      } finally {
+        await place.close();
+      }
     });
   });
+}
+
+/** The engine's command, except that it takes one word for another when it creates a container. */
+function changing(root: string, command: string, flag: string, instead: string): string {
+  const path = join(root, 'engine');
+  const script = `#!/bin/sh
+n=$#
+while [ "$n" -gt 0 ]; do
+  word=$1; shift; n=$((n - 1))
+  [ "$word" != ${flag} ] || word=${instead}
+  set -- "$@" "$word"
+done
+exec ${command} "$@"\n`;
+  writeFileSync(path, script, { mode: 0o755 });
+  return path;
 }
 
 /** Names of those that are there, running or not. */
