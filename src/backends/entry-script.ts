@@ -24,8 +24,15 @@ export const OBSERVED_WORD = 'haft-observed';
 /** Mount points that a program may write: what it leaves, what it needs meanwhile, and queues that no file system holds. */
 export const WRITABLE = [`${WORK_FOLDER}/out`, '/tmp', '/dev/mqueue'] as const;
 
+export interface EntryOptions {
+  /** Whether whoever begins the container holds `LIFELINE_PIPE`. */
+  readonly lifeline: boolean;
+  /** Mount points that cannot be had away in a container of this kind. */
+  readonly alsoWritable?: readonly string[];
+}
+
 /** In a shell of its own: what it calls its variables is not for the program to see. */
-const LOOK_AROUND = `
+const lookAround = (alsoWritable: readonly string[]): string => `
 caps= nnp= seccomp= uid= gid=
 while read -r key value rest; do
   case $key in
@@ -47,7 +54,7 @@ while read -r id parent device from at options rest; do
   case $at in /) root=$mode ;; ${WORK_FOLDER}/in) inputs=$mode ;; esac
   [ $mode = rw ] && [ -w "$at" ] && { [ -d "$at" ] || [ -f "$at" ]; } || continue
   writable=$writable\${writable:+,}$at
-  case $at in ${WRITABLE.join('|')}) ;; *) extra=$extra\${extra:+,}$at ;; esac
+  case $at in ${[...WRITABLE, ...alsoWritable].join('|')}) ;; *) extra=$extra\${extra:+,}$at ;; esac
 done < /proc/self/mountinfo
 facts="caps=$caps nnp=$nnp seccomp=$seccomp uid=$uid gid=$gid interfaces=$interfaces network=$network root=$root inputs=$inputs extra=$extra"
 echo "${OBSERVED_WORD} $facts writable=$writable"
@@ -80,8 +87,8 @@ exit 0`;
  * and busybox can do: the image may have no programs at all. That the attempt begins is marked by taking the sticky bit
  * off out/: it survives a second start of the same container, and no tool looks at it.
  */
-export const entryScript = ({ lifeline }: { readonly lifeline: boolean }): string => `
-(${LOOK_AROUND}
+export const entryScript = ({ lifeline, alsoWritable = [] }: EntryOptions): string => `
+(${lookAround(alsoWritable)}
 ) || exit $?
 ${lifeline ? LIFELINE : ''}unset SHLVL OLDPWD $3
 shift 3

@@ -47,8 +47,13 @@ export function parseObservation(line: string): Observation | undefined {
 }
 
 /** The facts that are not as policy demands, in words; empty when all are. */
-export function mismatches(seen: Observation, user: string): readonly string[] {
-  const extra = seen.writableMounts.filter((at) => !(WRITABLE as readonly string[]).includes(at));
+export function mismatches(
+  seen: Observation,
+  user: string,
+  alsoWritable: readonly string[] = [],
+): readonly string[] {
+  const writable: readonly string[] = [...WRITABLE, ...alsoWritable];
+  const extra = seen.writableMounts.filter((at) => !writable.includes(at));
   const checks: readonly (readonly [holds: boolean, otherwise: string])[] = [
     [seen.capabilities.join(',') === NO_CAPABILITIES, `it has capabilities (${seen.capabilities.join(' ')})`],
     [seen.noNewPrivileges, 'it may gain privileges'],

@@ -110,7 +110,7 @@ export interface SlurmSettings {
   readonly container?: SlurmContainer;
 }
 
-export const SLURM_CONTAINERS = ['bubblewrap', 'docker', 'podman'] as const;
+export const SLURM_CONTAINERS = ['bubblewrap', 'docker', 'podman', 'apptainer'] as const;
 
 /** What programs are contained in on the nodes; bubblewrap unless it says otherwise. Docker and Podman have images of their own. */
 export interface SlurmContainer {

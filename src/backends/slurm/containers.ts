@@ -2,11 +2,12 @@
 // Refuses: a job without containment; there is no row for it.
 import { admitsImage } from '../../base/image-reference.ts';
 import { fail } from '../../contract/errors.ts';
+import { type ApptainerContainer, apptainerScript } from './apptainer-script.ts';
 import { type BubblewrapContainer, bubblewrapScript } from './bubblewrap-script.ts';
 import type { ContainedProgram } from './contained-program.ts';
 import { type EngineContainer, engineScript } from './engine-script.ts';
 
-export type JobContainer = BubblewrapContainer | EngineContainer;
+export type JobContainer = BubblewrapContainer | EngineContainer | ApptainerContainer;
 
 interface ContainerKind<C> {
   /**
@@ -43,15 +44,20 @@ const KINDS: {
   bubblewrap: {
     script: bubblewrapScript,
     admit({ images = {} }, image) {
-      if (image !== undefined && images[image] === undefined)
-        throw fail(
-          'policy.denied',
-          `Cannot run image ${JSON.stringify(image)} on Slurm: policy names no folder for it`,
-        );
+      if (image !== undefined) requireFolder(images, image);
     },
   },
   docker: ENGINE,
   podman: ENGINE,
+  apptainer: { script: apptainerScript, admit: ({ images }, image) => requireFolder(images, image) },
 };
+
+function requireFolder(images: Readonly<Record<string, string>>, image: string | undefined): void {
+  if (image === undefined || images[image] === undefined)
+    throw fail(
+      'policy.denied',
+      `Cannot run image ${JSON.stringify(image ?? null)} on Slurm: policy names no folder for it`,
+    );
+}
 
 const kindOf = <C extends JobContainer>({ kind }: C) => KINDS[kind] as unknown as ContainerKind<C>;

@@ -28,7 +28,7 @@ export function parseObserved(text: string): Observed {
   if (!facts) return { facts: parseSandbox(text), wrong: [] };
   // Which user it is depends on who the job runs as on its node; root it never is.
   const root = /^0:|:0$/.test(facts.user) ? ['it runs as root'] : [];
-  return { facts, wrong: [...root, ...mismatches(facts, facts.user)] };
+  return { facts, wrong: [...root, ...mismatches(facts, facts.user, DEVICE_MOUNTS)] };
 }
 
 /** `text` is made of parts of /proc, each after a line `== name`. */
@@ -54,6 +54,9 @@ function parseSandbox(text: string): ObservedSandbox {
     writableMounts: [...mounts.keys()].filter((at) => at && !readOnly(at) && !DEVICES.test(at)).sort(),
   };
 }
+
+/** Shared memory, and terminals, which are no files. Not every kind of container has them; the job knows which, and has compared. */
+export const DEVICE_MOUNTS = ['/dev/shm', '/dev/pts'];
 
 const CAPABILITY_SETS = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'];
 const DEVICES = /^\/dev\/(null|zero|full|random|urandom|tty|console|pts)$/;

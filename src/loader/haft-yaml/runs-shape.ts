@@ -108,7 +108,7 @@ export const RUNS: MapShape = {
               folder: text('place', 'The absolute folder that holds its unpacked file system.'),
             },
           },
-          'Where nodes have the unpacked file systems of images, read-only; for bubblewrap.',
+          'Where nodes have the unpacked file systems of images, read-only; for bubblewrap and Apptainer.',
         ),
         container: {
           is: 'map',
@@ -118,16 +118,16 @@ export const RUNS: MapShape = {
             kind: {
               is: 'choice',
               of: SLURM_CONTAINERS,
-              doc: 'Docker and Podman run images that the node has; nothing is pulled.',
+              doc: 'Docker and Podman run images that the node has; nothing is pulled. Apptainer is untested.',
               default: 'bubblewrap',
             },
             command: text(
               'place',
-              'The absolute path of `docker` or `podman` on the nodes. By default found on their PATH.',
+              'The absolute path of `docker`, `podman` or `apptainer` on the nodes. By default found on their PATH.',
             ),
             socket: text(
               'place',
-              'The UNIX socket of the engine on the nodes. By default the one that the command uses by itself.',
+              'The UNIX socket of Docker or Podman on the nodes. By default the one that the command uses by itself.',
             ),
             busybox: text(
               'place',

@@ -79,30 +79,32 @@ const imageEntries = (images: NonNullable<RunsPolicy['images']>): readonly strin
 
 /** Docker and Podman on a node know images by what their repository calls them. */
 const hasOwnImages = ({ container }: SlurmSettings): boolean =>
-  container !== undefined && container.kind !== 'bubblewrap';
+  container?.kind === 'docker' || container?.kind === 'podman';
 
 async function jobContainer(
   { container = { kind: 'bubblewrap' }, images: unpacked = [] }: SlurmSettings,
   { images, limits }: Required<Pick<RunsPolicy, 'images' | 'limits'>>,
 ): Promise<JobContainer> {
-  const { kind, ...engine } = container;
-  if (kind !== 'bubblewrap')
-    return {
-      kind,
-      ...engine,
-      images: imageEntries(images),
-      ...(limits.processes === undefined ? {} : { processes: limits.processes }),
-    };
+  const { kind, socket, ...common } = container;
+  const folders = Object.fromEntries(unpacked.map(({ image, folder }) => [digestOf(image) ?? image, folder]));
+  if (kind === 'bubblewrap') return { kind, images: folders, seccomp: await seccompFilters() };
+  if (kind === 'apptainer') return { kind, ...common, images: folders };
+  return {
+    kind,
+    ...common,
+    ...(socket === undefined ? {} : { socket }),
+    images: imageEntries(images),
+    ...(limits.processes === undefined ? {} : { processes: limits.processes }),
+  };
+}
+
+async function seccompFilters(): Promise<Readonly<Record<string, Uint8Array>>> {
   const { seccompFilter } = await import('../../capabilities/exec/sandbox/seccomp.ts');
   const filters = Object.entries(MACHINES).flatMap(([arch, machine]) => {
     const filter = seccompFilter(arch);
     return filter ? [[machine, filter] as const] : [];
   });
-  return {
-    kind,
-    images: Object.fromEntries(unpacked.map(({ image, folder }) => [digestOf(image) ?? image, folder])),
-    seccomp: Object.fromEntries(filters),
-  };
+  return Object.fromEntries(filters);
 }
 
 /** What `uname -m` calls the CPUs that there are filters for. */

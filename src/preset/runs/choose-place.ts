@@ -130,7 +130,8 @@ async function requireImage(
 
 /** Nodes have no engine to ask, or one that only a job can ask. */
 function requireUnpacked({ tool }: RunChoice, image: string, { slurm }: RunsPolicy): void {
-  if ((slurm?.container?.kind ?? 'bubblewrap') !== 'bubblewrap') return;
+  const kind = slurm?.container?.kind;
+  if (kind === 'docker' || kind === 'podman') return;
   if (slurm?.images?.some((entry) => digestOf(entry.image) === digestOf(image))) return;
   const message = `Cannot run "${tool}" on slurm: no entry of runs.slurm.images says which folder of the nodes holds the image "${image}"`;
   throw fail('policy.denied', message, { rule: 'runs.slurm.images', image });
