@@ -79,7 +79,9 @@ const DIFFERENCES: Readonly<
 /** Its first process is killed directly, which is faster than any command. */
 const HOOKS = `
 note_seen() {
-  inside=$(engine inspect --format '{{.State.Pid}}' "$container" 2>/dev/null)
+  set -- $(engine inspect --format '{{.State.Pid}} {{.Image}}' "$container" 2>/dev/null)
+  inside=\${1:-}
+  printf 'image %s\\n' "\${2:-}" >>"$meta/observed"
   case $inside in '' | 0 | *[!0-9]*) inside= ; return ;; esac
   at=$(sed -n 's|^[0-9]*:memory:|/sys/fs/cgroup/memory|p' "/proc/$inside/cgroup")
   [ -n "$at" ] || at=$(sed -n 's|^0::|/sys/fs/cgroup|p' "/proc/$inside/cgroup")

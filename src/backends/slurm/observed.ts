@@ -17,15 +17,18 @@ interface ObservedSandbox {
 }
 
 export interface Observed {
-  readonly facts: ObservedSandbox | Observation;
+  readonly facts: ObservedSandbox | (Observation & { readonly imageId?: string });
   /** In words; empty when all is as it must be. */
   readonly wrong: readonly string[];
 }
 
 /** What the entry of a container wrote, or what the job saw of a sandbox from outside. */
 export function parseObserved(text: string): Observed {
-  const facts = text.startsWith(OBSERVED_WORD) ? parseObservation(text) : undefined;
-  if (!facts) return { facts: parseSandbox(text), wrong: [] };
+  const [line = '', ...more] = text.split('\n');
+  const seen = line.startsWith(OBSERVED_WORD) ? parseObservation(line) : undefined;
+  if (!seen) return { facts: parseSandbox(text), wrong: [] };
+  const id = /^image (?:sha256:)?([0-9a-f]{64})$/.exec(more[0] ?? '')?.[1];
+  const facts = { ...seen, ...(id === undefined ? {} : { imageId: `sha256:${id}` }) };
   // Which user it is depends on who the job runs as on its node; root it never is.
   const root = /^0:|:0$/.test(facts.user) ? ['it runs as root'] : [];
   return { facts, wrong: [...root, ...mismatches(facts, facts.user, DEVICE_MOUNTS)] };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { DockerEngine } from '../../../scripts/engines/docker.ts';
@@ -12,11 +12,13 @@ import { eventually } from '../../../test/support/eventually.ts';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import { endOf, outputOf, seen } from '../../testing/backend/environment.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
+import { type CommandRunner, createLocalRunner } from './command-runner.ts';
 import type { EngineContainer } from './engine-script.ts';
 import { slurmPlace } from './fixtures-for-tests.ts';
 
 const slurm = withSlurm();
 const MIB = 1024 * 1024;
+const NOBODY = 65534;
 const ZERO = '0'.repeat(16);
 
 interface Kind {
@@ -99,6 +101,8 @@ for (const [name, kind] of Object.entries(KINDS)) {
           'TZ=UTC',
           'id=1',
         ]);
+        const engine = await kind.engine.engine();
+        const id = engine.docker('image', 'inspect', engine.images.busybox, '--format', '{{.Id}}');
         const { user, job, node, ...observed } = end.observed ?? {};
         assert.deepEqual(observed, {
           capabilities: [ZERO, ZERO, ZERO, ZERO, ZERO],
@@ -109,6 +113,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
           readOnlyRoot: true,
           readOnlyInputs: true,
           writableMounts: ['/dev/mqueue', '/tmp', '/work/out'],
+          imageId: `sha256:${id.trim().replace('sha256:', '')}`,
         });
         assert.match(String(user), /^[1-9]\d*:[1-9]\d*$/);
         assert.ok(job && node);
@@ -205,6 +210,39 @@ for (const [name, kind] of Object.entries(KINDS)) {
     });
   });
 }
+
+describe('a job of an ordinary user in a container of docker', {
+  skip: slurm.skip || KINDS.docker.engine.skip,
+}, () => {
+  it('is contained, runs as that user, and is watched', async () => {
+    const [{ env }, engine] = await Promise.all([slurm.engine(), KINDS.docker.engine.engine()]);
+    // As for members of the group that may use the engine.
+    chmodSync(engine.folder, 0o711);
+    chmodSync(engine.socket, 0o666);
+    const asRoot = createLocalRunner({ env });
+    const drop = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] as const;
+    const asNobody: CommandRunner = (command, stdin) => asRoot([...drop, ...command], stdin);
+    const image = engine.images.busybox;
+    const place = slurmPlace({ env });
+    try {
+      const container = { ...KINDS.docker.container(engine), images: [image] };
+      const backend = await place.open({ run: asNobody, container });
+      const script =
+        'cat in/greeting; id -u; exec 3> out/a; rm out/a; while :; do head -c 1048576 /dev/zero >&3; done';
+      const resources = { outputBytes: 4 * MIB, wallMs: 20_000 };
+      const attempt = await makeAttempt({ root: place.root, image }, script, { resources });
+      chownSync(place.root, NOBODY, NOBODY);
+      for (const entry of readdirSync(place.root, { recursive: true, encoding: 'utf8' }))
+        chownSync(join(place.root, entry), NOBODY, NOBODY);
+      const end = await endOf(await backend.start(attempt), {});
+      assert.equal(end.cause, 'limit.output_bytes', end.message);
+      assert.equal(end.observed?.user, `${NOBODY}:${NOBODY}`);
+      assert.equal(readFileSync(join(attempt.folder, 'meta/log'), 'utf8'), `hello\n${NOBODY}\n`);
+    } finally {
+      await place.close();
+    }
+  });
+});
 
 /** The engine's command, except that it takes one word for another when it creates a container. */
 function changing(root: string, command: string, flag: string, instead: string): string {
