@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { DockerEngine } from '../../../scripts/engines/docker.ts';
 import type { EngineForTests } from '../../../scripts/engines/engine-for-tests.ts';
 import type { PodmanEngine } from '../../../scripts/engines/podman.ts';
+import type { SlurmCluster } from '../../../scripts/engines/slurm.ts';
 import { withDocker } from '../../../scripts/engines/with-docker.ts';
 import { withPodman } from '../../../scripts/engines/with-podman.ts';
 import { withSlurm } from '../../../scripts/engines/with-slurm.ts';
@@ -164,7 +165,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
       await open('echo began; sleep 600', {}, {}, async ({ attempt, handle }) => {
         await seen(handle, 'stdout', 'began', {});
         const { job } = JSON.parse(readFileSync(join(attempt.folder, 'meta/claim'), 'utf8'));
-        (await slurm.engine()).command('scancel', '--full', '--signal=KILL', job);
+        killProcesses(await slurm.engine(), job);
         assert.notEqual((await endOf(handle, {})).status, 'succeeded');
       });
     });
@@ -257,6 +258,23 @@ done
 exec ${command} "$@"\n`;
   writeFileSync(path, script, { mode: 0o755 });
   return path;
+}
+
+/** Nobody of it can clean up: as when a node runs out of memory, or Slurm out of patience. The script comes first. */
+function killProcesses({ nodes }: Pick<SlurmCluster, 'nodes'>, job: string): void {
+  const ofJob = (pid: string) => {
+    try {
+      const groups = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+      // Slurm's own tells the controller that the job has ended.
+      if (readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('slurmstepd')) return false;
+      return nodes.some((node) => groups.includes(node)) && groups.includes(`/job_${job}/`);
+    } catch {
+      return false;
+    }
+  };
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && ofJob(name));
+  assert.ok(pids.length > 1, 'the script and what it started');
+  for (const pid of pids.map(Number).sort((a, b) => a - b)) process.kill(pid, 'SIGKILL');
 }
 
 /** Names of those that are there, running or not. */
