@@ -7,6 +7,7 @@ import type { JsonObject } from '../../src/contract/json.ts';
 import type { RunParts } from '../../src/contract/runs.ts';
 import { defineTool } from '../../src/index.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../src/preset/default.ts';
+import { eventually } from '../support/eventually.ts';
 import { stepsPack } from './support/steps-pack.ts';
 import { makeWorkspace } from './support/workspace.ts';
 
@@ -102,7 +103,11 @@ describe('slurm_submit', () => {
       const { id } = await runtime.sessions.open({ attribution: { agent: 'a1' } });
       const { requestId, callId, data } = await submit('ok', 'x', id);
       await until(data.run_id, 'succeeded');
-      const rows = (await runtime.audit.rows({ session: id })).filter((row) => row.requestId === requestId);
+      const recorded = async () =>
+        (await runtime.audit.rows({ session: id })).filter((row) => row.requestId === requestId);
+      // The run has its result a moment before the call that it belongs to has ended.
+      await eventually(async () => (await recorded()).length === 3, 'the row of the call');
+      const rows = await recorded();
       assert.deepEqual(
         rows.map(({ tool, phase, outcome, session }) => [tool, phase, outcome, session]).sort(),
         [
