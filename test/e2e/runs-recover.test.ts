@@ -55,6 +55,9 @@ describe('a host that begins', { skip: docker.skip }, () => {
       await withHost(['serve', '--port', '0'], workspace.root, async (said) => {
         await until(() => /was in flight when its process died; it still runs, and is followed/.test(said()));
         assert.equal(containersOf(engine), container);
+        // Neither that the container is gone nor that the outputs are kept comes first.
+        const list = () => cliJson(workspace.root, 'runs', 'list');
+        await until(async () => (await list()).document.runs[0]?.state === 'succeeded');
         await until(() => containersOf(engine) === '');
       });
       const answer = await workspace.act('slow');
