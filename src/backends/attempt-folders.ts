@@ -65,7 +65,12 @@ export function createAttemptFolders({ root, artifacts }: AttemptFoldersParts): 
     },
     collectLog: (attemptId) =>
       artifacts.importStream(pieces([join(at(attemptId), 'meta/log'), notes(attemptId)])),
-    remove: (attemptId) => removeTree(at(attemptId)),
+    async remove(attemptId) {
+      const folder = at(attemptId);
+      // A process that died while it made the folder left the beginning of one.
+      const begun = (await readdir(root).catch(() => [])).filter((name) => name.startsWith(`${attemptId}.`));
+      for (const path of [folder, ...begun.map((name) => join(root, name))]) await removeTree(path);
+    },
   };
 }
 
