@@ -41,6 +41,9 @@ const EXECUTIONS: readonly ((i: number) => string)[] = [
     `  kind: http\n  url: https://search.example.org/v1/c${i % 20}\n  method: POST\n  headers:\n    Accept: application/json`,
 ];
 
+/** The one that has no program, and so no files. */
+const HTTP = 2;
+
 const OUTPUTS = [
   `  type: object
   required: [hits]
@@ -98,9 +101,7 @@ execution:
 ${EXECUTIONS[i % EXECUTIONS.length]!(i)}
 caps:
   network: [https]
-  filesystem:
-    read: [data/collection_${i % 20}]
-env:
+${i % EXECUTIONS.length === HTTP ? '' : `  filesystem:\n    read: [data/collection_${i % 20}]\n`}env:
   passthrough: [LANG]
   set:
     COLLECTION: "c${i % 20}"
