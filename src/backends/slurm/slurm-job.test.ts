@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { chown, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { withSlurm } from '../../../scripts/engines/with-slurm.ts';
 import { seccompFilter } from '../../capabilities/exec/sandbox/seccomp.ts';
 import type { Attempt, AttemptEnd } from '../../contract/backend.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
+import { findBusybox } from '../docker/find-busybox.ts';
 import { type CommandRunner, createLocalRunner } from './command-runner.ts';
 import { type SlurmPlace, slurmPlace } from './fixtures-for-tests.ts';
 import type { SlurmBackendOptions } from './slurm-backend.ts';
@@ -113,11 +114,9 @@ describe('a job on a real cluster', { skip: slurm.skip }, () => {
     });
   });
 
-  it('sees only the file system of its image', async (test: TestContext) => {
-    const busybox = ['/bin/busybox', '/usr/bin/busybox'].find((path) =>
-      statSync(path, { throwIfNoEntry: false }),
-    );
-    if (busybox === undefined) return test.skip('apt-get install busybox-static');
+  const busybox = findBusybox() ?? '';
+  const lacking = busybox === '' && 'it needs a static busybox: apt-get install busybox-static';
+  it('sees only the file system of its image', { skip: lacking }, async () => {
     const image = `sha256:${'a'.repeat(64)}`;
     const { env } = await slurm.engine();
     const place = slurmPlace({ env });

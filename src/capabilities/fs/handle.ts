@@ -1,5 +1,6 @@
 // Owns: `ctx.fs`: files below the roots of a call, every access admitted by name and by where it really leads.
 // Refuses: to open anything that was not admitted, and to change anything but through `mutate`.
+import { once } from '../../base/once.ts';
 import type { OpenFile } from '../../contract/artifacts.ts';
 import type {
   CallScope,
@@ -46,19 +47,11 @@ export function createFsCapability(options: { exact?: boolean } = {}): (scope: C
     },
     tempName: createTempNames(),
     syncFolder: createDirectorySync(),
+    // Asking the module loader costs more than a small listing, also for what it has loaded already.
     lister: once(async () => (await import('./list.ts')).createLister()),
     mutator: once(() => import('./mutate/mutate.ts')),
   };
   return (scope) => handleFor(scope, shared);
-}
-
-/** Asking the module loader costs more than a small listing, also for what it has loaded already. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
-  return () => {
-    loading ??= load();
-    return loading;
-  };
 }
 
 /** One handle on its own, sharing nothing. */

@@ -1,5 +1,6 @@
 // Owns: the arguments and answer fields that the tools of runs share, each described once.
 // Refuses: fields of one tool only; those stay in the tool's file.
+import type { ToolContext } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import { type AttemptRecord, RUN_TRANSITIONS } from '../../contract/run.ts';
@@ -88,6 +89,19 @@ export const RUN_FIELDS = {
 } as const;
 
 export const RUN_FIELD_NAMES = Object.keys(RUN_FIELDS);
+
+/** What the tools have in common that look at a run of one engine. */
+export const lookingOn = (backend: string) => ({
+  limits: LIMITS,
+  input: RUN_ARGS,
+  output: record(RUN_FIELDS, RUN_FIELD_NAMES),
+  effects: ({ run_id: run }: RunArgs) => [{ kind: 'run.read', run } as const],
+  async run({ run_id }: RunArgs, ctx: ToolContext): Promise<RunFields> {
+    const look = await ctx.runs.look(run_id);
+    requireBackend(look, backend);
+    return runFields(look);
+  },
+});
 
 /** Throws `run.unknown` for a run of another engine. */
 export function requireBackend({ run, attempts }: RunLook, backend: string): void {

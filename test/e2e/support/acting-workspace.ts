@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { RunsPolicy } from '../../../src/contract/policy.ts';
 import type { RuntimeRuns } from '../../../src/contract/runs.ts';
 import { createDefaultRuntime } from '../../../src/preset/default.ts';
+import { eventually } from '../../support/eventually.ts';
 import { cli, cliJson } from './cli.ts';
 
 export interface ActingWorkspace {
@@ -114,11 +115,5 @@ export const outputsOf = ({ data }: ActingAnswer) =>
     data.outputs.filter(({ role }) => role !== 'log').map(({ role, artifact_id }) => [role, artifact_id]),
   );
 
-/** Waits for something that must come; what does not come within a minute never will. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`this never came: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+export const until = (isSo: () => boolean | Promise<boolean>): Promise<void> =>
+  eventually(isSo, String(isSo));
