@@ -64,7 +64,7 @@ export async function writeIntent(
 ): Promise<void> {
   record.changes = changes;
   record.intended = true;
-  await parts.store.audit.append(entryOf(parts, record), true);
+  await parts.store.audit.append(entryOf(parts, record, { ...PENDING, bytes: record.args.bytes }), true);
 }
 
 export interface Outcome {
@@ -84,14 +84,13 @@ export async function writeOutcome(
   record: CallRecord,
   { error, budget, late, answerFirst }: Outcome,
 ): Promise<ErrorEntry | undefined> {
-  const entry: AuditEntry = {
-    ...entryOf(parts, record),
+  const entry = entryOf(parts, record, {
     phase: 'outcome',
     endTs: parts.clock.now(),
     outcome: error ? outcomeOf(error) : 'ok',
     errors: error ? [{ code: error.code, reason: error.reason }] : [],
     bytes: record.args.bytes + (error ? 0 : record.answerBytes),
-  };
+  });
   if (answerFirst && late.mayAnswerFirst) {
     late.write(entry, (usage) => budget?.adopt(usage));
     return error;
@@ -126,27 +125,30 @@ const OUTCOMES: Partial<Record<ErrorEntry['reason'] | ErrorEntry['code'], AuditE
 };
 const outcomeOf = (error: ErrorEntry) => OUTCOMES[error.reason] ?? OUTCOMES[error.code] ?? 'failed';
 
-/** The row as an intent; an outcome overrides what it knows better. */
-function entryOf(parts: RuntimeParts, record: CallRecord): AuditEntry {
+/** What an outcome knows better than the intent before it. */
+type EntryEnd = Pick<AuditEntry, 'phase' | 'endTs' | 'outcome' | 'errors' | 'bytes'>;
+const PENDING = { phase: 'intent', endTs: null, outcome: 'pending', errors: [] } as const;
+
+function entryOf(parts: RuntimeParts, record: CallRecord, end: EntryEnd): AuditEntry {
   return {
-    phase: 'intent',
+    phase: end.phase,
     callId: record.callId,
     requestId: record.requestId,
     tool: record.tool,
     contract: record.contract,
     argsHash: record.args.hash,
     startTs: record.startTs,
-    endTs: null,
+    endTs: end.endTs,
     session: record.session,
     attribution: record.attribution,
     decision: record.decision,
     effects: record.effects,
-    outcome: 'pending',
-    errors: [],
+    outcome: end.outcome,
+    errors: end.errors,
     policyHash: record.policyHash,
     runId: record.run?.runId ?? null,
     changes: record.changes,
-    bytes: record.args.bytes,
+    bytes: end.bytes,
     facts: record.facts,
     process: parts.process,
   };

@@ -162,7 +162,7 @@ export function createConnection(
       const data = { supported: ENVELOPE_VERSIONS, requested: asked };
       return refuse(id, new RpcError(RPC.version, 'Unsupported protocol version', data));
     }
-    const cancellation = createCancellation();
+    const cancellation = new Cancellation();
     underWay.set(id, cancellation);
     const work = answer(method, {
       id,
@@ -247,28 +247,24 @@ function progressSender(token: unknown, send: (message: Pieces) => void): (event
   };
 }
 
-interface Cancellation {
-  cancel(): void;
-  readonly cancelled: boolean;
-  /** Made for who waits: most requests are answered before anybody could cancel them. */
-  signal(): AbortSignal;
-}
+/** Whether a client took its request back, and a signal for who waits: most are answered before anybody could. */
+class Cancellation {
+  #controller: AbortController | undefined;
+  #cancelled = false;
 
-function createCancellation(): Cancellation {
-  let controller: AbortController | undefined;
-  let cancelled = false;
-  return {
-    cancel() {
-      cancelled = true;
-      controller?.abort();
-    },
-    get cancelled() {
-      return cancelled;
-    },
-    signal() {
-      controller ??= new AbortController();
-      if (cancelled) controller.abort();
-      return controller.signal;
-    },
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** As a field, since it is handed on. */
+  readonly signal = (): AbortSignal => {
+    this.#controller ??= new AbortController();
+    if (this.#cancelled) this.#controller.abort();
+    return this.#controller.signal;
   };
+
+  cancel(): void {
+    this.#cancelled = true;
+    this.#controller?.abort();
+  }
 }

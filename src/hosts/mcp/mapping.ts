@@ -1,5 +1,6 @@
 // Owns: how tools and responses look in MCP; docs/reference/mcp.md holds the same as a table.
 // Refuses: to lose anything: what MCP has no field for travels in `_meta` under `haft/`.
+import { quoteText } from '../../base/quote-text.ts';
 import type { CallResponse } from '../../contract/envelope.ts';
 import type { ErrorEntry } from '../../contract/errors.ts';
 import type { ToolListing } from '../../contract/runtime.ts';
@@ -45,7 +46,7 @@ export function callResult(response: CallResponse, textField: string | undefined
   const text = Array.isArray(shown) ? shown.join('\n') : shown;
   if (textField !== undefined && typeof shown === 'string' && shown.length > LONG_TEXT) {
     const { [textField]: _, ...rest } = response.data as Record<string, unknown>;
-    const quoted = Buffer.from(JSON.stringify(shown));
+    const quoted = quoteText(shown);
     const others = JSON.stringify(rest).slice(1, -1);
     return [
       begin,
@@ -68,13 +69,14 @@ function warningBlocks({ warnings = [] }: CallResponse): string {
 
 function metaOf(response: CallResponse): string {
   const { callId, runId, replayed, durationMs, errors, warnings } = response;
-  return JSON.stringify({
-    'haft/call_id': callId,
-    'haft/duration_ms': durationMs,
+  const always = `"haft/call_id":${JSON.stringify(callId)},"haft/duration_ms":${durationMs}`;
+  if (runId === undefined && errors.length === 0 && !warnings) return `{${always}}`;
+  const more = JSON.stringify({
     ...(runId === undefined ? {} : { 'haft/run_id': runId, 'haft/replayed': replayed }),
     ...(errors.length > 0 ? { 'haft/errors': errors } : {}),
     ...(warnings ? { 'haft/warnings': warnings } : {}),
   });
+  return `{${always},${more.slice(1)}`;
 }
 
 /** What the model reads: the code, the fact, and what would admit the call. */
