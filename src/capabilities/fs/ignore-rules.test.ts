@@ -12,6 +12,7 @@ import { createIgnoreFiles } from './ignore-scope.ts';
 import { release } from './located.ts';
 import { makeRoots } from './root.ts';
 import { walk } from './walk.ts';
+import { createWantedEntries } from './wanted-entries.ts';
 
 let ws: string;
 
@@ -70,12 +71,14 @@ const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.
 /** One for all: they must notice that a file changed. */
 const ignoreFiles = createIgnoreFiles();
 const readFolder = createFolderReader();
+const wantedIn = createWantedEntries();
+const yes = () => true;
 
 async function ours(): Promise<string[]> {
   const start = locate(makeRoots(ws), '.', 'list');
   try {
-    const all = { matcherIn: () => () => true, mayContain: () => true, visible: () => true };
-    const shape = { maxResults: 1e6, ignoreFiles, readFolder, includeDirs: false };
+    const all = { matcherIn: () => yes, mayContain: yes, visible: yes };
+    const shape = { maxResults: 1e6, ignoreFiles, readFolder, wantedIn, includeDirs: false };
     return (await walk(start, '.', { ...all, ...shape })).files;
   } finally {
     release(start);

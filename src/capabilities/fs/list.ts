@@ -9,13 +9,18 @@ import { createIgnoreFiles } from './ignore-scope.ts';
 import { type Located, release } from './located.ts';
 import { nameOf, type Root } from './root.ts';
 import { type WalkQuery, walk } from './walk.ts';
+import { createWantedEntries } from './wanted-entries.ts';
 
 export type List = (scope: CallScope, root: Root, query: ListQuery) => Promise<Listing>;
 
 /** For as long as a runtime lives: what was compiled for one listing serves the next. */
 export function createLister(): List {
   const queryOf = createGlobQueries();
-  const disk = { ignoreFiles: createIgnoreFiles(), readFolder: createFolderReader() };
+  const disk = {
+    ignoreFiles: createIgnoreFiles(),
+    readFolder: createFolderReader(),
+    wantedIn: createWantedEntries(),
+  };
   return (scope, root, query) => list(scope, root, query, queryOf(query.glob, query.includeHidden), disk);
 }
 
@@ -28,7 +33,7 @@ async function list(
   root: Root,
   query: ListQuery,
   { base, matcherIn, mayContain }: GlobQuery,
-  disk: Pick<WalkQuery, 'ignoreFiles' | 'readFolder'>,
+  disk: Pick<WalkQuery, 'ignoreFiles' | 'readFolder' | 'wantedIn'>,
 ): Promise<Listing> {
   const effect = { kind: 'fs.read', path: base, tree: true } as const;
   scope.admit(effect);

@@ -1,5 +1,6 @@
 // Owns: a policy that decides: over a tool and everything that a call of it would touch, the strictest rule wins.
 // Refuses: input and output, and changing; a reload or a session makes another engine.
+import { once } from '../../base/once.ts';
 import { isUnder } from '../../base/rel-path.ts';
 import { describeEffect, type Effect } from '../../contract/effect.ts';
 import type { Fence, LoadedPolicy, PolicyEngine, PolicyFile, Verdict } from '../../contract/policy.ts';
@@ -40,7 +41,8 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
     const known = tools.get(tool);
     if (known) return known;
     const rules = toolRules(tool, policy);
-    const made = { rules, plain: decideFrom(rules.findings(undefined, false), `call ${tool}`, undefined) };
+    const plain = decideFrom(rules.findings(undefined, false), `call ${tool}`, undefined);
+    const made = { rules, plain, sees: once(() => seesFor(policy, tool, plain)) };
     if (tools.size < MAX_REMEMBERED) tools.set(tool, made);
     return made;
   };
@@ -111,20 +113,7 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       const decision = obstacles.length > 1 ? withGrant(strictest, grantOf(obstacles)) : strictest;
       return { decision, all };
     },
-    sees(tool) {
-      const { plain } = knownTool(tool);
-      if (plain.verdict !== 'allow') return () => false;
-      // Only whether, not why: a listing asks for every entry of a tree.
-      const hiding = policy.layers.flatMap((layer) => [
-        ...layer.paths.filter(({ read = 'allow' }) => read !== 'allow').map(({ path }) => path),
-        ...layer.tools.rules
-          .filter((rule) => rule.verdict !== 'allow' && rule.matches(tool))
-          .flatMap(({ paths = [] }) => paths),
-      ]);
-      const isState = (path: string) => path.startsWith(STATE_FOLDER) && isUnder(path, STATE_FOLDER);
-      if (hiding.length === 0) return (path) => !isState(path);
-      return (path) => !isState(path) && !hiding.some((matcher) => matcher.matches(path));
-    },
+    sees: (tool) => knownTool(tool).sees(),
     fences: (tool) =>
       [
         ...policy.layers.flatMap(({ paths }) =>
@@ -172,6 +161,22 @@ interface KnownTool {
   readonly rules: ToolRules;
   /** The decision on calls that touch no path, and on all where no rule asks for paths. */
   readonly plain: FindingDecision;
+  /** The same function while the policy is the same. */
+  readonly sees: () => (path: string) => boolean;
+}
+
+/** Only whether, not why: a listing asks for every entry of a tree. */
+function seesFor(policy: CompiledPolicy, tool: string, plain: FindingDecision): (path: string) => boolean {
+  if (plain.verdict !== 'allow') return () => false;
+  const hiding = policy.layers.flatMap((layer) => [
+    ...layer.paths.filter(({ read = 'allow' }) => read !== 'allow').map(({ path }) => path),
+    ...layer.tools.rules
+      .filter((rule) => rule.verdict !== 'allow' && rule.matches(tool))
+      .flatMap(({ paths = [] }) => paths),
+  ]);
+  const isState = (path: string) => path.startsWith(STATE_FOLDER) && isUnder(path, STATE_FOLDER);
+  if (hiding.length === 0) return (path) => !isState(path);
+  return (path) => !isState(path) && !hiding.some((matcher) => matcher.matches(path));
 }
 
 function strictestDecision(all: readonly FindingDecision[]): FindingDecision {
