@@ -6,18 +6,11 @@ import type { FolderReader } from './folder-reader.ts';
 import type { IgnoreScope } from './ignore-rules.ts';
 import type { IgnoreFiles } from './ignore-scope.ts';
 import type { Located } from './located.ts';
-import type { WantedEntries, WantedEntry } from './wanted-entries.ts';
+import type { WantedEntries, WantedEntry, WantedQuery } from './wanted-entries.ts';
 
-export interface WalkQuery {
-  /**
-   * Of files and links (and folders, with `includeDirs`) of a folder, named as the caller sees it, with a trailing slash:
-   * whether one is wanted.
-   */
-  matcherIn(folder: string): (name: string) => boolean;
+export interface WalkQuery extends WantedQuery {
   /** False when nothing below this folder, named as the caller sees it, can match. */
   mayContain(folder: string): boolean;
-  /** Whether a place, named by where it really is beneath its root, may be listed. */
-  visible(rel: string): boolean;
   readonly maxResults: number;
   readonly readFolder: FolderReader;
   readonly wantedIn: WantedEntries;

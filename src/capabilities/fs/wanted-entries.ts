@@ -3,7 +3,6 @@
 import type { Dirent } from 'node:fs';
 import { type IgnoreScope, isIgnored } from './ignore-rules.ts';
 import { isTempName } from './temp-name.ts';
-import type { WalkQuery } from './walk.ts';
 
 export interface WantedEntry {
   readonly name: string;
@@ -19,10 +18,20 @@ export interface WalkedFolder {
   readonly ignore: IgnoreScope | undefined;
 }
 
+export interface WantedQuery {
+  /**
+   * Of files and links (and folders, where those are listed) of a folder, named as the caller sees it, with a trailing
+   * slash: whether one is wanted. The same function for the same question, so that the answer can be remembered.
+   */
+  matcherIn(folder: string): (name: string) => boolean;
+  /** Whether a place, named by where it really is beneath its root, may be listed. */
+  visible(rel: string): boolean;
+}
+
 export type WantedEntries = (
   entries: readonly Dirent[],
   folder: WalkedFolder,
-  query: Pick<WalkQuery, 'matcherIn' | 'visible'>,
+  query: WantedQuery,
 ) => readonly WantedEntry[];
 
 interface Answer extends WalkedFolder {
