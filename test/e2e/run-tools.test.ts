@@ -59,9 +59,9 @@ async function withRuns(policy: string, use: (bench: Bench) => Promise<void>): P
     runtime,
     call,
     submit: (how, word, sessionId) => call('slurm_submit', { tool: 'steps', args: { how, word } }, sessionId),
-    async until(runId, state) {
-      while ((await call('slurm_job_get', { run_id: runId })).data.state !== state)
-        await new Promise((resolve) => setTimeout(resolve, 20));
+    until(runId, state) {
+      const isThere = async () => (await call('slurm_job_get', { run_id: runId })).data.state === state;
+      return eventually(isThere, `the run ${state}`);
     },
   };
   try {

@@ -19,6 +19,7 @@ const LOOK_EVERY_MS = 100;
 export async function executeLocal(sandbox: SandboxHandle, attempt: Attempt): Promise<AttemptEnd> {
   const files = localFiles(attempt.folder);
   await writeFile(files.log, '');
+  const words = openWords(files);
   const control = new AbortController();
   let over: OutputProblem | undefined;
   const watch = watchOut({
@@ -30,20 +31,19 @@ export async function executeLocal(sandbox: SandboxHandle, attempt: Attempt): Pr
     },
   });
   const timer = setInterval(() => existsSync(files.cancel) && control.abort('cancelled'), LOOK_EVERY_MS);
-  const words = openWords(files);
   try {
     const result: SandboxResult = await sandbox.run({
       ...specOf(attempt, sandbox),
       signal: control.signal,
       onOutput: words.take,
     });
-    clearInterval(timer);
     const { diskFull } = await watch.stop();
     const outputs = await checkOutputs(join(attempt.folder, 'out'), attempt.plan);
     const cancelled = control.signal.reason === 'cancelled' && result.aborted;
     return localVerdict({ result, resources: attempt.plan.resources, cancelled, diskFull, over, outputs });
   } finally {
     clearInterval(timer);
+    await watch.stop();
     words.close();
   }
 }

@@ -67,6 +67,20 @@ describe('the local backend', () => {
     }
   });
 
+  it('keeps nobody waiting for an attempt that was removed', async () => {
+    const env = await openLocal();
+    try {
+      const attempt = await makeAttempt(env, 'while :; do sleep 0.05; done', { outputs: [] });
+      const handle = await env.backend.start(attempt);
+      const waiting = handle.wait(AbortSignal.timeout(20_000));
+      rmSync(attempt.folder, { recursive: true, force: true });
+      assert.equal((await waiting).status, 'lost');
+      await handle.cancel();
+    } finally {
+      await env.close();
+    }
+  });
+
   it('shows a program the same place and environment whatever the machine', async () => {
     const env = await openLocal();
     try {

@@ -104,13 +104,17 @@ export function createLocalBackend(options: LocalBackendOptions): Backend {
   };
 }
 
-/** The end that is written; of an attempt whose process died, that it is lost. */
+/**
+ * The end that is written; of an attempt whose process died, that it is lost. One that was claimed and is no longer there
+ * was removed once its end was known: whoever still waits must not wait for ever.
+ */
 async function endOf(attempt: Attempt, { isAlive }: LocalBackendOptions): Promise<AttemptEnd | undefined> {
   const files = localFiles(attempt.folder);
   const written = await readJson<AttemptEnd>(files.end);
   if (written) return written;
   const claim = await readJson<Claim>(files.claim);
-  if (!claim || isAlive(claim.process)) return undefined;
+  if (!claim) return lostEnd();
+  if (isAlive(claim.process)) return undefined;
   await writeEnd(attempt, lostEnd());
   return readJson<AttemptEnd>(files.end);
 }
