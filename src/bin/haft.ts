@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Owns: the very first step of the command: is this Node new enough?
 // Refuses: syntax or imports that an old Node could not read; everything else is behind the import.
+import { loadMain, loadMcpFront } from './chunks.ts';
 
 const NEEDED = [22, 19];
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -11,16 +12,9 @@ if (major < NEEDED[0]! || (major === NEEDED[0] && minor < NEEDED[1]!)) {
 } else {
   // Writes wait for the disk in the thread pool; four threads would make them wait for each other.
   process.env.UV_THREADPOOL_SIZE ??= '16';
-  keepCompiledCode();
   const [command, flag, workspace, ...more] = process.argv.slice(2);
   const plain =
     flag === undefined || (flag === '--workspace' && workspace !== undefined && more.length === 0);
-  if (command === 'mcp' && plain) import('./mcp-front.ts').then((front) => front.mcpFront(workspace));
-  else import('./main.ts').then((program) => program.main());
-}
-
-/** The second start reads compiled code instead of compiling it; where it cannot be kept, nothing is lost. */
-function keepCompiledCode(): void {
-  const home = process.env.XDG_CACHE_HOME || (process.env.HOME && `${process.env.HOME}/.cache`);
-  if (home) process.getBuiltinModule('node:module').enableCompileCache(`${home}/haft`);
+  if (command === 'mcp' && plain) loadMcpFront().then((front) => front.mcpFront(workspace));
+  else loadMain().then((program) => program.main());
 }
