@@ -1,5 +1,5 @@
 // Owns: the folders that benchmarks work in, all below the system's temporary folder.
-// Refuses: to outlive the process that made them.
+// Refuses: to delete many files while others are measured: ext4 makes the creates of the next minutes slow.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,24 @@ import { join } from 'node:path';
 import { timedEnvironment } from './processes.ts';
 import { HAFT } from './product.ts';
 
-/** A fresh folder with the policy that `haft init` writes. It is removed when this process ends. */
-export function makeWorkspace(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'haft-bench-')));
+/** A fresh folder. It is removed when the whole run ends. */
+export function makeFolder(): string {
+  const all = process.env.HAFT_BENCH_FOLDER;
+  if (all === undefined) throw new Error('Start the benchmarks with bench/run.ts');
+  return realpathSync(mkdtempSync(join(all, 'subject-')));
+}
+
+/** The folder of all subjects of a run, removed when this process ends. */
+export function makeRunFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'haft-bench-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+  return folder;
+}
+
+/** A fresh folder with the policy that `haft init` writes. */
+export function makeWorkspace(): string {
+  const folder = makeFolder();
   const init = spawnSync(process.execPath, [HAFT, 'init'], { cwd: folder, env: timedEnvironment() });
   if (init.status !== 0) throw new Error(`haft init failed: ${init.stderr}`);
   return folder;

@@ -5,6 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { makeRunFolder } from './fixtures.ts';
 import type { Line, Subject } from './measure.ts';
 import { timedEnvironment } from './processes.ts';
 import { HAFT, ROOT } from './product.ts';
@@ -31,12 +32,13 @@ async function main(): Promise<void> {
   }
   const [load = 0] = loadavg();
   if (!values['no-build']) build();
+  const folder = makeRunFolder();
   const start = performance.now();
   const lines: Line[] = [];
   const failed: string[] = [];
   for (const subject of subjects) {
     console.log(`\n${subject.name} (after ${since(start)} s)`);
-    const code = await measure(subject, values.quick, (line) => {
+    const code = await measure(subject, { quick: values.quick, folder }, (line) => {
       lines.push(line);
       console.log(`  ${describeLine(line)}`);
     });
@@ -67,14 +69,18 @@ function build(): void {
 }
 
 /** Answers with the exit code of the measuring process. */
-function measure(subject: Subject, quick: boolean, onLine: (line: Line) => void): Promise<number> {
+function measure(
+  subject: Subject,
+  { quick, folder }: { readonly quick: boolean; readonly folder: string },
+  onLine: (line: Line) => void,
+): Promise<number> {
   return new Promise((resolve) => {
     const child = fork(
       join(ROOT, 'bench/subject-process.ts'),
       [subject.name, ...(quick ? ['--quick'] : [])],
       {
         execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
-        env: { ...timedEnvironment(), ...subject.env },
+        env: { ...timedEnvironment(), ...subject.env, HAFT_BENCH_FOLDER: folder },
       },
     );
     child.on('message', (line) => onLine(line as Line));

@@ -1,7 +1,7 @@
 // Owns: what importing a large file costs, hash, durable copy and row together, against hashing and copying it one after the other.
 // Refuses: to import the same bytes twice (they would be kept once), and to delete between rounds: all of it goes at the end.
 import assert from 'node:assert/strict';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DefaultRuntime } from '../../src/preset/default.ts';
 import { makeWorkspace } from '../fixtures.ts';
@@ -67,6 +67,8 @@ export const artifactIngest = defineSubject<State>({
     'against `sha256sum` and then `cp` of the same file, which leaves the copy in memory, and against the same with a `sync` of the copy.',
   async open() {
     const workspace = makeWorkspace();
+    // Few files, but gigabytes.
+    process.once('exit', () => rmSync(workspace, { recursive: true, force: true }));
     const source = join(workspace, 'source.bin');
     makeSource(source);
     return { workspace, source, runtime: await openRuntime(workspace), rounds: { next: 0 } };

@@ -1,12 +1,12 @@
 // Owns: how fast ten thousand manifests are loaded, beside a program that only parses them.
 // Refuses: to load less than a host needs: every manifest is read, checked against every rule, and has its digest.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { load } from 'js-yaml';
 import { repeat } from '../drive.ts';
+import { makeFolder } from '../fixtures.ts';
 import { defineSubject } from '../measure.ts';
 import { makePack, PACK } from '../packs.ts';
 import { ROOT } from '../product.ts';
@@ -62,8 +62,7 @@ export const loadPacks = defineSubject<State>({
     'file) in process and in one thread, against reading and parsing the same files with js-yaml. Cold: no cache, which is ' +
     'written on the way. Kept: nothing changed since.',
   async open() {
-    const folder = mkdtempSync(join(tmpdir(), 'haft-bench-packs-'));
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    const folder = makeFolder();
     mkdirSync(join(folder, '.haft'));
     const pack = join(folder, 'pack');
     const paths = makePack(pack);
