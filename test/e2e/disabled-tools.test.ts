@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { packFiles } from '../../src/adapters/pack-for-tests.ts';
+import { eventually } from '../support/eventually.ts';
 import { haft, type Ran } from './support/haft.ts';
-import { inTime } from './support/in-time.ts';
 import { startMcp } from './support/mcp-lines.ts';
 import { startServer } from './support/server.ts';
 import { makeWorkspace } from './support/workspace.ts';
@@ -126,17 +126,14 @@ describe('a tool that cannot be used as things are', () => {
       assert.deepEqual(await overMcp(), ['p.optional', 'p.plain']);
 
       assert.equal((await run(['credentials', 'set', 'github'], TOKEN)).status, 0);
-      const until = async (isThere: () => Promise<boolean>) => {
-        while (!(await isThere())) await new Promise(setImmediate);
-      };
-      await inTime(
-        until(async () => !disabled(await overHttp()).includes('p.secretive')),
+      await eventually(
+        async () => !disabled(await overHttp()).includes('p.secretive'),
         'the tool to be listed over HTTP',
       );
       // A line may also be the notification that the list is another one; the next one is then the answer.
       const line = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} });
-      await inTime(
-        until(async () => JSON.stringify(await mcp.ask(line)).includes('"p.secretive"')),
+      await eventually(
+        async () => JSON.stringify(await mcp.ask(line)).includes('"p.secretive"'),
         'the tool to be listed over MCP',
       );
       const response = (
