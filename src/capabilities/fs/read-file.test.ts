@@ -122,7 +122,7 @@ describe('readLocated', () => {
     const writer = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await once(writer.stdout, 'data');
-      for (let i = 0; i < 500; i++) {
+      for (let i = 0; i < 3000; i++) {
         const { bytes } = await read('changing', { maxBytes: 4096 });
         const content = Buffer.from(bytes).toString();
         assert.match(content, /^(a*|b*)$/);

@@ -85,7 +85,7 @@ function readAtOnce(fd: number, stat: BigIntStats, { start, end, toEnd }: Span):
   const got = buffer.length === 0 ? 0 : readSync(fd, buffer, 0, buffer.length, start);
   if (got !== length) return undefined;
   const after = fstatSync(fd, BIG);
-  if (after.mtimeNs !== stat.mtimeNs || after.size !== stat.size) return undefined;
+  if (!isSame(stat, after)) return undefined;
   return { bytes: buffer.subarray(0, got), stat: after };
 }
 
@@ -93,10 +93,9 @@ async function readInTurns(attempt: Attempt, fd: number, options: ReadFileOption
   try {
     for (let turn = 1; ; turn++) {
       const stat = fstatSync(fd, BIG);
-      const bytes = await readSpan(fd, spanOf(attempt, stat, options), attempt, options);
+      const bytes = await readSpan(fd, stat, attempt, options);
       const after = fstatSync(fd, BIG);
-      const settled = after.mtimeNs === stat.mtimeNs && after.size === stat.size;
-      if (settled || turn === TURNS) return { bytes, stat: after };
+      if (isSame(stat, after) || turn === TURNS) return { bytes, stat: after };
     }
   } catch (thrown) {
     throw osFailure(thrown, attempt);
@@ -106,8 +105,9 @@ async function readInTurns(attempt: Attempt, fd: number, options: ReadFileOption
 }
 
 /** Reads to the end of the span, or to the end of the file when it is shorter (or, without a range, longer) by now. */
-async function readSpan(fd: number, span: Span, attempt: Attempt, options: ReadFileOptions) {
+async function readSpan(fd: number, stat: BigIntStats, attempt: Attempt, options: ReadFileOptions) {
   const { maxBytes = Number.POSITIVE_INFINITY, signal } = options;
+  const span = spanOf(attempt, stat, options);
   let buffer = Buffer.allocUnsafeSlow(span.end - span.start + (span.toEnd ? SLACK : 0));
   let filled = 0;
   for (;;) {
@@ -116,16 +116,31 @@ async function readSpan(fd: number, span: Span, attempt: Attempt, options: ReadF
       if (!span.toEnd) break;
       buffer = Buffer.concat([buffer, Buffer.allocUnsafe(Math.max(buffer.length, 4096))]);
     }
-    const got = await readChunk(fd, buffer, filled, span.start + filled);
+    const wanted = Math.min(buffer.length - filled, CHUNK);
+    const got = await readChunk(fd, buffer, filled, wanted, span.start + filled);
     if (got === 0) break;
     filled += got;
     if (filled > maxBytes) throw tooLarge(attempt, filled, filled, maxBytes);
+    // Another read could find the end of another version behind this one.
+    if (got < wanted && isEnd(fd, stat, span.start + filled)) break;
   }
   return buffer.subarray(0, filled);
 }
 
-function readChunk(fd: number, buffer: Buffer, offset: number, position: number): Promise<number> {
-  const length = Math.min(buffer.length - offset, CHUNK);
+/** Whether a read that got less than it asked for came to the end. Files of the kernel do not tell their size, nor that they change. */
+function isEnd(fd: number, stat: BigIntStats, reached: number): boolean {
+  return (stat.size > 0n && reached >= stat.size) || !isSame(stat, fstatSync(fd, BIG));
+}
+
+const isSame = (a: BigIntStats, b: BigIntStats) => a.mtimeNs === b.mtimeNs && a.size === b.size;
+
+function readChunk(
+  fd: number,
+  buffer: Buffer,
+  offset: number,
+  length: number,
+  position: number,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     read(fd, buffer, offset, length, position, (error, got) => (error ? reject(error) : resolve(got)));
   });
