@@ -1,13 +1,19 @@
 // Owns: what is in a folder, remembered for as long as the folder says that nothing came or went.
 // Refuses: to remember where a file system may not tell, and what changed a moment ago.
-import { type Dirent, fstatSync, type Stats, statfsSync } from 'node:fs';
+import { type BigIntStats, type Dirent, fstatSync, statfsSync } from 'node:fs';
 import { type PinnedFolder, readFolder } from './child-folder.ts';
 
-/** `fd` pins the folder, whoever does; negative where folders are known by name only. Undefined when it cannot be read. */
-export type FolderReader = (folder: PinnedFolder, fd?: number) => readonly Dirent[] | undefined;
+/** A folder that somebody else pinned, and what it was then. */
+export interface HeldFolder {
+  readonly fd: number;
+  readonly stat: BigIntStats;
+}
+
+/** Undefined when it cannot be read. */
+export type FolderReader = (folder: PinnedFolder, held?: HeldFolder) => readonly Dirent[] | undefined;
 
 interface Remembered {
-  readonly ctimeMs: number;
+  readonly ctimeNs: bigint;
   readonly entries: readonly Dirent[];
 }
 
@@ -21,7 +27,7 @@ const TELLING = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630]
 
 export function createFolderReader(): FolderReader {
   const known = new Map<string, Remembered>();
-  const telling = new Map<number, boolean>();
+  const telling = new Map<bigint, boolean>();
   let kept = 0;
 
   const drop = (key: string) => {
@@ -29,15 +35,15 @@ export function createFolderReader(): FolderReader {
     known.delete(key);
   };
 
-  const tells = (folder: PinnedFolder, { dev }: Stats): boolean => {
+  const tells = (folder: PinnedFolder, { dev }: BigIntStats): boolean => {
     const answer = telling.get(dev) ?? TELLING.has(statfsSync(folder.path).type);
     telling.set(dev, answer);
     return answer;
   };
 
-  const remember = (key: string, { ctimeMs }: Stats, entries: readonly Dirent[]) => {
+  const remember = (key: string, { ctimeNs }: BigIntStats, entries: readonly Dirent[]) => {
     if (entries.length > MOST_ENTRIES) return;
-    known.set(key, { ctimeMs, entries });
+    known.set(key, { ctimeNs, entries });
     kept += entries.length;
     for (const oldest of known.keys()) {
       if (kept <= MOST_ENTRIES) return;
@@ -45,15 +51,17 @@ export function createFolderReader(): FolderReader {
     }
   };
 
-  return (folder, fd = folder.fd) => {
+  return (folder, held) => {
+    const fd = held?.fd ?? folder.fd;
+    // Where folders are known by name only, nothing tells what was read.
     if (fd < 0) return readFolder(folder);
-    const stat = fstatSync(fd);
+    const stat = held?.stat ?? fstatSync(fd, { bigint: true });
     const key = `${stat.dev}:${stat.ino}`;
     const seen = known.get(key);
-    if (seen && seen.ctimeMs === stat.ctimeMs) return seen.entries;
+    if (seen && seen.ctimeNs === stat.ctimeNs) return seen.entries;
     drop(key);
     const entries = readFolder(folder);
-    if (entries && Date.now() - stat.ctimeMs > SETTLED_MS && tells(folder, stat))
+    if (entries && Date.now() - Number(stat.ctimeMs) > SETTLED_MS && tells(folder, stat))
       remember(key, stat, entries);
     return entries;
   };

@@ -54,9 +54,9 @@ export async function walk(start: Located, shownAs: string, query: WalkQuery): P
     real: string,
     shown: string,
     outer: IgnoreScope | undefined,
-    fd = folder.fd,
+    held?: Located,
   ) => {
-    const entries = query.readFolder(folder, fd);
+    const entries = query.readFolder(folder, held);
     if (!entries) unreadable++;
     const ignore = entries ? (ignoreFiles?.within(folder, entries, real.length, outer) ?? outer) : outer;
     const place = { real, shown, ignore };
@@ -65,7 +65,7 @@ export async function walk(start: Located, shownAs: string, query: WalkQuery): P
 
   try {
     const outer = ignoreFiles?.above(start);
-    enter({ path: start.path, fd: -1 }, prefix(start.rel), prefix(shownAs), outer, start.fd);
+    enter({ path: start.path, fd: -1 }, prefix(start.rel), prefix(shownAs), outer, start);
     for (let level = stack.at(-1); level; level = stack.at(-1)) {
       const entry = level.entries[level.at++];
       if (entry === undefined) {
