@@ -19,6 +19,7 @@ describe('createAttemptFolders', () => {
         root,
         artifacts: { materialise: nothing, importPath: nothing, importStream: nothing },
       });
+      assert.deepEqual([...(await folders.list())].sort(), ['att_a', 'att_ab', 'att_b']);
       await folders.remove('att_a');
       assert.deepEqual(readdirSync(root).sort(), ['att_ab', 'att_b.tmp_3', 'slurm']);
       await folders.remove('att_a');

@@ -71,6 +71,10 @@ export function createAttemptFolders({ root, artifacts }: AttemptFoldersParts): 
       const begun = (await readdir(root).catch(() => [])).filter((name) => name.startsWith(`${attemptId}.`));
       for (const path of [folder, ...begun.map((name) => join(root, name))]) await removeTree(path);
     },
+    async list() {
+      const names = await readdir(root).catch(() => []);
+      return [...new Set(names.flatMap((name) => /^att_[a-z0-9]+(?=\.|$)/.exec(name) ?? []))];
+    },
   };
 }
 

@@ -165,6 +165,8 @@ export interface AttemptFolders {
   /** What the program printed and what was noted, as one artifact. */
   collectLog(attemptId: string): Promise<Artifact>;
   remove(attemptId: string): Promise<void>;
+  /** The attempts that have a folder, or the beginning of one. */
+  list(): Promise<readonly string[]>;
 }
 
 // -------------------------------------------------------------------------------------------- after

@@ -184,6 +184,19 @@ describe('runs.recover', () => {
     await dead.store.runs.move(id, 'running', 2);
   };
 
+  it('removes the folders of attempts that ended, which a process left that died just then, and no others', () =>
+    withCalls(async (fixture) => {
+      const { runs, backend, another, deadProcess } = fixture;
+      const { folders } = await (await another(deadProcess)).site.parts();
+      await abandon(fixture, 'att_ended', 1, true);
+      backend.script = waits;
+      await abandon(fixture, 'att_runs', 2, true);
+      await runs.recover();
+      for (const id of ['att_ended', 'att_stranger']) await folders.prepare(id, ticket(1).plan);
+      await runs.recover();
+      assert.deepEqual([...(await folders.list())].sort(), ['att_runs', 'att_stranger']);
+    }));
+
   it('finishes what has ended, marks what never began as lost, and leaves what runs', () =>
     withCalls(async (fixture) => {
       const { runs, backend } = fixture;

@@ -37,7 +37,19 @@ export async function recoverAttempts(recovery: Recovery): Promise<readonly Reco
       ...(after?.cause ? { cause: after.cause } : {}),
     });
   }
-  return runId === undefined ? [...found, ...(await reapAll(site))] : found;
+  if (runId !== undefined) return found;
+  const reaped = await reapAll(site);
+  await removeFolders(site);
+  return [...found, ...reaped];
+}
+
+/** A process that died just after it wrote down how an attempt ended left its folder. */
+async function removeFolders(site: RunSite): Promise<void> {
+  const { folders } = await site.parts();
+  for (const id of await folders.list()) {
+    const attempt = await site.store.attempt(id);
+    if (attempt && !isOpen(attempt.state)) await folders.remove(id).catch(() => {});
+  }
 }
 
 /** An engine that is not there holds nothing that could be ended now. */
