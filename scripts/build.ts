@@ -4,15 +4,15 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { precompileChecks } from './precompile-checks.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Built aside and put in place at the end, so that nobody ever sees half of it. */
-const dist = join(root, `dist-${process.pid}`);
-const finished = process.argv[2] ?? join(root, 'dist');
+const finished = resolve(process.argv[2] ?? join(root, 'dist'));
+/** Built beside it, on the same disk, and put in place at the end, so that nobody ever sees half of it. */
+const dist = `${finished}-${process.pid}`;
 
 async function main(): Promise<void> {
   run('tsc', ['-p', 'tsconfig.build.json', '--outDir', dist]);
@@ -177,8 +177,8 @@ function lazyBuiltins(): Plugin {
 }
 
 const chunkName = (file: string) =>
-  relative(root, file)
-    .replace(/^(src|dist-\d+)\//, '')
+  relative(file.startsWith(`${dist}/`) ? dist : root, file)
+    .replace(/^src\//, '')
     .replace(/^node_modules\//, 'dep-')
     .replace(/\.[cm]?[jt]s$/, '')
     .replaceAll(/[^a-zA-Z0-9]+/g, '-');

@@ -29,7 +29,7 @@ type Kept = { readonly name: string; readonly script: { createCachedData(): Buff
 /** By then a process that stays has used what a start needs, and V8 has not yet thrown any of it away. */
 const KEEP_AFTER_MS = 2000;
 
-/** Kept code of builds that nobody started for so long is removed. */
+/** Kept code of builds to which nothing was added for so long is removed; one that is still in use is kept again. */
 const STALE_MS = 30 * 24 * 3600 * 1000;
 
 const chunks = new Map<string, Chunk>();
