@@ -12,11 +12,12 @@ const FIELD = /^data(?:: ?|$)/;
 /** `data: `. */
 const NAME = 6;
 
-/** Begins within a line of data, or at the beginning of a line. */
-export function createLongEvent(withinLine: boolean): LongEvent {
+/** Begins at the beginning of a line, of an event that has had no data yet or some. */
+export function createLongEvent(isFirst: boolean): LongEvent {
+  let separator = isFirst ? '' : '\n';
   /** Of a line whose field is not known yet. */
-  let name = withinLine ? undefined : '';
-  let isData = withinLine;
+  let name: string | undefined = '';
+  let isData = false;
   let afterReturn = false;
   let over = false;
 
@@ -24,7 +25,10 @@ export function createLongEvent(withinLine: boolean): LongEvent {
   const know = (text: string): string => {
     name = undefined;
     isData = FIELD.test(text);
-    return isData ? `\n${text.replace(FIELD, '')}` : '';
+    if (!isData) return '';
+    const begun = separator + text.replace(FIELD, '');
+    separator = '\n';
+    return begun;
   };
   const take = (char: string): string => {
     const half = afterReturn && char === '\n';

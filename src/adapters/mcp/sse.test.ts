@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { createEventReader } from './sse.ts';
 
 function read(chunks: readonly string[], maxBytes = 1000) {
@@ -78,5 +78,18 @@ describe('createEventReader', () => {
     );
     assert.equal(read([`data: ${'x'.repeat(900)}\n\n`.repeat(3)]).seen.length, 3);
     assert.equal(read(['data: ', 'x'.repeat(2000), '\n\n']).long, 'x'.repeat(2000));
+  });
+
+  it('takes a carriage return that comes last before an event is too long for half an end of line', () => {
+    const line = 'x'.repeat(600);
+    for (const [end, rest] of [
+      ['\r', '\n'],
+      ['\r\n', ''],
+      ['\r', ''],
+      ['\n', ''],
+    ]) {
+      const { long, reader } = read([`data: ${line}\r\ndata: ${line}${end}`, `${rest}data:z\r\n\r\n`]);
+      assert.deepEqual([long, reader.overflown], [`${line}\n${line}\nz`, true], JSON.stringify([end, rest]));
+    }
   });
 });

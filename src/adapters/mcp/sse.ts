@@ -25,9 +25,6 @@ export interface EventReaderOptions {
   overflow(...pieces: readonly Uint8Array[]): Promise<void> | undefined;
 }
 
-/** A line of data whose field is all there. */
-const FIELD = /^data:(?: |(?=[^ ]))/;
-
 export function createEventReader({ maxBytes, event, overflow }: EventReaderOptions): EventReader {
   const decoder = new TextDecoder();
   let rest = '';
@@ -81,13 +78,11 @@ export function createEventReader({ maxBytes, event, overflow }: EventReaderOpti
         rest = rest.slice(-1);
       }
       if (held + pending <= maxBytes) return undefined;
-      const begun = pieces.join('');
-      long = createLongEvent(FIELD.test(begun));
-      const whole = [...data, ...(FIELD.test(begun) ? [begun.replace(FIELD, '')] : [])].join('\n');
-      const more = FIELD.test(begun) ? '' : long.pass(begun);
+      long = createLongEvent(data.length === 0);
+      const whole = data.join('\n') + long.pass(pieces.join(''));
       data = [];
       pieces = [];
-      return overflow(Buffer.from(whole + more));
+      return overflow(Buffer.from(whole));
     },
     get overflown() {
       return long?.over === true;
