@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { fail } from '../contract/errors.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { readAnswerText } from './answer-text.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import canonicalize from 'canonicalize';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { canonicalJson, canonicalText } from './canonical-json.ts';
 
 const VECTORS = new URL('../../../shared/data/rfc8785/', import.meta.url);

@@ -2,7 +2,7 @@
 // Refuses: to pin the distance itself.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { closest } from './closest.ts';
 
 describe('closest', () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { createSha256, digest, isDigest, sha256Hex } from './digest.ts';
 import { createJsSha256 } from './sha256.ts';
 

@@ -2,7 +2,7 @@
 // Refuses: timing; a pattern that explodes would not end within the life of the test.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { compileGlob, globBase, matchesName } from './glob.ts';
 
 describe('compileGlob', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { checkPlace } from '../capabilities/http/check-place.ts';
 import { type HostAddress, literalAddress } from '../capabilities/http/resolve-host.ts';
 import { parseHttpUrl } from '../contract/http.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { posix } from 'node:path';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { isUnder, joinRel, normalizeRelPath, parentOf } from './rel-path.ts';
 
 describe('normalizeRelPath', () => {

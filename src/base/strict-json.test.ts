@@ -2,7 +2,7 @@
 // Refuses: timing.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { parseStrict } from './strict-json.ts';
 
 describe('parseStrict', () => {

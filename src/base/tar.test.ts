@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { padding, readTar, TAR_END, type TarEntry, type TarFile, tarHeader } from './tar.ts';
 
 type Content = Omit<TarFile, 'size'> & { readonly content: Buffer };

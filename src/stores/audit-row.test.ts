@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/support/properties.ts';
 import { canonicalText } from '../base/canonical-json.ts';
 import type { AuditEntry } from '../contract/store.ts';
 import {

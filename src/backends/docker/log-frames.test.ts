@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { type LogStream, logFrames } from './log-frames.ts';
 
 const frame = fc.tuple(fc.constantFrom<LogStream>('stdout', 'stderr'), fc.uint8Array({ maxLength: 40 }));

@@ -2,7 +2,7 @@
 // Refuses: real secrets; every key here is made up.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { createRedactor } from './create-redactor.ts';
 
 const SECRET = 'hunter2+/?&="\'\\ü x';

@@ -2,7 +2,7 @@
 // Refuses: streams of any library; a stream here is push and end.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { createRedactor, type Redactor } from './create-redactor.ts';
 
 const key = `-----BEGIN PRIVATE KEY-----\n${'A1b2'.repeat(16)}\n${'C3d4'.repeat(16)}\n-----END PRIVATE KEY-----`;

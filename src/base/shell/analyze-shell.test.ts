@@ -2,7 +2,7 @@
 // Refuses: to judge tricks (bypass.test.ts) or to run lines (soundness.test.ts).
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import type { ShellListing, ShellRefusal } from './analysis.ts';
 import { analyzeShell, shellArgv } from './analyze-shell.ts';
 import { makeLine, mutate, seeded } from './fixtures/make-line.ts';

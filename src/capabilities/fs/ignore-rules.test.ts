@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { locate } from './beneath.ts';
 import { createFolderReader } from './folder-reader.ts';
 import { compileIgnoreRules } from './ignore-rules.ts';

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { compileGlob } from '../../base/glob.ts';
 import type { Listing, ListQuery } from '../../contract/capability.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { VENDOR_FOLDERS } from '../../contract/search.ts';
 import { createFsHandle } from '../fs/handle.ts';

@@ -2,7 +2,7 @@
 // Refuses: what the diagnostics say.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { createReport } from '../yaml/report.ts';
 import { checkPolicyText } from './check-policy.ts';
 import { checkPolicyObject } from './check-policy-object.ts';

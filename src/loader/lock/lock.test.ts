@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { createInprocessAdapter } from '../../adapters/inprocess/inprocess.ts';
 import { bindYamlTool } from '../../adapters/yaml-use.ts';
 import type { Json } from '../../contract/json.ts';

@@ -2,7 +2,7 @@
 // Refuses: the official suite's own cases; json-schema-suite.test.ts has those.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import type { JsonSchema } from '../../contract/json.ts';
 import { createTeller, type Problem } from '../yaml/problem.ts';
 import { wayText } from '../yaml/way.ts';

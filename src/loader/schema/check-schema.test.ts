@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { createTeller, type Problem } from '../yaml/problem.ts';
 import { wayText } from '../yaml/way.ts';
 import { checkSchema } from './check-schema.ts';

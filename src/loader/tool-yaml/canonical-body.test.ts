@@ -2,7 +2,7 @@
 // Refuses: timing.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { canonicalText } from '../../base/canonical-json.ts';
 import { canonicalBody } from './canonical-body.ts';
 

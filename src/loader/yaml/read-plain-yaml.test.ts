@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
 import { stringify } from 'yaml';
+import fc from '../../../test/support/properties.ts';
 import { toPlain } from './located.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { readPlainYaml } from './read-plain-yaml.ts';

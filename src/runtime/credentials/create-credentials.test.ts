@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { type CredentialNeed, type Credentials, userOf } from '../../contract/credentials.ts';
 import { credentialNeed as need } from '../../contract/tools-for-tests.ts';
 import { openCredentials } from '../../preset/open-credentials.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { type HealthState, judge, UNVERIFIED } from './judge.ts';
 import type { Look } from './look.ts';
 import { normaliseStatus } from './normalise-status.ts';

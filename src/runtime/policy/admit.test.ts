@@ -2,9 +2,9 @@
 // Refuses: deciding; create-policy-engine.test.ts has that.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { parse } from 'yaml';
 import { policyFrom } from '../../../test/support/policy-from-text.ts';
+import fc from '../../../test/support/properties.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';

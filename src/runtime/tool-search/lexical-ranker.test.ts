@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import type { ToolContract } from '../../contract/tool.ts';
 import type { RankedTool, ToolRanker } from '../../contract/tool-search.ts';
 import { toolContract } from '../../contract/tools-for-tests.ts';

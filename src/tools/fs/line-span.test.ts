@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { lineSpan } from './line-span.ts';
 
 /** The same answer, worked out the slow way on the whole text. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/support/properties.ts';
 import { fromContent, toContent } from './text-content.ts';
 
 const reason = (wanted: string) => (thrown: { reason?: string }) => thrown.reason === wanted;

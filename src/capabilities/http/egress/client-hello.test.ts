@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
-import fc from 'fast-check';
+import fc from '../../../../test/support/properties.ts';
 import { readClientHello } from './client-hello.ts';
 
 /** What Node's own TLS says first. */

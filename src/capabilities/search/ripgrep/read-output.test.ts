@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../../test/support/properties.ts';
 import { createFsHandle } from '../../fs/handle.ts';
 import { type Arena, createArena, enginesHere, QUERY } from '../arena-for-tests.ts';
 import { fill } from '../cases-for-tests.ts';
