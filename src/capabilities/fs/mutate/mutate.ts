@@ -40,13 +40,14 @@ export function mutate(edits: readonly Edit[], parts: MutateParts): Promise<read
   });
 }
 
-/** Makes the intent durable, while content is on its way to the disk where it is known what that will be. */
+/** Makes the intent durable, and with it what was there, while new content is on its way to the disk. */
 async function announce(plan: Plan, staging: Promise<void>): Promise<readonly Change[]> {
+  // What a copy will be is known once it is made.
   const isCopy = plan.steps.some((step) => step.do === 'put' && 'copyOf' in step.content);
   if (isCopy) await staging;
   const changes = await settle(plan.changes);
   plan.scope.signal.throwIfAborted();
-  if (changes.length > 0) await plan.scope.intend(changes);
+  if (changes.length > 0) await Promise.all([plan.scope.intend(changes), plan.preImages.kept()]);
   return changes;
 }
 

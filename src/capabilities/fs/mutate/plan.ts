@@ -68,6 +68,7 @@ export async function withPlan<T>(
     return await use(plan);
   } finally {
     await Promise.allSettled(plan.changes.map((change) => change.before));
+    await plan.preImages.kept().catch(() => undefined);
     folders.close();
   }
 }

@@ -5,7 +5,7 @@ import { createSha256, sha256Hex } from '../../../base/digest.ts';
 import { parentOf } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import type { ObjectId, ObjectStore } from '../../../contract/object-store.ts';
+import type { ObjectId } from '../../../contract/object-store.ts';
 import { openLocated } from '../beneath.ts';
 import type { Limit } from '../limit.ts';
 import { type Located, modeOf, release, sameThing } from '../located.ts';
@@ -22,15 +22,29 @@ export interface PreImages {
   take(place: Place, seen: Look): Promise<Before>;
   /** The hash of a file, as `expectedSha256` and `undo` compare it. */
   hash(place: Place, stat: BigIntStats): Promise<ObjectId>;
+  /** Resolves once all that was taken is on disk. Whoever takes one knows its hash before. */
+  kept(): Promise<void>;
 }
 
 /** Up to here a file is read at once; a larger one passes through in pieces. */
 const AT_ONCE = 1024 * 1024;
 
+/** Of so many nobody waits until they are stored: they become durable together with the intent. */
+const AHEAD = 16;
+
 /** Without `store` everything is looked at and counted, and nothing is kept. */
 export function createPreImages(scope: CallScope, limit: Limit, verb: string, store: boolean): PreImages {
   const { keep, maxBytes } = scope.undo;
+  const underWay: Promise<unknown>[] = [];
   let total = 0;
+
+  const keepBytes = async (bytes: Uint8Array): Promise<void> => {
+    const stored = scope.objects.put(bytes);
+    // Awaited by `kept`; until then a failure must not count as unhandled.
+    stored.catch(() => undefined);
+    underWay.push(stored);
+    if (underWay.length > AHEAD) await stored;
+  };
 
   const account = (place: Place, size: number) => {
     total += size;
@@ -45,7 +59,7 @@ export function createPreImages(scope: CallScope, limit: Limit, verb: string, st
   const takeFile = (place: Place, stat: BigIntStats): Promise<Before> => {
     account(place, Number(stat.size));
     return limit(async () => {
-      const object = await consume(place, stat, verb, scope, keep && store);
+      const object = await consume(place, stat, verb, scope, keep && store ? keepBytes : undefined);
       return { state: { type: 'file', object, size: Number(stat.size), mode: modeOf(stat) }, stored: keep };
     });
   };
@@ -53,22 +67,25 @@ export function createPreImages(scope: CallScope, limit: Limit, verb: string, st
   return {
     async take(place, seen) {
       if (seen.is === 'nothing') return { state: null, stored: true };
-      if (seen.is === 'planned') return takePlanned(seen, keep && store ? scope.objects : undefined);
+      if (seen.is === 'planned') return takePlanned(seen, keep && store ? keepBytes : undefined);
       if (seen.type === 'file') return takeFile(place, seen.stat);
       if (seen.type === 'dir') return { state: { type: 'dir', mode: modeOf(seen.stat) }, stored: true };
       return { state: { type: 'link', target: targetOf(place, verb) }, stored: true };
     },
-    hash: (place, stat) => limit(() => consume(place, stat, verb, scope, false)),
+    hash: (place, stat) => limit(() => consume(place, stat, verb, scope, undefined)),
+    kept: async () => void (await Promise.all(underWay)),
   };
 }
+
+type KeepBytes = (bytes: Uint8Array) => Promise<void>;
 
 /** What an earlier edit of the same mutation puts there may have to be restored, too. */
 async function takePlanned(
   { state, content }: PlannedEntry,
-  objects: ObjectStore | undefined,
+  keepBytes: KeepBytes | undefined,
 ): Promise<Before> {
-  if (content && 'bytes' in content) await objects?.put(content.bytes);
-  const stored = !content || 'target' in content || 'object' in content || ('bytes' in content && !!objects);
+  if (content && 'bytes' in content) await keepBytes?.(content.bytes);
+  const stored = !content || 'target' in content || 'object' in content || ('bytes' in content && !!keepBytes);
   // A copy gets its state when it is staged, which is after this.
   return {
     get state() {
@@ -91,14 +108,20 @@ export function targetOf(place: Place, verb: string): string {
 }
 
 /** Reads the file once: hashes it, and keeps it when asked to. */
-async function consume(place: Place, stat: BigIntStats, verb: string, scope: CallScope, keep: boolean) {
+async function consume(
+  place: Place,
+  stat: BigIntStats,
+  verb: string,
+  scope: CallScope,
+  keepBytes: KeepBytes | undefined,
+) {
   const found = locateExactly(place, verb);
   if (!found || !sameThing(stat, found.stat)) {
     if (found) release(found);
     throw changed(place, verb);
   }
   try {
-    const { id, after } = await (stat.size <= AT_ONCE ? consumeAtOnce : consumePieces)(found, scope, keep);
+    const { id, after } = await (stat.size <= AT_ONCE ? consumeAtOnce : consumePieces)(found, scope, keepBytes);
     if (!isSameVersion(stat, after)) throw changed(place, verb);
     return id;
   } finally {
@@ -112,15 +135,25 @@ interface Consumed {
   readonly after: BigIntStats;
 }
 
-async function consumeAtOnce(found: Located, scope: CallScope, keep: boolean): Promise<Consumed> {
+/** Hashed twice, here and in the store, which takes less time than waiting for the store to sync it. */
+async function consumeAtOnce(
+  found: Located,
+  scope: CallScope,
+  keepBytes: KeepBytes | undefined,
+): Promise<Consumed> {
   const { bytes, stat: after } = await readLocated(found, { signal: scope.signal });
-  return { id: keep ? await scope.objects.put(bytes) : `sha256:${sha256Hex(bytes)}`, after };
+  await keepBytes?.(bytes);
+  return { id: `sha256:${sha256Hex(bytes)}`, after };
 }
 
-async function consumePieces(found: Located, scope: CallScope, keep: boolean): Promise<Consumed> {
+async function consumePieces(
+  found: Located,
+  scope: CallScope,
+  keepBytes: KeepBytes | undefined,
+): Promise<Consumed> {
   const fd = openLocated(found, constants.O_RDONLY, 'read');
   try {
-    const id = await (keep ? stored(fd, scope) : hashed(fd, scope));
+    const id = await (keepBytes ? stored(fd, scope) : hashed(fd, scope));
     return { id, after: fstatSync(fd, { bigint: true }) };
   } finally {
     closeSync(fd);
