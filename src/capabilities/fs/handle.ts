@@ -15,6 +15,7 @@ import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
 import { createDirectorySync, type SyncFolder } from './directory-sync.ts';
 import { type LastLink, type Located, modeOf, release, typeOf } from './located.ts';
+import { createPins, type Pins } from './mutate/pins.ts';
 import { readDirect } from './read-direct.ts';
 import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
 import { makeRoots, nameOf, type Place, type Root } from './root.ts';
@@ -26,6 +27,7 @@ interface Shared {
   readonly rootOf: (scope: CallScope) => Root;
   readonly tempName: () => string;
   readonly syncFolder: SyncFolder;
+  readonly pins: Pins;
   readonly lister: () => Promise<import('./list.ts').List>;
   readonly mutator: () => Promise<typeof import('./mutate/mutate.ts')>;
 }
@@ -47,6 +49,7 @@ export function createFsCapability(options: { exact?: boolean } = {}): (scope: C
     },
     tempName: createTempNames(),
     syncFolder: createDirectorySync(),
+    pins: createPins(),
     // Asking the module loader costs more than a small listing, also for what it has loaded already.
     lister: once(async () => (await import('./list.ts')).createLister()),
     mutator: once(() => import('./mutate/mutate.ts')),
@@ -74,7 +77,7 @@ function handleFor(scope: CallScope, shared: Shared): FsHandle {
     open: (path) => open(scope, root, path),
     tree: (path) => tree(scope, root, path),
     mutate: async (edits) => (await shared.mutator()).mutate(edits, { ...shared, scope, root }),
-    preview: async (edits) => (await import('./mutate/plan.ts')).preview(edits, { scope, root }),
+    preview: async (edits) => (await import('./mutate/plan.ts')).preview(edits, { ...shared, scope, root }),
   };
 }
 

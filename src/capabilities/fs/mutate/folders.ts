@@ -1,11 +1,9 @@
 // Owns: the folders that a mutation works in, pinned while it does.
 // Refuses: a folder that is not exactly where it was when the plan was made.
-import { readlinkSync } from 'node:fs';
-import { isFailure } from '../../../contract/errors.ts';
-import { locate } from '../beneath.ts';
-import { type Located, release } from '../located.ts';
+import type { Located } from '../located.ts';
 import { raced } from '../path-failures.ts';
-import { absolute, nameOf, type Place } from '../root.ts';
+import { nameOf, type Place } from '../root.ts';
+import { isStillThere, type Pins } from './pins.ts';
 
 export interface Folders {
   /**
@@ -27,12 +25,12 @@ export interface Folders {
 /** Descriptors kept at most; the one longest unused goes first. */
 const KEPT = 64;
 
-export function createFolders(verb: string): Folders {
+export function createFolders(verb: string, pins: Pins): Folders {
   const kept = new Map<string, Located>();
 
   const drop = (key: string, folder: Located) => {
     kept.delete(key);
-    release(folder);
+    pins.give(folder);
   };
 
   const find = (place: Place): Located | undefined => {
@@ -43,12 +41,8 @@ export function createFolders(verb: string): Folders {
       kept.set(key, known);
       return known;
     }
-    const found = locateExactly(place, verb);
+    const found = pins.take(place, verb);
     if (!found) return undefined;
-    if (!found.stat.isDirectory()) {
-      release(found);
-      return undefined;
-    }
     for (const [oldest, folder] of kept) {
       if (kept.size < KEPT) break;
       drop(oldest, folder);
@@ -79,33 +73,8 @@ export function createFolders(verb: string): Folders {
       for (const [name, folder] of kept) if (name === key || name.startsWith(`${key}/`)) drop(name, folder);
     },
     close() {
-      for (const folder of kept.values()) release(folder);
+      for (const folder of kept.values()) pins.give(folder);
       kept.clear();
     },
   };
-}
-
-/** Pins what is really at this very place, without following a link. */
-export function locateExactly(place: Place, verb: string): Located | undefined {
-  let found: Located;
-  try {
-    found = locate(place.root, place.rel, verb, 'keep');
-  } catch (thrown) {
-    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory')) {
-      return undefined;
-    }
-    throw thrown;
-  }
-  if (found.rel === place.rel && found.root === place.root) return found;
-  release(found);
-  throw raced({ ...place, verb });
-}
-
-function isStillThere(folder: Located): boolean {
-  if (folder.fd < 0) return false;
-  try {
-    return readlinkSync(folder.path) === absolute(folder.root, folder.rel);
-  } catch {
-    return false;
-  }
 }

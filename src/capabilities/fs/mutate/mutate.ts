@@ -1,17 +1,14 @@
 // Owns: changing files, all or nothing: plan, keep what was, stage what will be, make the intent durable, act.
 // Refuses: to let anything be seen before `scope.intend` has answered.
 import { unlink } from 'node:fs/promises';
-import type { CallScope, Change, Edit } from '../../../contract/capability.ts';
+import type { Change, Edit } from '../../../contract/capability.ts';
 import type { SyncFolder } from '../directory-sync.ts';
-import type { Root } from '../root.ts';
 import { applySteps } from './apply.ts';
-import { type Plan, settle, withPlan } from './plan.ts';
+import { type Plan, type PlanParts, settle, withPlan } from './plan.ts';
 import { type Staged, stage } from './stage.ts';
 import type { Put } from './step.ts';
 
-export interface MutateParts {
-  readonly scope: CallScope;
-  readonly root: Root;
+export interface MutateParts extends PlanParts {
   readonly tempName: () => string;
   readonly syncFolder: SyncFolder;
 }

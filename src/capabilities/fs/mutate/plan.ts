@@ -4,6 +4,7 @@ import type { CallScope, Change, Edit } from '../../../contract/capability.ts';
 import { createLimit, type Limit } from '../limit.ts';
 import type { Root } from '../root.ts';
 import { createFolders } from './folders.ts';
+import type { Pins } from './pins.ts';
 import { planCopy } from './plan-copy.ts';
 import { planDelete } from './plan-delete.ts';
 import { planMove } from './plan-move.ts';
@@ -18,6 +19,12 @@ export interface Plan extends Planning {
   /** The action that messages begin with. */
   readonly verb: string;
   readonly limit: Limit;
+}
+
+export interface PlanParts {
+  readonly scope: CallScope;
+  readonly root: Root;
+  readonly pins: Pins;
 }
 
 /** Reads and writes of one mutation that are under way at once. */
@@ -44,12 +51,12 @@ const VERBS: { readonly [op in Edit['op']]: string } = {
 /** Plans the edits, hands the plan to `use`, and ends with nothing under way and nothing open. */
 export async function withPlan<T>(
   edits: readonly Edit[],
-  { scope, root }: { readonly scope: CallScope; readonly root: Root },
+  { scope, root, pins }: PlanParts,
   store: boolean,
   use: (plan: Plan) => Promise<T>,
 ): Promise<T> {
   const verb = VERBS[edits[0]?.op ?? 'write'];
-  const folders = createFolders(verb);
+  const folders = createFolders(verb, pins);
   const limit = createLimit(AT_ONCE);
   const plan: Plan = {
     verb,
@@ -74,10 +81,7 @@ export async function withPlan<T>(
 }
 
 /** Dry run: what the edits would change. */
-export function preview(
-  edits: readonly Edit[],
-  parts: { scope: CallScope; root: Root },
-): Promise<readonly Change[]> {
+export function preview(edits: readonly Edit[], parts: PlanParts): Promise<readonly Change[]> {
   return withPlan(edits, parts, false, async (plan) => {
     for (const step of plan.steps) {
       if (step.do !== 'put' || !('copyOf' in step.content)) continue;

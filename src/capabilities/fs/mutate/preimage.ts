@@ -13,7 +13,7 @@ import { cannot, osFailure } from '../path-failures.ts';
 import { readLocated } from '../read-file.ts';
 import type { Place } from '../root.ts';
 import { nameIn } from '../to-place.ts';
-import { locateExactly } from './folders.ts';
+import { locateExactly } from './pins.ts';
 import type { Before } from './step.ts';
 import type { Look, PlannedEntry } from './view.ts';
 
@@ -85,7 +85,8 @@ async function takePlanned(
   keepBytes: KeepBytes | undefined,
 ): Promise<Before> {
   if (content && 'bytes' in content) await keepBytes?.(content.bytes);
-  const stored = !content || 'target' in content || 'object' in content || ('bytes' in content && !!keepBytes);
+  const stored =
+    !content || 'target' in content || 'object' in content || ('bytes' in content && !!keepBytes);
   // A copy gets its state when it is staged, which is after this.
   return {
     get state() {
@@ -121,7 +122,11 @@ async function consume(
     throw changed(place, verb);
   }
   try {
-    const { id, after } = await (stat.size <= AT_ONCE ? consumeAtOnce : consumePieces)(found, scope, keepBytes);
+    const { id, after } = await (stat.size <= AT_ONCE ? consumeAtOnce : consumePieces)(
+      found,
+      scope,
+      keepBytes,
+    );
     if (!isSameVersion(stat, after)) throw changed(place, verb);
     return id;
   } finally {

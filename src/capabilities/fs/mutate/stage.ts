@@ -21,7 +21,8 @@ import { release, sameThing } from '../located.ts';
 import { O_NOFOLLOW } from '../open-flags.ts';
 import { osFailure, raced } from '../path-failures.ts';
 import type { Place } from '../root.ts';
-import { type Folders, locateExactly } from './folders.ts';
+import type { Folders } from './folders.ts';
+import { locateExactly } from './pins.ts';
 import { pieces } from './preimage.ts';
 import type { Content, Put } from './step.ts';
 
