@@ -37,6 +37,8 @@ export interface Comparison<State> {
   readonly name: string;
   /** Rounds of a full run; a quick one makes fewer. */
   readonly rounds: number;
+  /** Rounds before those, which do not count: one, unless it takes longer until everything is compiled. */
+  readonly warmUps?: number;
   /** Ours first. */
   readonly contenders: { readonly [name: string]: Contender<State> };
   readonly goals: readonly Goal[];
@@ -51,8 +53,6 @@ export interface Subject<State = unknown> {
   readonly group?: string;
   /** For the reader of the results: what is measured, and how. */
   readonly about: string;
-  /** The environment of the measuring process, where it matters. */
-  readonly env?: Readonly<Record<string, string>>;
   readonly comparisons: readonly Comparison<State>[];
   open(scale: Scale): Promise<State>;
   close(state: State): Promise<void>;
@@ -91,7 +91,7 @@ export const createScale = (quick: boolean): Scale => ({
   rounds: (full) => (quick ? Math.max(3, Math.ceil(full / 3)) : full),
 });
 
-/** Measures one comparison: a warm-up round of every contender, then interleaved rounds. */
+/** Measures one comparison: warm-up rounds of every contender, then interleaved rounds. */
 export async function compare<State>(
   subject: string,
   comparison: Comparison<State>,
@@ -100,7 +100,8 @@ export async function compare<State>(
 ): Promise<readonly Line[]> {
   const contenders = Object.entries(comparison.contenders);
   const found = new Map<string, Figures[]>(contenders.map(([name]) => [name, []]));
-  for (let round = -1; round < scale.rounds(comparison.rounds); round++) {
+  const { warmUps = 1 } = comparison;
+  for (let round = -warmUps; round < scale.rounds(comparison.rounds); round++) {
     // Every second round goes backwards, so that no contender always follows the same one.
     const order = round % 2 === 0 ? contenders : contenders.toReversed();
     for (const [name, contender] of order) {

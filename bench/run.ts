@@ -80,7 +80,7 @@ function measure(
       [subject.name, ...(quick ? ['--quick'] : [])],
       {
         execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
-        env: { ...timedEnvironment(), ...subject.env, HAFT_BENCH_FOLDER: folder },
+        env: { ...timedEnvironment(), HAFT_BENCH_FOLDER: folder },
       },
     );
     child.on('message', (line) => onLine(line as Line));

@@ -62,7 +62,6 @@ export const growth = defineSubject<State>({
   about:
     'The same calls on a workspace whose audit has 500,000 rows (100,000 in a quick run) and on one with 1,000: reads ' +
     'and writes in process, and a whole `haft call`.',
-  env: { UV_THREADPOOL_SIZE: '16' },
   async open({ quick }) {
     return { grown: await openSite(quick ? GROWN_QUICK : GROWN), young: await openSite(YOUNG) };
   },

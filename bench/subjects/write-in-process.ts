@@ -45,6 +45,7 @@ async function plainWrite(path: string, content: string): Promise<void> {
 const comparison = (name: string, ours: Places, peer: Places, goal: number): Comparison<State> => ({
   name,
   rounds: 9,
+  warmUps: 8,
   contenders: {
     'haft file_write': (state, { sliceMs }) => {
       const place = ours(state);
@@ -66,7 +67,6 @@ export const writeInProcess = defineSubject<State>({
   about:
     'Durable 1 KiB `file_write` in process with intent, pre-image, fsync, rename, directory fsync and outcome, 64 in flight, ' +
     'against a plain write and fsync of `fs.promises`, one by one.',
-  env: { UV_THREADPOOL_SIZE: '16' },
   async open() {
     const workspace = makeWorkspace();
     makeFiles(workspace, 'ours', OVERWRITTEN, 1024);
