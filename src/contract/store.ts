@@ -193,7 +193,8 @@ export interface LockRequest {
 export interface LockStore {
   /**
    * Takes all of the locks or none, across processes, in turn: waits until they are free, the signal aborts or
-   * the holder dies. Answers the release.
+   * the holder dies. Answers the release, which takes effect after everything that was asked of the store before it:
+   * whoever is let in next sees the rows of whoever was inside.
    */
   acquire(paths: readonly LockRequest[], signal: AbortSignal): Promise<() => Promise<void>>;
 }

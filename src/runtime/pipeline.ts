@@ -137,7 +137,7 @@ export async function runCall(
 
   const budget = session?.budget;
   const answerFirst = looks && !error && !record.intended && !options.recordFirst && !budget?.limited;
-  error = await writeOutcome(parts, record, { error, budget, late: site.late, answerFirst });
+  error = await writeOutcome(parts, record, { error, budget, late: site.late, answerFirst, release });
   giveBack?.();
   await release?.();
   emit({

@@ -73,6 +73,8 @@ export interface Outcome {
   readonly late: LateRows;
   /** The call only looked at something: its row may follow its answer. */
   readonly answerFirst: boolean;
+  /** Gives back the call's locks: queued right behind its row, so that one transaction holds both. */
+  readonly release: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -82,7 +84,7 @@ export interface Outcome {
 export async function writeOutcome(
   parts: RuntimeParts,
   record: CallRecord,
-  { error, budget, late, answerFirst }: Outcome,
+  { error, budget, late, answerFirst, release }: Outcome,
 ): Promise<ErrorEntry | undefined> {
   const entry = entryOf(parts, record, {
     phase: 'outcome',
@@ -97,8 +99,9 @@ export async function writeOutcome(
   }
   try {
     if (late.owes) await late.catchUp();
-    const receipt = await parts.store.audit.append(entry, record.intended);
-    budget?.adopt(receipt.usage);
+    const written = parts.store.audit.append(entry, record.intended);
+    void release?.();
+    budget?.adopt((await written).usage);
     return error;
   } catch (thrown) {
     const why = shownError(parts, thrown);

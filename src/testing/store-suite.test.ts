@@ -5,6 +5,9 @@ import { openSqliteEnvironment } from '../stores/sqlite/environment-for-tests.ts
 import { failingCases } from './conformance.ts';
 import { STORE_CASES, type StoreEnvironment } from './store-suite.ts';
 
+/** Somebody has read the audit. */
+const looked = Promise.withResolvers<void>();
+
 /** Ways to get a store wrong, and a case that must notice. */
 const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoil(store: Store): Store }[] = [
   {
@@ -180,6 +183,17 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
           }),
       },
     }),
+  },
+  {
+    fault: 'gives a lock back before it writes the row that came first',
+    caseName: /behind a row lets nobody in before/,
+    spoil: (store) => {
+      const { append, rows } = store.audit;
+      return withAudit(store, {
+        append: (entry, durable) => looked.promise.then(() => append(entry, durable)),
+        rows: (query) => rows(query).finally(looked.resolve),
+      });
+    },
   },
   {
     fault: 'enables what was disabled',

@@ -124,6 +124,23 @@ export const LOCK_CASES: readonly StoreCase[] = [
     },
   },
   {
+    name: 'a lock that is given back behind a row lets nobody in before the row is there',
+    async run({ store, reopen }) {
+      const other = await reopen();
+      const release = await store.locks.acquire([file('a')], NEVER);
+      const next = other.locks.acquire([file('a')], NEVER);
+      const written = store.audit.append(entry({ callId: 'call_first' }), true);
+      const released = release();
+      const releaseNext = await next;
+      const rows = await other.audit.rows({});
+      assert.deepEqual(
+        rows.map((row) => row.callId),
+        ['call_first'],
+      );
+      await Promise.all([written, released, releaseNext()]);
+    },
+  },
+  {
     name: 'locks of a process that died are free',
     async run({ store, reopen, deadProcess }) {
       const dead = await reopen(deadProcess);
