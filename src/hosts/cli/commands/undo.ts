@@ -9,7 +9,8 @@ export const command: Command = {
   summary: 'Take back what a call changed',
   usage: 'CALL',
   description:
-    'Restores exactly what that call changed, and refuses, with the difference, when something changed since.',
+    'Restores exactly what that call changed, and refuses, with the difference, when something changed since. ' +
+    'CALL is the call_id of an answer; haft audit list shows them.',
   options: { 'dry-run': { type: 'boolean', help: 'show the difference and change nothing' } },
   examples: ['haft undo call_0123456789abcdefghij', 'haft undo call_0123456789abcdefghij --dry-run'],
   positionals: [1, 1],
