@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Edit } from '../../../contract/capability.ts';
+import type { ObjectStore } from '../../../contract/object-store.ts';
 import { openObjectStore } from '../../../stores/objects/open-object-store.ts';
 import { createTestBench, edit, type TestBench, temps } from './bench-for-tests.ts';
 
@@ -12,6 +13,15 @@ beforeEach(() => {
   bench = createTestBench((folder) => openObjectStore({ folder, process: 'test' }));
 });
 afterEach(() => bench.close());
+
+type Put = ObjectStore['put'];
+
+function benchWith(putBy: (put: Put) => Put): TestBench {
+  return createTestBench((folder) => {
+    const objects = openObjectStore({ folder, process: 'test' });
+    return { ...objects, put: putBy(objects.put) };
+  });
+}
 
 describe('mutate', () => {
   it('shows nothing before the intent is durable, and stages before it', async () => {
@@ -37,6 +47,43 @@ describe('mutate', () => {
       await bench.refused([write('a', 'two'), remove('d', { recursive: true })], { intend }),
       'store.unwritable',
     );
+  });
+
+  it('shows nothing before what was there is kept, although the intent is durable', async () => {
+    const mayStore = Promise.withResolvers<void>();
+    const intended = Promise.withResolvers<void>();
+    const slow = benchWith((put) => async (bytes) => {
+      if (Buffer.from(bytes).toString() === 'one') await mayStore.promise;
+      return put(bytes);
+    });
+    try {
+      const done = slow.run([write('a', 'two')], { intend: async () => intended.resolve() });
+      await intended.promise;
+      // Every chance to do what it should not: whole mutations that begin later and end.
+      for (const text of ['1', '2', '3']) await slow.run([write('d/x', text)]);
+      assert.deepEqual([slow.tree().a, slow.tree()['d/x']], ['644 one', '755 3']);
+      mayStore.resolve();
+      await done;
+      assert.equal(slow.tree().a, '644 two');
+    } finally {
+      slow.close();
+    }
+  });
+
+  it('changes nothing when what was there cannot be kept, be it the first or the last of many', async () => {
+    const full = Object.assign(new Error('no'), { reason: 'store.unwritable' });
+    for (const failing of [1, 20]) {
+      let puts = 0;
+      const broken = benchWith((put) => (bytes) => (++puts === failing ? Promise.reject(full) : put(bytes)));
+      try {
+        for (let n = 0; n < 20; n++) broken.put(`d/${n}`, `content ${n}`);
+        const was = broken.tree();
+        await assert.rejects(broken.run([remove('d', { recursive: true })]), { reason: 'store.unwritable' });
+        assert.deepEqual(broken.tree(), was);
+      } finally {
+        broken.close();
+      }
+    }
   });
 
   it('restores all when a later step fails', async () => {
