@@ -14,6 +14,8 @@ const CASES: readonly {
   readonly title: string;
   readonly calls: readonly [string, object][];
   readonly folders: readonly string[];
+  /** What it replaces is too large for the database, and is kept as a file. */
+  readonly keepsFile?: true;
 }[] = [
   {
     title: 'file_write of a new file',
@@ -24,6 +26,12 @@ const CASES: readonly {
     title: 'file_write over a file',
     calls: [['file_write', { path: 'd/a.txt', content: 'x' }]],
     folders: ['d'],
+  },
+  {
+    title: 'file_write over a large file',
+    calls: [['file_write', { path: 'd/large.txt', content: 'x' }]],
+    folders: ['d'],
+    keepsFile: true,
   },
   {
     title: 'file_patch',
@@ -45,9 +53,13 @@ const CASES: readonly {
 ];
 
 describe('every mutating tool', { skip: strace.missing }, () => {
-  for (const { title, calls, folders } of CASES) {
+  for (const { title, calls, folders, keepsFile } of CASES) {
     it(`${title}: intent sync < change < directory sync < outcome sync < answer`, async () => {
-      const workspace = makeWorkspace({ 'd/a.txt': 'one\n', 'e/b.txt': 'two\n' });
+      const workspace = makeWorkspace({
+        'd/a.txt': 'one\n',
+        'd/large.txt': 'large\n'.repeat(20_000),
+        'e/b.txt': 'two\n',
+      });
       const log = workspace.path('trace.log');
       try {
         const args = [workspace.root, ...calls.flatMap(([tool, value]) => [tool, JSON.stringify(value)])];
@@ -58,7 +70,9 @@ describe('every mutating tool', { skip: strace.missing }, () => {
         const ran = await runTraced(['-y', '-o', log, ...trace], SCRIPT, args);
         assert.equal(ran.status, 0, ran.stderr);
         assert.match(ran.stdout, /MARK answer ok/);
-        checkOrder(eventsBetweenMarks(readFileSync(log, 'utf8'), workspace.root), folders);
+        const events = eventsBetweenMarks(readFileSync(log, 'utf8'), workspace.root);
+        checkOrder(events, folders);
+        if (keepsFile) checkKept(events);
       } finally {
         workspace.remove();
       }
@@ -67,7 +81,7 @@ describe('every mutating tool', { skip: strace.missing }, () => {
 });
 
 type Event =
-  | { readonly kind: 'wal-write' | 'wal-sync' }
+  | { readonly kind: 'wal-write' | 'wal-sync' | 'object-place' | 'object-sync' }
   | { readonly kind: 'file-sync' | 'folder-sync'; readonly path: string }
   | { readonly kind: 'change'; readonly line: string };
 
@@ -98,6 +112,21 @@ function checkOrder(events: readonly Event[], folders: readonly string[]): void 
   }
 }
 
+/** The bytes synced, then their name, then that synced, all before the change. */
+function checkKept(events: readonly Event[]): void {
+  const kinds = events.map((event) => event.kind);
+  const shown = JSON.stringify(events, null, 1);
+  const placed = kinds.lastIndexOf('object-place');
+  assert.ok(placed >= 0, `nothing is kept: ${shown}`);
+  const synced = kinds.indexOf('object-sync');
+  assert.ok(synced >= 0 && synced < placed, `what is kept has a name before it is synced: ${shown}`);
+  const named = kinds.indexOf('object-sync', placed);
+  assert.ok(
+    named > placed && named < kinds.indexOf('change'),
+    `its name is not synced before the change: ${shown}`,
+  );
+}
+
 /** What happened between the marks, in the order in which the calls returned. */
 function eventsBetweenMarks(log: string, root: string): Event[] {
   const lines = log.split('\n');
@@ -125,11 +154,13 @@ function eventOf(line: string, root: string): Event | undefined {
   if (/\bpwrite64\(/.test(line) && path.endsWith('-wal')) return { kind: 'wal-write' };
   if (/\bf(data)?sync\(/.test(line)) {
     if (path.endsWith('-wal')) return { kind: 'wal-sync' };
+    if (inside?.startsWith('.haft/objects')) return { kind: 'object-sync' };
     if (inside === undefined || inside.startsWith('.haft/')) return undefined;
     return inside.includes('.haft-tmp-')
       ? { kind: 'file-sync', path: inside }
       : { kind: 'folder-sync', path: inside };
   }
+  if (/\b(rename|link)[at2]*\(.*\/\.haft\/objects\//.test(line)) return { kind: 'object-place' };
   // What is renamed away from or to a temporary name is the change; removing a temporary is tidying up.
   if (
     /\b(rename|renameat|renameat2|link|linkat|unlink|unlinkat|rmdir)\(/.test(line) &&
