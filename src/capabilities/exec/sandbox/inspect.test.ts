@@ -7,13 +7,16 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  realpathSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { entryId, idOfChecked } from './inspect.ts';
 import { identities, type ShellResult, withSandbox } from './sandbox-fixture.ts';
 
 for (const identity of identities()) {
@@ -66,3 +69,23 @@ for (const identity of identities()) {
     });
   });
 }
+
+describe('idOfChecked', () => {
+  it('knows what is at a path, and takes nothing for it that a link leads to', () => {
+    const base = realpathSync(mkdtempSync(join(tmpdir(), 'haft-id-')));
+    try {
+      const at = (name: string) => join(base, name);
+      mkdirSync(at('folder/below'), { recursive: true });
+      writeFileSync(at('folder/file'), '');
+      symlinkSync('folder', at('link'));
+      for (const name of ['folder', 'folder/below', 'folder/file'])
+        assert.equal(idOfChecked(at(name)), entryId(at(name)));
+      for (const name of ['link', 'link/below', 'link/file', 'missing', 'folder/file/below']) {
+        assert.notEqual(idOfChecked(at(name)), undefined, name);
+        assert.notEqual(idOfChecked(at(name)), entryId(at(name)), name);
+      }
+    } finally {
+      rmSync(base, { recursive: true });
+    }
+  });
+});

@@ -1,8 +1,17 @@
 // Owns: looking at a sandbox after it was set up and before its program begins, and comparing it with what is promised.
 // Refuses: to believe the command line, which is what was asked for: /proc is what was got. A path that was a folder when
 // it was checked may be a link by the time it is mounted; what counts is what is there now.
-import { readFileSync, statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
+import { O_NOFOLLOW, O_PATH } from '../../fs/open-flags.ts';
 import { INSIDE_HOME } from './private-etc.ts';
 import { quietly } from './quietly.ts';
 
@@ -17,7 +26,7 @@ export type SeenInside = Omit<SandboxObservation, 'identity' | 'uid' | 'limitsBy
 /** What must be found at a path inside. */
 export interface ExpectedMount {
   readonly at: string;
-  /** From `entryId`; undefined where only the access matters. */
+  /** From `idOfChecked` or `entryId`; undefined where only the access matters. */
   readonly id: string | undefined;
   readonly writable: boolean;
 }
@@ -44,8 +53,27 @@ export function inspect(
 /** Tells entries of a file system apart. */
 export function entryId(path: string): string | undefined {
   const stat = quietly(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
-  return stat && `${stat.dev}:${stat.ino}`;
+  return stat && idOf(stat);
 }
+
+/**
+ * The id of what is at this very path, for something that was checked there before. Where a link or nothing is there by
+ * now, one that nothing has: an id that is taken through a link would be that of whatever the link leads to.
+ */
+export function idOfChecked(path: string): string {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, O_PATH | O_NOFOLLOW);
+    return readlinkSync(`/proc/self/fd/${fd}`) === path ? idOf(fstatSync(fd, { bigint: true })) : MOVED;
+  } catch {
+    return MOVED;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+const MOVED = 'moved';
+const idOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
 
 function lookAround(pid: number) {
   const status = new Map<string, string>();

@@ -3,7 +3,7 @@
 import type { SandboxRefusal, SandboxSpec } from '../../../contract/sandbox.ts';
 import type { CheckedBind, CheckedSpec } from './check-spec.ts';
 import type { Engine } from './engine.ts';
-import { entryId, type Inspection, inspect } from './inspect.ts';
+import { type Inspection, idOfChecked, inspect } from './inspect.ts';
 import { insideScript, type ResolvedLimits, resolveLimits } from './limits.ts';
 import { INSIDE_SINGLE, profileWords, settingWords } from './profile.ts';
 import { FORWARDER_TASKS, forwarderPrelude, proxyEnv } from './proxy-bridge.ts';
@@ -68,13 +68,13 @@ export async function prepare(
   });
   const bound = shown.map(({ path, at = path, real, writable }) => ({
     at,
-    id: entryId(real),
+    id: idOfChecked(real),
     writable: writable ?? false,
   }));
   const expected = [...bound, ...mounts.expected];
   // Where little is visible, the folders on the way to it are not those of the workspace.
   const isWorkspace = within(checked.cwd, workspace);
-  const cwd = { at: checked.cwd, id: spec.visible || !isWorkspace ? undefined : entryId(checked.cwd) };
+  const cwd = { at: checked.cwd, id: spec.visible || !isWorkspace ? undefined : idOfChecked(checked.cwd) };
   const single = spec.spawns === false;
   return {
     profile,

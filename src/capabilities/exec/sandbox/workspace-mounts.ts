@@ -4,7 +4,7 @@ import { lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
 import type { SandboxRefusal } from '../../../contract/sandbox.ts';
-import { type ExpectedMount, entryId } from './inspect.ts';
+import { type ExpectedMount, entryId, idOfChecked } from './inspect.ts';
 import { quietly } from './quietly.ts';
 import { within } from './scratch.ts';
 
@@ -188,7 +188,7 @@ function plan(wanted: Access, from: string, at: string, nothing: string): Planne
   if (wanted !== 'none') {
     return {
       words: [writable ? '--bind' : '--ro-bind', from, at],
-      expected: { at, id: entryId(at), writable },
+      expected: { at, id: idOfChecked(at), writable },
     };
   }
   if (!quietly(() => lstatSync(at).isDirectory())) {
