@@ -42,7 +42,7 @@ for (const identity of identities()) {
             argv: [
               'perl',
               '-e',
-              `symlink "${outside}", "l"; while (1) { rename "out", "o"; rename "l", "out"; select undef, undef, undef, 0.003; rename "out", "l"; rename "o", "out"; select undef, undef, undef, 0.003 }`,
+              `symlink "${outside}", "l"; while (1) { rename "out", "o"; rename "l", "out"; select undef, undef, undef, 0.0005; rename "out", "l"; rename "o", "out"; select undef, undef, undef, 0.0005 }`,
             ],
             env: sandbox.baseEnv,
           });
@@ -50,7 +50,7 @@ for (const identity of identities()) {
           const results: ShellResult[] = [];
           const contested = () =>
             results.filter(({ refused }) => refused?.reason !== 'path.outside_workspace').length;
-          while (contested() < 12 && results.length < 1000) {
+          while (contested() < 100 && results.length < 2000) {
             results.push(await sh('cat out/secret; echo x > out/written; true', { writable: ['out'] }));
           }
           await swapper.stop(0);
