@@ -4,6 +4,7 @@
 import {
   type BigIntStats,
   closeSync,
+  constants,
   fstatSync,
   openSync,
   readFileSync,
@@ -11,7 +12,6 @@ import {
   statSync,
 } from 'node:fs';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
-import { O_NOFOLLOW, O_PATH } from '../../fs/open-flags.ts';
 import { INSIDE_HOME } from './private-etc.ts';
 import { quietly } from './quietly.ts';
 
@@ -63,7 +63,7 @@ export function entryId(path: string): string | undefined {
 export function idOfChecked(path: string): string {
   let fd: number | undefined;
   try {
-    fd = openSync(path, O_PATH | O_NOFOLLOW);
+    fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
     return readlinkSync(`/proc/self/fd/${fd}`) === path ? idOf(fstatSync(fd, { bigint: true })) : MOVED;
   } catch {
     return MOVED;
@@ -73,6 +73,8 @@ export function idOfChecked(path: string): string {
 }
 
 const MOVED = 'moved';
+/** Linux, where alone there are sandboxes: a descriptor that only marks a place. */
+const O_PATH = 0o10000000;
 const idOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
 
 function lookAround(pid: number) {
