@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../src/contract/object-store.ts';
 import type { AttemptRecord, RunRecord } from '../src/contract/run.ts';
 import type { DefaultRuntime } from '../src/preset/default.ts';
+import { writeTrusted } from '../src/preset/trust/trust-for-tests.ts';
 import { makeWorkspace } from './fixtures.ts';
 import { openRuntime, ROOT } from './product.ts';
 
@@ -39,7 +40,7 @@ export function makeBulkWorkspace(): string {
     JSON.stringify({ name: 'bulk', version: '1.0.0', type: 'module', haft }),
   );
   writeFileSync(join(pack, 'toolpack.ts'), MODULE);
-  writeFileSync(join(workspace, 'haft.yaml'), 'version: 1\npacks: [bulk]\n');
+  writeTrusted(join(workspace, 'haft.yaml'), 'version: 1\npacks: [bulk]\n');
   return workspace;
 }
 

@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { timedEnvironment } from './processes.ts';
 import { HAFT } from './product.ts';
+// Trust in what these write is kept for this run alone.
+import '../src/preset/trust/trust-for-tests.ts';
 
 /** A fresh folder. It is removed when the whole run ends. */
 export function makeFolder(): string {
   const all = process.env.HAFT_BENCH_FOLDER;
   if (all === undefined) throw new Error('Start the benchmarks with bench/run.ts');
-  return realpathSync(mkdtempSync(join(all, 'subject-')));
+  return realpathSync.native(mkdtempSync(join(all, 'subject-')));
 }
 
 /** The folder of all subjects of a run, removed when this process ends. */

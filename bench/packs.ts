@@ -58,6 +58,8 @@ const OUTPUTS = [
   '  $ref: ../schemas/hits.json',
 ];
 
+const isHttp = (i: number): boolean => i % EXECUTIONS.length === HTTP;
+
 const manifest = (i: number): string => `# Searches one collection.
 id: search.group_${i % PACK.folders}.tool_${i}
 version: 1.${i % 10}.${i % 3}
@@ -66,7 +68,7 @@ description: >-
   Searches the documents of collection ${i} and answers with the best matches,
   each with its score. Take "fetch" where the document's id is already known.
 tags: [search, documents, collection_${i % 20}]
-deterministic: true
+deterministic: ${isHttp(i) ? 'false' : 'true'}
 idempotent: true
 timeoutMs: ${1000 + i}
 limits:
@@ -100,12 +102,11 @@ ${i % 10 === 0 ? OUTPUTS[1] : OUTPUTS[0]}
 execution:
 ${EXECUTIONS[i % EXECUTIONS.length]!(i)}
 caps:
-  network: [https]
-${i % EXECUTIONS.length === HTTP ? '' : `  filesystem:\n    read: [data/collection_${i % 20}]\n`}env:
+${isHttp(i) ? '  network: [https]' : `  filesystem:\n    read: [data/collection_${i % 20}]`}
+env:
   passthrough: [LANG]
   set:
     COLLECTION: "c${i % 20}"
 templating:
   engine: jinja2
-  cacheKey: '{{ id }}:{{ input.query }}'
-`;
+${isHttp(i) ? '' : "  cacheKey: '{{ id }}:{{ input.query }}'\n"}`;

@@ -10,6 +10,7 @@ import type { Line, Subject } from './measure.ts';
 import { timedEnvironment } from './processes.ts';
 import { HAFT, ROOT } from './product.ts';
 import { describeLine, report } from './report.ts';
+import { keptSections } from './sections.ts';
 import { SUBJECTS } from './subjects/index.ts';
 
 await main();
@@ -51,7 +52,10 @@ async function main(): Promise<void> {
   if (failed.length > 0) console.error(`Could not measure: ${failed.join(', ')}`);
   if (values.write) {
     const quick = values.quick;
-    writeFileSync(join(ROOT, 'bench/RESULTS.md'), report({ subjects, lines, failed, seconds, quick, load }));
+    writeFileSync(
+      join(ROOT, 'bench/RESULTS.md'),
+      report({ subjects, lines, failed, seconds, quick, load }) + keptSections(),
+    );
   }
   process.exitCode = failed.length > 0 ? 1 : 0;
 }

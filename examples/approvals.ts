@@ -1,18 +1,19 @@
 // Shows: a rule that asks: the call waits, a person grants it, the same call goes through once.
 // Run: node examples/approvals.ts (in a program of your own, import from 'haft')
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime } from '../src/index.ts';
 
 const workspace = mkdtempSync(join(tmpdir(), 'haft-example-'));
-writeFileSync(
-  join(workspace, 'haft.yaml'),
-  'version: 1\npaths:\n  rules:\n    - { path: "release/**", write: ask }\n',
-);
+const policy = 'version: 1\npaths:\n  rules:\n    - { path: "release/**", write: ask }\n';
+writeFileSync(join(workspace, 'haft.yaml'), policy);
 
-const haft = await createRuntime({ workspace });
+// A policy is used once somebody trusts it: a person with `haft trust`, or a program that knows its hash.
+const trust = createHash('sha256').update(policy).digest('hex');
+const haft = await createRuntime({ workspace, trust });
 try {
   const release = { tool: 'file_write', args: { path: 'release/notes.md', content: '# 1.0\n' } };
 

@@ -1,6 +1,7 @@
 // Shows: a program that embeds Haft: a call, a denial that says what would admit it, and an undo.
 // Run: node examples/sdk-embed.ts (in a program of your own, import from 'haft')
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +11,12 @@ const workspace = mkdtempSync(join(tmpdir(), 'haft-example-'));
 const notes = join(workspace, 'notes.txt');
 writeFileSync(notes, 'first\n');
 writeFileSync(join(workspace, '.env'), 'KEY=hidden\n');
-writeFileSync(
-  join(workspace, 'haft.yaml'),
-  'version: 1\npaths:\n  rules:\n    - { path: ".env", read: deny, write: deny }\n',
-);
+const policy = 'version: 1\npaths:\n  rules:\n    - { path: ".env", read: deny, write: deny }\n';
+writeFileSync(join(workspace, 'haft.yaml'), policy);
 
-const haft = await createRuntime({ workspace });
+// A policy is used once somebody trusts it: a person with `haft trust`, or a program that knows its hash.
+const trust = createHash('sha256').update(policy).digest('hex');
+const haft = await createRuntime({ workspace, trust });
 try {
   // A call answers an envelope. It never throws for what a tool, a policy or a disk did.
   const written = await haft.call({ tool: 'file_write', args: { path: 'notes.txt', content: 'second\n' } });

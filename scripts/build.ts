@@ -1,5 +1,5 @@
 // Owns: dist/: the library with its types, and the command as small bundles that load only what a command needs.
-// Refuses: to be needed for development; scripts and nearly all tests run from the sources.
+// Refuses: to be needed for development; scripts and most tests run from the sources.
 // usage: build.ts [FOLDER]
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

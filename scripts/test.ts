@@ -2,7 +2,7 @@
 // Refuses: to pass with a skipped test when CI=true.
 // usage: test.ts [unit | e2e]
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -12,6 +12,9 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const root = join(import.meta.dirname, '..');
+/** What Haft keeps for its user: not among what the developer's own Haft keeps. */
+const config = mkdtempSync(join(tmpdir(), 'haft-config-'));
+process.once('exit', () => rmSync(config, { recursive: true, force: true }));
 const asked = process.argv[2];
 const names = asked === undefined ? Object.keys(GROUPS) : [asked];
 const results = names.map((name) => runGroup(name));
@@ -48,7 +51,7 @@ function runGroup(name: string): { readonly status: number; readonly skipped: re
       `--test-reporter-destination=${log}`,
       ...files,
     ],
-    { cwd: root, stdio: 'inherit' },
+    { cwd: root, stdio: 'inherit', env: { ...process.env, XDG_CONFIG_HOME: config } },
   );
   const tap = readFileSync(log, 'utf8');
   rmSync(log, { force: true });

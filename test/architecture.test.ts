@@ -85,6 +85,31 @@ describe('the source tree', () => {
     assert.deepEqual(users(MCP, SPEAKS_MCP), []);
   });
 
+  // The built command has a copy of a file in each bundle that needs it, each with classes and symbols of its own.
+  it('tells things apart by what every copy of a file agrees on: no class of its own, no symbol that is not shared', () => {
+    const found = files.flatMap(({ path }) => {
+      const code = withoutComments(readFileSync(join(src, path), 'utf8'));
+      const classes = [...code.matchAll(/\binstanceof\s+([\w.]+)/g)].map((match) => match[1]!);
+      const own = classes
+        .filter((name) => !Object.hasOwn(globalThis, name))
+        .map((name) => `instanceof ${name}`);
+      return [...own, ...(/\bSymbol\(/.test(code) ? ['Symbol(…)'] : [])].map((what) => `${path}: ${what}`);
+    });
+    assert.deepEqual(found, []);
+  });
+
+  it('follows links as the system does: the plain realpathSync reads `..` behind a link by its words', () => {
+    const plain = files.filter(
+      ({ path }) =>
+        !path.endsWith('.test.ts') &&
+        /\brealpath(?:Sync)?\s*[()]/.test(readFileSync(join(src, path), 'utf8')),
+    );
+    assert.deepEqual(
+      plain.map(({ path }) => path),
+      [],
+    );
+  });
+
   it('has no import cycle', () => {
     assert.deepEqual(findCycle(), undefined);
   });
@@ -148,9 +173,14 @@ function sourceFiles(): readonly SourceFile[] {
 }
 
 function importsOf(source: string): string[] {
-  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
-  const found = code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*|\bgetBuiltinModule\(\s*)(['"])([^'"\n]+)\1/g);
+  const found = withoutComments(source).matchAll(
+    /(?:\bfrom\s*|\bimport\s*\(?\s*|\bgetBuiltinModule\(\s*)(['"])([^'"\n]+)\1/g,
+  );
   return [...found].map((match) => match[2]!);
+}
+
+function withoutComments(source: string): string {
+  return source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
 }
 
 /** Lazy imports do not close a cycle at load, but they do tangle: they count. */

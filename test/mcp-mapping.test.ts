@@ -1,7 +1,7 @@
 // Owns: the check that docs/reference/mcp.md, the MCP host and the official client say the same.
 // Refuses: a client of its own, but for lines that no proper client would send.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
@@ -11,11 +11,11 @@ import { callResult, toMcpTool } from '../src/hosts/mcp/mapping.ts';
 import { ENVELOPE_VERSIONS, HANDSHAKE_VERSIONS, RPC } from '../src/hosts/mcp/protocol.ts';
 import { createRuntime } from '../src/index.ts';
 import { BUILTIN_TOOLS } from '../src/tools/index.ts';
+import { NODE_ARGS } from './e2e/support/haft.ts';
 import { makeWorkspace, type Workspace } from './e2e/support/workspace.ts';
 import { type Lines, openLines } from './support/mcp-lines.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../docs/reference/mcp.md'), 'utf8');
-const HAFT = join(import.meta.dirname, '../src/bin/haft.ts');
 const SERVER = join(import.meta.dirname, 'support/mcp-server.ts');
 
 /** The first cells of a section's table, without their backquotes. */
@@ -37,6 +37,7 @@ const FULL: CallResponse = {
   replayed: false,
   durationMs: 1,
   data: { content: 'text', size: 4 },
+  content: { blocks: [{ type: 'audio', data: '', mimeType: 'audio/wav' }], inData: false },
   errors: [{ code: 'E_POLICY', reason: 'policy.denied', message: 'Cannot', retryable: false }],
   warnings: [{ reason: 'test', message: 'mind' }],
 };
@@ -63,7 +64,7 @@ describe('docs/reference/mcp.md', () => {
   });
 
   it('names every haft/ key that is produced, and no other', () => {
-    const { _meta: meta } = JSON.parse(callResult(FULL, undefined, '').join(''));
+    const { _meta: meta } = JSON.parse(callResult(FULL, { tool: undefined }, '').join(''));
     const named = new Set([...PAGE.matchAll(/"(haft\/[a-z_]+)"/g)].map((match) => match[1]!));
     assert.deepEqual([...named].sort(), [...Object.keys(meta), ...RESOURCE_META].sort());
   });
@@ -78,19 +79,29 @@ const MODES: Readonly<Record<string, ClientOptions>> = {
 for (const [mode, options] of Object.entries(MODES)) {
   describe(`the official client, ${mode}`, () => {
     let workspace: Workspace;
+    /** The command, as it is installed. */
     let client: Client;
+    /** The same with tools of tests. */
+    let more: Client;
     const troubles: string[] = [];
-    before(async () => {
-      workspace = makeWorkspace({ 'a.txt': 'one\n' });
-      client = new Client(
+    const connect = async (args: string[]): Promise<Client> => {
+      const made = new Client(
         { name: 'test', version: '1.0.0' },
         { ...options, listChanged: { tools: { onChanged: () => {} } } },
       );
-      client.onerror = (error) => troubles.push(error.message);
-      await client.connect(transportTo([SERVER, workspace.root], workspace.root));
+      made.onerror = (error) => troubles.push(error.message);
+      await made.connect(transportTo(args, workspace.root));
+      return made;
+    };
+    before(async () => {
+      const policy = "version: 1\nshell_allow: ['^(echo|until|sleep|\\[|test)']\n";
+      workspace = makeWorkspace({ 'a.txt': 'one\n', 'haft.yaml': policy });
+      client = await connect([...NODE_ARGS, 'mcp']);
+      more = await connect([SERVER, workspace.root]);
     });
     after(async () => {
       await client.close();
+      await more.close();
       workspace.remove();
     });
 
@@ -102,12 +113,11 @@ for (const [mode, options] of Object.entries(MODES)) {
     });
 
     it('lists the tools with schemas and hints', async () => {
-      const { tools } = await client.listTools();
-      const own = BUILTIN_TOOLS.map((tool) => tool.id);
-      assert.deepEqual(
-        tools.map((tool) => tool.name),
-        [...own, 'fixed', 'wait', 'warn'].sort(),
-      );
+      // Policy lets nothing run on docker or slurm.
+      const own = BUILTIN_TOOLS.flatMap(({ id }) => (/^(docker|slurm)_/.test(id) ? [] : [id]));
+      const listed = (await client.listTools()).tools.map((tool) => tool.name);
+      assert.deepEqual(listed, [...own].sort());
+      const { tools } = await more.listTools();
       const fixed = tools.find((tool) => tool.name === 'fixed');
       assert.deepEqual(fixed?.annotations, {
         title: 'Answer the same',
@@ -116,6 +126,68 @@ for (const [mode, options] of Object.entries(MODES)) {
         idempotentHint: true,
         openWorldHint: true,
       });
+    });
+
+    it('is told what each tool may do, and never less', async () => {
+      const { tools } = await client.listTools();
+      const hints = (hint: 'readOnlyHint' | 'destructiveHint' | 'openWorldHint') =>
+        tools.filter((tool) => tool.annotations?.[hint]).map((tool) => tool.name);
+      const reading = ['artifact_get', 'artifact_list', 'artifact_preview', 'file_read', 'fs_list'];
+      assert.deepEqual(hints('readOnlyHint'), [...reading, 'grep', 'proc_list']);
+      assert.deepEqual(hints('openWorldHint'), ['curl', 'shell_exec']);
+      const writing = ['file_patch', 'file_write', 'fs_copy', 'fs_delete', 'fs_move', 'shell_exec', 'undo'];
+      assert.deepEqual(hints('destructiveHint'), ['curl', ...writing]);
+    });
+
+    it('reads the call_id of a change, and of nothing else, in the text', async () => {
+      const write = { path: 'undo-me.txt', content: 'x' };
+      const written = await client.callTool({ name: 'file_write', arguments: write });
+      const [, line = ''] = texts(written.content);
+      assert.equal(line, `call_id: ${written._meta?.['haft/call_id']}`);
+      const undone = await client.callTool({
+        name: 'undo',
+        arguments: { call_id: line.slice('call_id: '.length) },
+      });
+      assert.equal(undone.isError, false);
+      for (const [name, args] of [
+        ['file_read', { path: 'a.txt' }],
+        ['file_write', { ...write, dry_run: true }],
+        ['file_write', { path: '../x', content: '' }],
+        ['fs_delete', {}],
+      ] as const) {
+        const { content } = await client.callTool({ name, arguments: args });
+        assert.doesNotMatch(texts(content).join('\n'), /call_id/, name);
+      }
+      const failed = await client.callTool({ name: 'fs_delete', arguments: { path: 'nowhere' } });
+      assert.match(texts(failed.content).at(-1)!, /^call_id: call_/);
+    });
+
+    it('gets the output of a command while it runs', async () => {
+      const seen: { progress: number; total?: number; message?: string }[] = [];
+      let settled = false;
+      // It only goes on once a client that saw its lines says so.
+      const cmd =
+        'echo first line; until [ -e go1 ]; do sleep 0.02; done; echo next line; until [ -e go2 ]; do sleep 0.02; done';
+      const { structuredContent } = await client.callTool(
+        { name: 'shell_exec', arguments: { cmd } },
+        {
+          onprogress(progress) {
+            assert.equal(settled, false);
+            seen.push(progress as (typeof seen)[number]);
+            if (progress.message?.includes('first line')) writeFileSync(workspace.path('go1'), '');
+            if (progress.message?.includes('next line')) writeFileSync(workspace.path('go2'), '');
+          },
+        },
+      );
+      settled = true;
+      for (const file of ['go1', 'go2']) rmSync(workspace.path(file));
+      assert.equal((structuredContent as { code: number }).code, 0);
+      const said = seen.map(({ message }) => message).join('\n');
+      assert.match(said, /first line\n[\s\S]*next line/);
+      for (const [i, { progress, total }] of seen.entries()) {
+        assert.ok(progress > (seen[i - 1]?.progress ?? 0));
+        assert.equal(total, undefined);
+      }
     });
 
     it('gets an answer as structured content that fits the output schema, and as text', async () => {
@@ -156,10 +228,10 @@ for (const [mode, options] of Object.entries(MODES)) {
     });
 
     it('gets warnings, and the run of a deterministic tool', async () => {
-      const warned = await client.callTool({ name: 'warn' });
+      const warned = await more.callTool({ name: 'warn' });
       assert.deepEqual(warned._meta?.['haft/warnings'], [{ reason: 'test', message: 'mind the gap' }]);
       assert.deepEqual(texts(warned.content), ['{}', 'Note: mind the gap']);
-      const fixed = await client.callTool({ name: 'fixed', arguments: { x: 1 } });
+      const fixed = await more.callTool({ name: 'fixed', arguments: { x: 1 } });
       assert.match(String(fixed._meta?.['haft/run_id']), /^run_[0-9a-f]{64}$/);
       assert.equal(fixed._meta?.['haft/replayed'], false);
     });
@@ -218,7 +290,7 @@ for (const [mode, options] of Object.entries(MODES)) {
     it('gets progress that grows, and no answer once it cancels', async () => {
       const seen: { progress: number; total?: number; message?: string }[] = [];
       const controller = new AbortController();
-      const call = client.callTool(
+      const call = more.callTool(
         { name: 'wait' },
         {
           signal: controller.signal,
@@ -238,7 +310,7 @@ for (const [mode, options] of Object.entries(MODES)) {
       );
       assert.ok(seen[0]!.progress < seen[1]!.progress);
       // The server is free again, and the audit knows how the call ended.
-      await client.callTool({ name: 'file_read', arguments: { path: 'a.txt' } });
+      await more.callTool({ name: 'file_read', arguments: { path: 'a.txt' } });
       assert.equal(await outcomeOf(workspace.root, 'wait'), 'cancelled');
     });
 
@@ -340,7 +412,7 @@ describe('haft mcp', () => {
   it('is the same server after it was killed and started again', async () => {
     const open = async () => {
       const client = new Client({ name: 'test', version: '1.0.0' });
-      const transport = transportTo([HAFT, 'mcp'], workspace.root);
+      const transport = transportTo([...NODE_ARGS, 'mcp'], workspace.root);
       await client.connect(transport);
       return { client, pid: transport.pid! };
     };
@@ -369,7 +441,12 @@ const texts = (content: readonly unknown[]) => content.map((block) => (block as 
 
 function transportTo(args: string[], cwd: string): StdioClientTransport {
   const quiet = '--disable-warning=ExperimentalWarning';
-  return new StdioClientTransport({ command: process.execPath, args: [quiet, ...args], cwd });
+  return new StdioClientTransport({
+    command: process.execPath,
+    args: [quiet, ...args],
+    cwd,
+    env: { ...process.env } as Record<string, string>,
+  });
 }
 
 /** As soon as the server has recorded it: nothing tells a client when a call that it cancelled has ended. */

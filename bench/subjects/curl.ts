@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import type { DefaultRuntime } from '../../src/preset/default.ts';
+import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 import { drive } from '../drive.ts';
 import { makeWorkspace } from '../fixtures.ts';
 import { defineSubject } from '../measure.ts';
@@ -48,7 +48,7 @@ export const curl = defineSubject<State>({
     const [line] = await once(server.stdout, 'data');
     const host = `127.0.0.1:${String(line).trim()}`;
     const workspace = makeWorkspace();
-    writeFileSync(
+    writeTrusted(
       join(workspace, 'haft.yaml'),
       `version: 1\nnetwork:\n  allowed_domains:\n    - {domain: '${host}', private: true}\n`,
     );

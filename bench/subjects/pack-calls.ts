@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DefaultRuntime } from '../../src/preset/default.ts';
+import { trustForTests } from '../../src/preset/trust/trust-for-tests.ts';
 import { drive } from '../drive.ts';
 import { makeWorkspace } from '../fixtures.ts';
 import { type LinePeer, openLinePeer } from '../line-peer.ts';
@@ -90,6 +91,7 @@ export const packCalls = defineSubject<State>({
       join(workspace, 'haft.yaml'),
       `packs:\n  - pack\n  - { name: everything, mcp: { command: [node, ${EVERYTHING}, stdio] } }\n`,
     );
+    trustForTests(workspace);
     const runtime = await openRuntime(workspace);
     const server = openMcp({ args: [EVERYTHING, 'stdio'] });
     await server.initialize();

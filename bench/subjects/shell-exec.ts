@@ -1,10 +1,10 @@
 // Owns: what governing costs a sandboxed command, against the very sandbox, bare; and that a big host costs nothing more.
 // Refuses: commands that do something: what is left is the way there and back.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DefaultRuntime } from '../../src/preset/default.ts';
+import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 import { type BareBwrap, bareBwrap } from '../bare-bwrap.ts';
 import { drive, repeat } from '../drive.ts';
 import { makeWorkspace } from '../fixtures.ts';
@@ -58,7 +58,7 @@ export const shellExec = defineSubject<State>({
     'command while nothing runs, which counts in full only where there is a moment between two. And the same while the host holds 1 GiB more.',
   async open() {
     const workspace = makeWorkspace();
-    writeFileSync(join(workspace, 'haft.yaml'), "version: 1\nshell_allow: ['^true$', '^sleep 2$']\n");
+    writeTrusted(join(workspace, 'haft.yaml'), "version: 1\nshell_allow: ['^true$', '^sleep 2$']\n");
     const runtime = await openRuntime(workspace);
     const { code } = (await mustCall(runtime, 'shell_exec', { cmd: 'true' })) as { code: number };
     assert.equal(code, 0);

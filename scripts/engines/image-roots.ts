@@ -83,14 +83,14 @@ function coreutilsRoot(root: string): void {
   for (const name of ['bin', 'lib', 'lib64']) symlinkSync(`usr/${name}`, join(root, name));
   const libraries = new Set<string>();
   for (const name of PROGRAMS) {
-    const program = realpathSync(join('/usr/bin', name));
+    const program = realpathSync.native(join('/usr/bin', name));
     copyProgram(program, join(root, 'usr/bin', name));
     for (const library of librariesOf(program)) libraries.add(library);
   }
   for (const library of [...libraries].sort()) {
     const place = join(root, library.startsWith('/usr/') ? library : `/usr${library}`);
     mkdirSync(dirname(place), { recursive: true });
-    copyProgram(realpathSync(library), place);
+    copyProgram(realpathSync.native(library), place);
   }
   writeUsers(root);
 }

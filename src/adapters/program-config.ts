@@ -1,11 +1,13 @@
 // Owns: how an installation describes a program that is kept running: its command, its environment, what it needs.
 // Refuses: a field that it does not know, and to run anything.
 import { existsSync } from 'node:fs';
-import { dirname, posix } from 'node:path';
+import { isAbsolute, posix } from 'node:path';
+import { readCommandCode } from '../base/command-code.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
+import type { Installation } from '../contract/manifest.ts';
 import { passedVariables } from '../contract/own-variable.ts';
-import { NO_NEEDS, type Program, type ProgramNeeds } from '../contract/program.ts';
+import { NO_NEEDS, type Program, type ProgramNeeds, type ProgramStart } from '../contract/program.ts';
 
 /** JSON Schema of the fields that all kept programs share; an adapter adds its own. */
 export const PROGRAM_CONFIG = {
@@ -100,6 +102,9 @@ export interface ProgramConfig {
   readonly max_output_bytes?: number;
 }
 
+/** Asked at each start of a server. */
+export type StartFor = (installation: Installation) => ProgramStart;
+
 /** The registry has held the config against the schema; this only keeps the worst from going further. */
 export function programConfig(name: string, config: JsonObject): ProgramConfig {
   const { command } = config;
@@ -110,17 +115,21 @@ export function programConfig(name: string, config: JsonObject): ProgramConfig {
   return config as unknown as ProgramConfig;
 }
 
-export function programOf(config: ProgramConfig, host: NodeJS.ProcessEnv = process.env): Program {
+/** The copies of `start` are shown in the place of what it is made of. */
+export function programOf(
+  config: ProgramConfig,
+  host: NodeJS.ProcessEnv = process.env,
+  { parts, copies, command }: ProgramStart = { copies: [] },
+): Program {
   const { caps = {}, env = {} } = config;
   return {
-    argv: config.command,
+    argv: command ?? config.command,
     env: { ...passedVariables(env.passthrough ?? [], host), ...env.set },
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
     needs: {
-      parts: [...(config.parts ?? []), ...ownParts(config.command)],
-      named: config.command
-        .filter((word) => FILE_NAME.test(word))
-        .map((word) => posix.join(config.cwd ?? '.', word)),
+      parts: [...(config.parts ?? []), ...(parts ?? ownParts(config)), ...copies.map(({ at }) => at)],
+      ...(copies.length > 0 ? { copies } : {}),
+      ...(parts ? {} : { named: namedFiles(config) }),
       reads: caps.filesystem?.read ?? [],
       writes: caps.filesystem?.write ?? [],
       network: caps.network ?? [],
@@ -138,20 +147,25 @@ export function callNeeds({ caps = {} }: ProgramConfig, mutates: boolean): Progr
 
 /** What could be one of the workspace. */
 const FILE_NAME = /^[^-/\0\n][^\0\n]{0,254}$/;
-const INTERPRETER = /^(node|python3?(\.\d+)?|php|perl|ruby|deno|bun|sh|bash)$/;
-/** Options that bring the code themselves, or name it otherwise than by its file. */
-const INLINE = /^(-[a-z]*[cempr]|--eval|--print)$/;
 const SYSTEM = /^\/(usr|bin|sbin|lib(32|64|x32)?)\//;
 
-/** The folder of the program, or of the script that an interpreter is to run: all of its `node_modules` where it has some. */
-function ownParts([program, ...args]: readonly [string, ...string[]]): string[] {
-  const name = program.slice(program.lastIndexOf('/') + 1);
-  const first = args.findIndex((word) => !word.startsWith('-'));
-  const isScript = INTERPRETER.test(name) && !args.slice(0, first).some((word) => INLINE.test(word));
-  const script = isScript ? args[first] : undefined;
-  return [program, script].flatMap((path) => {
-    if (!path?.includes('/') || SYSTEM.test(path)) return [];
-    if (path.startsWith('/') && !existsSync(path)) return [];
-    return [/^(?:.*?\/)?node_modules(?=\/)/.exec(path)?.[0] ?? dirname(path)];
+const namedFiles = ({ command, cwd = '.' }: ProgramConfig): string[] =>
+  command.filter((word) => FILE_NAME.test(word)).map((word) => posix.join(cwd, word));
+
+/**
+ * Where nobody looked at its code: the folder of the program, or of the script that an interpreter is to run; all of its
+ * `node_modules` where it has some. Never the workspace.
+ */
+function ownParts({ command, cwd = '.' }: ProgramConfig): string[] {
+  const { programs, scripts, loaded, interpreter } = readCommandCode(command);
+  const code = [...programs.filter((word) => word.includes('/')), ...loaded];
+  const [script] = scripts;
+  const words = interpreter === undefined || script === undefined ? code : [...code, script];
+  const folders = words.flatMap((word) => {
+    const path = isAbsolute(word) ? posix.normalize(word) : posix.join(cwd, word);
+    if (SYSTEM.test(path) || (isAbsolute(path) && !existsSync(path))) return [];
+    const folder = /^(?:.*?\/)?node_modules(?=\/)/.exec(path)?.[0] ?? posix.dirname(path);
+    return /^(\.|\.\.|\/)$|^\.\.\//.test(folder) ? [] : [folder];
   });
+  return [...new Set(folders)];
 }

@@ -198,3 +198,6 @@ function literalText(tokens: readonly RawToken[]): string | undefined {
   }
   return text;
 }
+
+/** A glob that matches this text alone. */
+export const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{},]/g, '\\$&');

@@ -42,13 +42,37 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
         const { recoverRuns } = await import('../hosts/cli/recover-runs.ts');
         unheard = recoverRuns(runtime.runs, say);
       }, RECOVER_AFTER_MS);
+      exit = 0;
       return runtime;
     } catch (thrown) {
       const error = toErrorEntry(thrown);
       say(describeError(error));
       exit = ERRORS[error.reason].exit;
+      if (error.reason === 'policy.untrusted') await awaitTrust();
       throw thrown;
     }
+  };
+  /** Somebody may trust the policy, or change it, while the client is here: then there are tools after all. */
+  const awaitTrust = async (): Promise<void> => {
+    const { followTrust } = await import('../hosts/cli/follow-trust.ts');
+    const { watchFiles } = await import('../loader/watch-files.ts');
+    const again = () => {
+      end();
+      opened = undefined;
+      judged = undefined;
+      runtime().then(server.toolsChanged, () => {});
+    };
+    const ends = [followTrust(workspace, again), watchFiles(workspace, ['haft.yaml', 'haft.lock'], again)];
+    const end = () => {
+      for (const one of ends) one();
+    };
+    unfollow = end;
+  };
+  let judged: Promise<string | undefined> | undefined;
+  /** Where the tools are known from before, the policy is as it was then, and so is the trust in it. */
+  const untrusted = (): Promise<string | undefined> => {
+    judged ??= !opened && kept !== undefined ? Promise.resolve(undefined) : whyUntrusted(workspace);
+    return judged;
   };
   const runtime = (): Promise<DefaultRuntime> => {
     opened ??= start();
@@ -80,6 +104,7 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
     input: process.stdin,
     output: process.stdout,
     searchable: mode,
+    untrusted,
     catalogue() {
       if (opened || kept === undefined) return undefined;
       setImmediate(runtime);
@@ -98,4 +123,16 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   unheard?.();
   unfollow?.();
   return exit;
+}
+
+async function whyUntrusted(workspace: string): Promise<string | undefined> {
+  const { loadTrusted } = await import('../preset/adopt-policy.ts');
+  const { givenTrust } = await import('../preset/trust/trust.ts');
+  try {
+    await loadTrusted(workspace, givenTrust(undefined));
+    return undefined;
+  } catch (thrown) {
+    const { message, reason } = toErrorEntry(thrown);
+    return reason === 'policy.untrusted' ? `There are no tools here. ${message}` : undefined;
+  }
 }

@@ -7,6 +7,7 @@ import { followWorkspace } from '../hosts/cli/follow-workspace.ts';
 import { isFrozenRun } from '../hosts/cli/open-runtime.ts';
 import { recoverRuns } from '../hosts/cli/recover-runs.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
+import { takeTokens } from '../hosts/daemon/tokens.ts';
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
@@ -14,7 +15,7 @@ export const command: Command = {
   summary: 'Serve the tools over HTTP',
   usage: '[--port N] [--host H]',
   description:
-    'Prints the address, the token that calls must carry, and another for answering approvals and managing tools. HAFT_TOKEN and HAFT_APPROVAL_TOKEN set them.',
+    'Prints the address, the token that calls must carry, and another for answering approvals and managing tools. HAFT_TOKEN and HAFT_APPROVAL_TOKEN set them: two different ones of at least 16 characters.',
   options: {
     port: { type: 'string', value: 'N', help: 'the port, or 0 for any (default: 4280)' },
     host: { type: 'string', value: 'H', help: 'the address to listen on (default: 127.0.0.1)' },
@@ -27,33 +28,33 @@ export const command: Command = {
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
       throw fail('usage', `Cannot serve: --port takes 0 to 65535, not "${flags.port}"`);
     const host = (flags.host as string | undefined) ?? '127.0.0.1';
-    const { HAFT_TOKEN: token, HAFT_APPROVAL_TOKEN: approvalToken } = process.env;
+    const tokens = takeTokens(process.env);
     const live = await runtime();
     const daemon = await createDaemon({
       runtime: live,
       version: VERSION,
       host,
       port,
+      tokens,
       frozen: isFrozenRun(flags),
-      ...(token ? { token } : {}),
-      ...(approvalToken ? { approvalToken } : {}),
     });
+    // Before anybody is told the address: what they change from then on is seen.
+    const unfollow = followWorkspace(live, io.err);
     const mcp = { mcpServers: { haft: { command: 'haft', args: ['mcp', '--workspace', workspace] } } };
     if (json)
       io.out(
-        `${JSON.stringify({ address: daemon.address, token: daemon.token, approval_token: daemon.approvalToken, mcp })}\n`,
+        `${JSON.stringify({ address: daemon.address, token: tokens.calls, approval_token: tokens.management, mcp })}\n`,
       );
     else {
-      io.out(`Haft serves ${workspace}\n${daemon.address} token=${daemon.token}\n`);
-      io.out(`To answer approvals and manage tools: token=${daemon.approvalToken}\n\n`);
-      io.out(`  curl -H "Authorization: Bearer ${daemon.token}" ${daemon.address}/v1/tools\n\n`);
+      io.out(`Haft serves ${workspace}\n${daemon.address} token=${tokens.calls}\n`);
+      io.out(`To answer approvals and manage tools: token=${tokens.management}\n\n`);
+      io.out(`  curl -H "Authorization: Bearer ${tokens.calls}" ${daemon.address}/v1/tools\n\n`);
       io.out(`For an MCP client:\n${JSON.stringify(mcp, null, 2)}\n`);
       if (!LOOPBACK.test(host))
         io.err(
           `haft: ${host} can be reached from other machines; whoever has the token can call every tool\n`,
         );
     }
-    const unfollow = followWorkspace(live, io.err);
     const unheard = recoverRuns(live.runs, io.err);
     await aborted(io.signal);
     unheard();

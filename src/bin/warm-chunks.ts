@@ -70,7 +70,8 @@ const requireChunk = Object.assign(
 /** Where compiled code is kept; undefined where there is no home. */
 function cacheFolder(): string | undefined {
   const home = process.env.XDG_CACHE_HOME || (process.env.HOME && `${process.env.HOME}/.cache`);
-  return home ? `${home}/haft` : undefined;
+  // A relative one would be whichever folder the command is started in.
+  return home?.startsWith('/') ? `${home}/haft` : undefined;
 }
 
 /** The bytes of a file that only this user can have written. */

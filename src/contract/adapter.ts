@@ -1,7 +1,9 @@
 // Owns: how any tool outside of the process is reached: open, invoke, health, close.
 // Refuses: policy, validation and audit; the pipeline has done those before `invoke`.
+
 import type { Capabilities } from './capability.ts';
 import type { Effect } from './effect.ts';
+import type { ShownContent } from './envelope.ts';
 import type { Failure } from './errors.ts';
 import type { JsonObject, JsonSchema, MaybePromise } from './json.ts';
 import type { BoundTool, HealthReport, Installation } from './manifest.ts';
@@ -20,7 +22,7 @@ export interface Adapter {
   effects?(query: EffectQuery): MaybePromise<readonly Effect[]>;
   /** What every call of the tool would touch, whatever its arguments. Absent: nothing that is known before. */
   needs?(query: Omit<EffectQuery, 'args'>): readonly Effect[];
-  /** Of a deterministic tool: what its outcome depends on beside its arguments and policy. Pure. Absent: nothing. */
+  /** Of a deterministic tool: what its outcome depends on beside its arguments and policy, as it is now. Absent: nothing. */
   runIdentity?(query: Omit<EffectQuery, 'site'>): MaybePromise<RunInputs>;
   /** For packs whose tools are prepared before they are called; see `Tool.prepare`. */
   prepare?(query: PrepareQuery): Promise<PreparedRun>;
@@ -95,5 +97,10 @@ export type HandlesFor = (installation: Installation) => CallHandles;
 
 /** A tool's own failure is an answer, not a rejection, and is never masked by output validation. */
 export type InvocationResult =
-  | { readonly ok: true; readonly data: unknown }
-  | { readonly ok: false; readonly message: string; readonly details?: unknown };
+  | { readonly ok: true; readonly data: unknown; readonly content?: ShownContent }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      readonly details?: unknown;
+      readonly content?: ShownContent;
+    };

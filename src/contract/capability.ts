@@ -2,7 +2,7 @@
 // Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
 import type { ArtifactsHandle, OpenFile } from './artifacts.ts';
 import type { Effect, EffectShapes } from './effect.ts';
-import type { Warning } from './envelope.ts';
+import type { ShownContent, Warning } from './envelope.ts';
 import type { ExecHandle } from './exec.ts';
 import type { HttpHandle } from './http.ts';
 import type { JsonObject, MaybePromise } from './json.ts';
@@ -34,6 +34,8 @@ export interface ToolContext extends Capabilities {
   intend(): Promise<void>;
   /** Tells the caller something beside the data: truncation, a weaker guarantee. */
   warn(warning: Warning): void;
+  /** Gives the caller what is to be looked at or listened to beside the data. */
+  show(content: ShownContent): void;
   /** Of a tool that was prepared: its run. */
   readonly run?: RunTicket;
   /** Runs of this workspace. */
@@ -219,9 +221,20 @@ export type Edit =
 
 /** What is, or was, at a path. Files are known by their content. */
 export type EntryState =
-  | { readonly type: 'file'; readonly object: ObjectId; readonly size: number; readonly mode: number }
-  | { readonly type: 'dir'; readonly mode: number }
-  | { readonly type: 'link'; readonly target: string };
+  | ({
+      readonly type: 'file';
+      readonly object: ObjectId;
+      readonly size: number;
+      readonly mode: number;
+    } & MaybeOwned)
+  | ({ readonly type: 'dir'; readonly mode: number } & MaybeOwned)
+  | ({ readonly type: 'link'; readonly target: string } & MaybeOwned);
+
+/** Known of what was on disk; what a call made is its own. */
+export interface MaybeOwned {
+  readonly uid?: number;
+  readonly gid?: number;
+}
 
 /**
  * One path that changed: null means that nothing is there. A moved tree is one change with `movedFrom`, and
@@ -235,6 +248,15 @@ export interface Change {
   readonly stored: boolean;
   readonly movedFrom?: string;
   readonly fingerprint?: string;
+  /** What the entry should have and could not be given. Of an answer only; the record does not hold it. */
+  readonly lost?: readonly Omit<Loss, 'path'>[];
+}
+
+/** A part of an entry that could not be restored or copied. */
+export interface Loss {
+  readonly path: string;
+  readonly what: 'owner' | 'group' | 'set_user_id' | 'set_group_id' | 'permission_bits';
+  readonly why: string;
 }
 
 export interface HistoryHandle {
@@ -245,6 +267,8 @@ export interface HistoryHandle {
    * `fs.read` of the path.
    */
   content(callId: string, path: string, side: 'before' | 'after'): Promise<Uint8Array | undefined>;
+  /** The call that took this one back, unless that was taken back in turn. */
+  undoneBy(callId: string): Promise<string | undefined>;
 }
 
 export interface CallHistory {

@@ -29,6 +29,8 @@ export interface EffectShapes {
   'artifact.import': object;
   /** Looking at a run: how it stands, and what it made. */
   'run.read': { readonly run: string };
+  /** Having to do with runs of this backend at all. */
+  'run.backend': { readonly backend: string };
   /** Having a run made that goes on by itself; what its own call touches is decided with that call. */
   'run.submit': { readonly tool: string; readonly backend: string };
   /** Ending what is under way of a run that the same session began. */
@@ -77,6 +79,7 @@ const DESCRIPTIONS: { readonly [K in EffectKind]: (effect: EffectShapes[K]) => s
   'artifact.read': (e) => (e.artifact === '*' ? 'list artifacts' : `read the artifact ${e.artifact}`),
   'artifact.import': () => 'import an artifact',
   'run.read': (e) => `look at the run ${e.run}`,
+  'run.backend': (e) => `use ${e.backend}`,
   'run.submit': (e) => `submit ${e.tool} to ${e.backend}`,
   'run.cancel': (e) => `cancel the run ${e.run}`,
 };

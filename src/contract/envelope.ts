@@ -1,7 +1,8 @@
 // Owns: the five messages of the SDK spec, as they travel, and their one conversion to TypeScript's spelling.
 // Refuses: to touch `args` and `data`: they pass as they were sent.
-import type { ErrorEntry } from './errors.ts';
+import { type ErrorEntry, fail } from './errors.ts';
 import type { JsonObject } from './json.ts';
+import { isRecord, type KnownFields, unknownField } from './known-fields.ts';
 
 /** As it travels. `timestamp` is in seconds. */
 export interface ToolRequest {
@@ -26,6 +27,8 @@ export interface ToolResponse {
   readonly replayed?: boolean;
   readonly duration_ms: number;
   readonly data: unknown;
+  /** Of an MCP server's tool whose `data` has a schema of its own: the blocks of its answer, where some are not text. */
+  readonly content?: readonly JsonObject[];
   readonly errors: readonly ErrorEntry[];
   /** What the caller should know although the call succeeded: truncation, a missing sandbox. */
   readonly warnings?: readonly Warning[];
@@ -61,6 +64,16 @@ export interface Warning {
   readonly artifact?: string;
 }
 
+/**
+ * The blocks of an MCP server's answer where some are not text: images, audio, embedded resources, links. All of them, in
+ * their order, as they came.
+ */
+export interface ShownContent {
+  readonly blocks: readonly JsonObject[];
+  /** They are `data.content` too. */
+  readonly inData: boolean;
+}
+
 /** A request inside the runtime. */
 export interface CallRequest {
   readonly tool: string;
@@ -79,6 +92,7 @@ export interface CallResponse {
   readonly replayed?: boolean;
   readonly durationMs: number;
   readonly data: unknown;
+  readonly content?: ShownContent;
   readonly errors: readonly ErrorEntry[];
   readonly warnings?: readonly Warning[];
 }
@@ -94,6 +108,7 @@ export function toToolResponse(response: CallResponse): ToolResponse {
     ...(response.replayed === undefined ? {} : { replayed: response.replayed }),
     duration_ms: response.durationMs,
     data: response.data,
+    ...(response.content && !response.content.inData ? { content: response.content.blocks } : {}),
     errors: response.errors,
     ...(response.warnings === undefined ? {} : { warnings: response.warnings }),
   };
@@ -101,11 +116,10 @@ export function toToolResponse(response: CallResponse): ToolResponse {
 
 /** Reads a ToolRequest as it came over a wire; answers with what is wrong, or the request. */
 export function fromToolRequest(message: unknown): CallRequest | string {
-  if (typeof message !== 'object' || message === null || Array.isArray(message))
-    return 'a ToolRequest is a JSON object';
-  const m = message as Record<string, unknown>;
-  const unknown = Object.keys(m).find((key) => !REQUEST_FIELDS.has(key));
-  if (unknown !== undefined) return `a ToolRequest has no field "${unknown}"`;
+  if (!isRecord(message)) return 'a ToolRequest is a JSON object';
+  const m = message;
+  const unknown = unknownField(m, TOOL_REQUEST);
+  if (unknown !== undefined) return `a ToolRequest has ${unknown}`;
   if (m.type !== undefined && m.type !== 'ToolRequest') return 'type must be "ToolRequest"';
   if (typeof m.tool !== 'string') return 'tool must be a string';
   for (const field of ['request_id', 'session_id'] as const) {
@@ -113,7 +127,7 @@ export function fromToolRequest(message: unknown): CallRequest | string {
   }
   if (m.timestamp !== undefined && typeof m.timestamp !== 'number') return 'timestamp must be a number';
   const args = m.args ?? {};
-  if (typeof args !== 'object' || Array.isArray(args)) return 'args must be an object';
+  if (!isRecord(args)) return 'args must be an object';
   return {
     tool: m.tool,
     args: args as JsonObject,
@@ -122,4 +136,50 @@ export function fromToolRequest(message: unknown): CallRequest | string {
   };
 }
 
-const REQUEST_FIELDS = new Set(['type', 'tool', 'args', 'request_id', 'session_id', 'timestamp']);
+const TOOL_REQUEST: KnownFields<ToolRequest> = {
+  type: true,
+  tool: true,
+  args: true,
+  request_id: true,
+  session_id: true,
+  timestamp: true,
+};
+
+/** A request as it was read, once. */
+export interface ReadRequest extends CallRequest {
+  /** What is wrong with it; then nothing of it is left but the name of the tool. */
+  readonly problem?: string;
+}
+
+/**
+ * The request of a program in this process, which no compiler may have seen. A session that is spelled as it travels
+ * (`session_id`) would else be none: the call would be made without its policy.
+ */
+export function readCallRequest(given: unknown): ReadRequest {
+  const wrong = (problem: string): ReadRequest => {
+    const { tool } = (given ?? {}) as { readonly tool?: unknown };
+    return { tool: typeof tool === 'string' ? tool : '', problem };
+  };
+  if (!isRecord(given) || !isPlain(given)) return wrong('a request is a plain object');
+  const unknown = unknownField(given, CALL_REQUEST);
+  if (unknown !== undefined) return wrong(`a request has ${unknown}`);
+  const { tool, requestId, sessionId } = given;
+  const args = given.args ?? {};
+  if (typeof tool !== 'string') return wrong('tool must be a string');
+  if (requestId !== undefined && typeof requestId !== 'string') return wrong('requestId must be a string');
+  if (sessionId !== undefined && typeof sessionId !== 'string') return wrong('sessionId must be a string');
+  if (!isRecord(args)) return wrong('args must be an object');
+  return { tool, args: args as JsonObject, requestId, sessionId };
+}
+
+/** Throws `input.envelope` for a request with a problem. */
+export function checkRequest({ problem }: ReadRequest): void {
+  if (problem !== undefined) throw fail('input.envelope', `Cannot make the call: ${problem}`);
+}
+
+const CALL_REQUEST: KnownFields<CallRequest> = { tool: true, args: true, requestId: true, sessionId: true };
+
+function isPlain(value: object): boolean {
+  const proto: unknown = Object.getPrototypeOf(value);
+  return proto === Object.prototype || proto === null;
+}

@@ -68,6 +68,7 @@ export const ERRORS = Object.freeze({
   'input.not_canonical': row('E_VALIDATION_FAIL', 'The value has no canonical JSON form.'),
   'input.schema': row('E_VALIDATION_FAIL', "The arguments do not fit the tool's input schema."),
   'input.too_large': row('E_VALIDATION_FAIL', 'The request is larger than the limit.', { http: 413 }),
+  'input.slow': row('E_TIMEOUT', 'The request did not arrive in time.', { http: 408 }),
   'input.envelope': row('E_VALIDATION_FAIL', 'The message is not a ToolRequest.', { http: 400, rpc: -32600 }),
   'input.glob': row('E_VALIDATION_FAIL', 'The glob cannot be understood.'),
   'input.pattern': row('E_VALIDATION_FAIL', 'The regular expression cannot be understood.'),
@@ -84,9 +85,17 @@ export const ERRORS = Object.freeze({
   // Policy
   'policy.denied': row('E_POLICY', 'A policy rule denies this call.'),
   'policy.undeclared': row('E_POLICY', 'The tool touched something that it had not declared.'),
+  'policy.quarantined': row(
+    'E_POLICY',
+    'A program made what it may not make; it was moved to .haft/quarantine.',
+  ),
   'policy.invalid': row(
     'E_VALIDATION_FAIL',
     'The policy in haft.yaml has problems; each is listed with its place.',
+  ),
+  'policy.untrusted': row(
+    'E_POLICY',
+    'Nobody on this machine has trusted the policy of this workspace as it is now.',
   ),
   'policy.widens': row('E_POLICY', 'A session registry may narrow what the host grants, never widen it.'),
   'rule.unavailable': row('E_VALIDATION_FAIL', 'A validator set to blocking is not built into this version.'),
@@ -142,7 +151,7 @@ export const ERRORS = Object.freeze({
   'file.io': row('E_FILE_IO', 'The operating system reported an input or output error.', { http: 500 }),
 
   // Patches and undo
-  'patch.malformed': row('E_VALIDATION_FAIL', 'The text is not a unified diff.'),
+  'patch.malformed': row('E_VALIDATION_FAIL', 'The text is not a unified diff, or not a whole one.'),
   'patch.empty': row('E_VALIDATION_FAIL', 'The patch changes nothing.'),
   'patch.combined': row(
     'E_VALIDATION_FAIL',
@@ -150,11 +159,21 @@ export const ERRORS = Object.freeze({
   ),
   'patch.binary': row('E_VALIDATION_FAIL', 'The patch is binary; those cannot be applied.'),
   'patch.exists': row('E_FILE_IO', 'The patch creates a file that is already there.'),
-  'patch.stale': row('E_FILE_IO', "A hunk's context is not in the file."),
-  'patch.ambiguous': row('E_FILE_IO', "A hunk's context is in the file more than once."),
+  'patch.stale': row('E_FILE_IO', "A hunk's lines are not in the file, or its change is there already."),
+  'patch.ambiguous': row(
+    'E_FILE_IO',
+    "A hunk's lines are in the file more than once, or at a place that is not certain.",
+  ),
   'patch.overlap': row('E_FILE_IO', 'Two hunks of the patch overlap.'),
   'patch.wrong_file': row('E_VALIDATION_FAIL', 'The patch names another file than the one given.'),
   'undo.unknown': row('E_VALIDATION_FAIL', 'No call of this id can be undone.', { http: 404 }),
+  'file.not_kept': row('E_FILE_IO', 'The owner or permission bits of a file could not be kept.'),
+  'undo.already': row('E_VALIDATION_FAIL', 'The call was undone already.', { http: 409 }),
+  'undo.not_known': row(
+    'E_VALIDATION_FAIL',
+    'The call ran a program or a tool of a pack: what it changed is not known, and cannot be taken back.',
+    { http: 409 },
+  ),
   'undo.too_large': row('E_FILE_IO', 'The call would need more undo space than undo.max_bytes.', {
     http: 413,
   }),
@@ -176,12 +195,17 @@ export const ERRORS = Object.freeze({
   'sandbox.unavailable': row('E_SHELL', 'No sandbox can be had on this machine, and policy requires one.', {
     http: 503,
   }),
+  'sandbox.unfenceable': row(
+    'E_POLICY',
+    'What must be kept from the program cannot be: there is too much of it, or it cannot be looked at.',
+  ),
   'sandbox.limit': row('E_SHELL', 'The program was ended because it reached a limit.'),
   'http.not_allowed': row('E_POLICY', 'The host is not on the domain allowlist.'),
   'http.address': row('E_POLICY', 'The address is private, loopback, link-local or otherwise not public.'),
   'http.url': row('E_VALIDATION_FAIL', 'The URL is not one that can be requested.'),
   'http.header': row('E_VALIDATION_FAIL', 'The header is not one that callers may set, or is not a header.'),
   'http.downgrade': row('E_POLICY', 'A redirect leads from https to http.'),
+  'http.redirect_body': row('E_POLICY', 'A redirect would carry the body to another origin.'),
   'http.redirects': row('E_HTTP', 'There were more than three redirects.'),
   'http.failed': row('E_HTTP', 'The request did not get an answer.', { retryable: true }),
   'http.rate': row('E_HTTP', 'The host is asked too often.', { retryable: true, http: 429, native: 5 }),

@@ -14,6 +14,8 @@ export interface LockedPack {
   readonly origin: string;
   /** Digest of what `haft.yaml` configures it with. The values themselves stay there. */
   readonly config: string;
+  /** Every file that its code is made of, with its SHA-256. Those of a `node_modules` are one, whose name ends with `/`. */
+  readonly files?: { readonly [path: string]: string };
 }
 
 export interface LockedTool {
@@ -26,10 +28,19 @@ export interface LockedTool {
   readonly definition: JsonObject;
   /** Files of the pack that it runs, with their SHA-256; null where nothing was there. */
   readonly files?: { readonly [path: string]: string | null };
+  /** Digest of the folder that its code lies in, whole. */
+  readonly code?: string;
   /** The container image, by digest. */
   readonly image?: string;
   /** SHA-256 of the native library. */
   readonly library?: string;
+}
+
+/** Something that tools of a pack run and that no digest covers. */
+export interface Unpinned {
+  /** Such as `uvx`, or `what lies beside hub.mjs`. */
+  readonly what: string;
+  readonly why: string;
 }
 
 /**

@@ -28,6 +28,8 @@ export interface BoundTool {
 export interface ToolPins {
   /** Files of the pack, by path, with their SHA-256; null where nothing is there. */
   readonly files?: { readonly [path: string]: string | null };
+  /** Of the folder that its code lies in, with all that is in there: what runs is a copy of exactly that. */
+  readonly code?: string;
   /** A container image, by digest. */
   readonly image?: string;
   /** SHA-256 of a native library. */

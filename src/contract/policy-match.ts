@@ -2,7 +2,7 @@
 // Refuses: deciding a call (runtime/policy) and reading files; the loader checks examples with the same functions.
 import { compileGlob, matchesName } from '../base/glob.ts';
 import { type GlobToken, parseGlob } from '../base/glob-parse.ts';
-import type { Verdict } from './policy.ts';
+import type { BackendName, RunsPolicy, Verdict } from './policy.ts';
 
 const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };
 
@@ -24,6 +24,13 @@ export function ruleIdentity(entry: unknown): string {
   );
 }
 
+/** Every backend that some tool may be executed on. */
+export function backendsInUse(runs: RunsPolicy = {}): readonly BackendName[] {
+  const { backend = 'local', backends = [], rules = [] } = runs;
+  const ruled = rules.flatMap((rule) => [rule.backend, ...(rule.backends ?? [])]);
+  return [...new Set([backend, ...backends, ...ruled])];
+}
+
 // ---------------------------------------------------------------------------------------------- paths
 
 export interface PathMatcher {
@@ -39,13 +46,12 @@ export interface PathMatcher {
 type Reach = 'never' | 'perhaps' | 'named';
 
 /**
- * Whether a rule stands in the way of writing everything below a folder. One that denies and only perhaps reaches
- * there is held against each path as it is touched: else `**\/.env` would forbid to delete any folder.
+ * Whether a rule stands in the way of writing everything below a folder. One that only perhaps reaches there is held
+ * against each path before any is touched: else `**\/.env` would forbid to delete any folder, and `**\/.npmrc` that asks
+ * would ask about every move.
  */
 export function blocksTree(matcher: PathMatcher, verdict: Verdict, folder: string): boolean {
-  if (verdict === 'allow') return false;
-  const reach = matcher.reaches(folder);
-  return reach === 'named' || (reach === 'perhaps' && verdict === 'ask');
+  return verdict !== 'allow' && matcher.reaches(folder) === 'named';
 }
 
 /**
@@ -57,7 +63,7 @@ export function compilePathGlob(glob: string): PathMatcher {
   const absolute = glob.startsWith('/');
   const pattern = absolute ? glob.slice(1) : glob;
   const everywhere = pattern.startsWith('**');
-  const needle = longestLiteral(pattern);
+  const needles = needlesOf(pattern);
   let machine: GlobMachine | undefined;
   const compiled = (): GlobMachine => {
     machine ??= createMachine(pattern);
@@ -71,7 +77,7 @@ export function compilePathGlob(glob: string): PathMatcher {
   return {
     matches(path) {
       // Most paths lack the literal part of the pattern, and a native search says so at once.
-      if (needle !== '' && !path.includes(needle)) return false;
+      if (needles.length > 0 && !needles.some((needle) => path.includes(needle))) return false;
       const subject = inScope(path);
       if (subject === undefined) return false;
       const { whole, below } = compiled();
@@ -109,12 +115,58 @@ function createMachine(pattern: string): GlobMachine {
   };
 }
 
-/** Of the texts that every matching path must hold, the longest; empty where braces and the like would hide it. */
-function longestLiteral(pattern: string): string {
-  if (/[[\]{}\\]/.test(pattern)) return '';
-  let longest = '';
-  for (const text of pattern.split(/[*?/]/)) if (text !== '.' && text.length > longest.length) longest = text;
-  return longest;
+/** Texts of which every matching path holds one, as long as can be; none where that cannot be told. */
+function needlesOf(pattern: string): readonly string[] {
+  if (/[[\]\\]/.test(pattern)) return [];
+  let best: readonly string[] = [];
+  const offer = (texts: readonly string[]): void => {
+    if (texts.length > 0 && shortest(texts) > shortest(best)) best = texts;
+  };
+  let text = '';
+  for (let at = 0; at < pattern.length; at++) {
+    const char = pattern[at]!;
+    if (char !== '*' && char !== '?' && char !== '/' && char !== '{') {
+      if (char === '}') return [];
+      text += char;
+      continue;
+    }
+    offer(literal(text));
+    text = '';
+    if (char !== '{') continue;
+    const end = endOfGroup(pattern, at);
+    if (end === undefined) return [];
+    // One of its alternatives stands there: each of them has to have something to look for.
+    const each = alternativesOf(pattern.slice(at + 1, end)).map(needlesOf);
+    if (each.every((needles) => needles.length > 0)) offer(each.flat());
+    at = end;
+  }
+  offer(literal(text));
+  return best;
+}
+
+const literal = (text: string): readonly string[] => (text === '' || text === '.' ? [] : [text]);
+const shortest = (texts: readonly string[]): number =>
+  texts.length === 0 ? 0 : Math.min(...texts.map((text) => text.length));
+
+function endOfGroup(pattern: string, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < pattern.length; at++) {
+    if (pattern[at] === '{') depth++;
+    else if (pattern[at] === '}' && --depth === 0) return at;
+  }
+  return undefined;
+}
+
+function alternativesOf(inner: string): string[] {
+  const found = [''];
+  let depth = 0;
+  for (const char of inner) {
+    if (char === '{') depth++;
+    if (char === '}') depth--;
+    if (char === ',' && depth === 0) found.push('');
+    else found[found.length - 1] += char;
+  }
+  return found;
 }
 
 type Name = readonly GlobToken[];

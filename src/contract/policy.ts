@@ -47,6 +47,20 @@ export interface PolicyFile {
   readonly runs?: RunsPolicy;
 }
 
+/** What holds where a policy names no number. A number that is not here is one that is not limited, or that others limit too. */
+export const POLICY_DEFAULTS = {
+  approvals: { expire_ms: 15 * 60_000 },
+  undo: { max_bytes: 64 * 1024 * 1024 },
+  runLimits: { log_bytes: 16 * 1024 * 1024, processes: 1024 },
+} as const;
+
+/** Of the packs that are named by their folder, in the order in which they are named. */
+export const packFolders = ({ packs = [] }: { readonly packs?: readonly unknown[] }): readonly string[] =>
+  packs.flatMap((pack) => {
+    const path = typeof pack === 'object' && pack !== null && 'path' in pack ? pack.path : pack;
+    return typeof path === 'string' ? [path] : [];
+  });
+
 /** The backends that policy can name. */
 export const BACKEND_NAMES = ['local', 'docker', 'slurm'] as const;
 export type BackendName = (typeof BACKEND_NAMES)[number];
@@ -142,6 +156,12 @@ export interface PathRule {
   readonly path: string;
   readonly read?: Verdict;
   readonly write?: Verdict;
+  /**
+   * What stands in a tool's way also stands in the way of sandboxed programs, which cannot be asked about one file:
+   * `deny`, the default. `allow` binds tools alone: where `path` matches, no rule of this file keeps programs from
+   * what this rule names (`read`, `write`).
+   */
+  readonly programs?: 'allow' | 'deny';
   readonly examples?: RuleExamples;
 }
 
@@ -177,13 +197,23 @@ export interface LoadedPolicy {
   readonly lines: { readonly [rule: string]: number };
   /** sha256 of the file's bytes; provenance, not identity. */
   readonly sha256: string;
+  /** Of the workspaces around this one, as read from here and whole: what one of them does not grant is not granted. */
+  readonly outer?: readonly OuterPolicy[];
   /** Where its paths lead on this machine: absolute, links followed. Absent where no file was read. */
   readonly resolved?: {
     readonly workspace: string;
     readonly extraRoots: readonly string[];
-    /** Of the packs that are named by their path. */
+    /** Of the packs that are named by their folder, as `packFolders` lists them. */
     readonly packs: readonly string[];
+    /** What of Haft's own folders of this user lies in the workspace, and of the links that lead to them. */
+    readonly own?: { readonly folders: readonly string[]; readonly links: readonly string[] };
   };
+}
+
+export interface OuterPolicy {
+  /** The name to show: `../haft.yaml`. */
+  readonly name: string;
+  readonly file: PolicyFile;
 }
 
 /** Why a call may or may not go on. */
@@ -206,6 +236,14 @@ export interface Fence {
   readonly glob: string;
   readonly read: boolean;
   readonly write: boolean;
+  /** Globs of paths that it does not hold for, nor below them: rules with `programs: allow`. */
+  readonly except?: readonly string[];
+  /** For a person: `paths.rules[2] (haft.yaml line 14)`. */
+  readonly where?: string;
+  /** What haft.yaml would have to say to open it to programs and leave it as it is for tools; absent where nothing can. */
+  readonly admit?: string;
+  /** Haft's own folders, and links to them: where a mount cannot hold it, no program runs. */
+  readonly own?: true;
 }
 
 /** A policy ready to decide. Immutable; a reload makes another. */

@@ -2,7 +2,7 @@
 // Refuses: shell lines (`exec.ts`), and to let a program have what its call did not declare.
 import type { Effect } from './effect.ts';
 import type { EgressConnection } from './http.ts';
-import type { SandboxLimits, SandboxProcess, SandboxResult, SandboxSpec } from './sandbox.ts';
+import type { CodeCopy, SandboxLimits, SandboxProcess, SandboxResult, SandboxSpec } from './sandbox.ts';
 
 /**
  * Runs programs in the sandbox, for one call or for one installation. Each need is asked of `scope.admit` first, policy's
@@ -46,6 +46,8 @@ export interface ProgramNeeds {
    * the workspace is shown as it is there.
    */
   readonly parts: readonly string[];
+  /** Of some parts: what is shown in their place. */
+  readonly copies?: readonly CodeCopy[];
   /** Words of its command, relative to the workspace: the files that they name, if any, are parts of it too. */
   readonly named?: readonly string[];
   /** As effects name them, each with everything below. What is not there is left out. */
@@ -84,6 +86,14 @@ export function programEffects(
   for (const path of needs.writes) effects.push({ kind: 'fs.write', path: place(path), tree: true });
   for (const scheme of needs.network) effects.push({ kind: 'net.connect', scheme, host: '*', port: 0 });
   return effects;
+}
+
+/** How a server is started: what stands for its code, and another command where its own only names a package. */
+export interface ProgramStart {
+  /** Where all of its code lies, absolute: nothing else is shown of what its command names. */
+  readonly parts?: readonly string[];
+  readonly copies: readonly CodeCopy[];
+  readonly command?: readonly [string, ...string[]];
 }
 
 export const NO_NEEDS: ProgramNeeds = { parts: [], reads: [], writes: [], network: [], subprocess: false };

@@ -1,12 +1,12 @@
 // Owns: what a rule (a check over code, a diff or a commit) is.
 // Refuses: rules themselves; each is a file of its own below `rules/`.
 import type { Change, FsHandle } from './capability.ts';
-import { describeEffect, type Effect, type EffectKind } from './effect.ts';
+import type { Effect } from './effect.ts';
 import type { MaybePromise } from './json.ts';
 import type { Enforcement } from './policy.ts';
 
 export interface RuleDefinition {
-  /** Its id is its file name: `sec.paths.sandbox`. */
+  /** Its id is its file name: `code.todo.blockers`. */
   readonly id: string;
   readonly category: string;
   readonly level: Enforcement;
@@ -56,19 +56,12 @@ export const RULE_CATALOGUE = [
   'branch.naming.convention',
 ] as const;
 
-/** A rule that holds the effects of these kinds against policy: what the pipeline decided before, looked at once more after. */
-export function allowlistRule(
-  id: string,
-  kinds: readonly EffectKind[],
-  facts: Pick<RuleDefinition, 'category' | 'description' | 'triggers'>,
-): RuleDefinition {
-  return {
-    id,
-    level: 'blocking',
-    ...facts,
-    check: ({ effects, allows }) =>
-      effects
-        .filter((effect) => kinds.includes(effect.kind) && !allows(effect))
-        .map((effect) => ({ rule: id, message: `policy does not allow to ${describeEffect(effect)}` })),
-  };
-}
+/**
+ * Of those, what policy decides on every call and at every access, whether or not `validators` names it: there is nothing
+ * left to look at when the call is over, so no rule is built for it.
+ */
+export const ENFORCED_BY_POLICY: { readonly [rule: string]: string } = {
+  'sec.network.allowlist': 'network.allowed_domains is asked before every connection, on every redirect',
+  'sec.shell.allowlist': 'shell_allow is asked about every command before the line runs',
+  'sec.paths.sandbox': 'every path is held to the workspace, before the call and where it is opened',
+};

@@ -29,7 +29,16 @@ export interface RunInputs {
   readonly code: string;
   /** What stands for the arguments, where the tool says so: equal keys are equal runs. */
   readonly key?: string;
+  /** What it depends on beside both: what it may read, by digest, and its environment. */
+  readonly reads?: JsonObject;
+  /** Why nobody can say what it depends on. It is executed at every call then, and never replayed. */
+  readonly unknown?: string;
 }
+
+/** Digests of what lies below paths as `caps` names them, null where nothing is there; or why there are none. */
+export type ReadInputs = (
+  paths: readonly string[],
+) => { readonly digests: { readonly [path: string]: string | null } } | { readonly why: string };
 
 export interface PrepareSite {
   readonly artifacts: Pick<ArtifactStore, 'hold' | 'read'>;

@@ -9,6 +9,8 @@ import type { CallRequest, CallResponse } from './envelope.ts';
 import type { EventBus, EventListener } from './event.ts';
 import type { ToolHealth } from './health.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
+import type { KnownFields } from './known-fields.ts';
+import type { Unpinned } from './lock.ts';
 import type { BoundTool, HealthReport, Installation, LoadResult } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { Decision, LoadedPolicy, PolicyEngine, PolicyFile } from './policy.ts';
@@ -25,6 +27,8 @@ export interface Runtime {
   call(request: CallRequest, options?: CallOptions): Promise<CallResponse>;
   /** Installed tools, sorted by id. */
   tools(): readonly ToolListing[];
+  /** The id of the tool that MCP clients know by this name; undefined where none is installed. */
+  named(name: string): string | undefined;
   /** One tool's contract, or undefined where it is not installed. */
   tool(id: string): ToolContract | undefined;
   readonly policy: RuntimePolicy;
@@ -64,11 +68,29 @@ export interface CallOptions {
   readonly placement?: Placement;
 }
 
+export const CALL_OPTIONS: KnownFields<CallOptions> = {
+  signal: true,
+  onEvent: true,
+  probe: true,
+  onStarted: true,
+  recordFirst: true,
+  verify: true,
+  resume: true,
+  backend: true,
+  placement: true,
+};
+
 /** A pack that calls can reach: how this host knows it, its tools, and how they are reached. */
 export interface OpenPack {
   readonly installation: Installation;
   readonly adapter: Adapter;
   readonly tools: readonly BoundTool[];
+  /** Every file that its code is made of, by path, with its SHA-256: what `haft.lock` lists. */
+  readonly files?: { readonly [path: string]: string };
+  /** Of a server whose tools are not known: why. */
+  readonly absent?: string;
+  /** What of it is in no digest, and why. */
+  readonly unpinned?: readonly Unpinned[];
   /** The secrets that a call of the tool gets, at the last moment. Throws where a required one is missing. */
   secrets?(tool: BoundTool, sessionId: string): Promise<ResolvedCredentials | undefined>;
   /** Of a tool that requires secrets: whether they are set. Absent: it requires none. */
@@ -106,6 +128,8 @@ export interface RuntimeInstallations {
 
 export interface ToolListing {
   readonly contract: ToolContract;
+  /** What MCP clients call it, where that is not its id: most take no dots. */
+  readonly name?: string;
   readonly origin: string;
   readonly enabled: boolean;
   /** For a disabled tool: the haft.yaml line that would grant it. */
@@ -156,6 +180,8 @@ export interface SessionView extends SessionRecord {
 
 export interface RuntimeApprovals {
   list(status?: Approval['status']): Promise<readonly Approval[]>;
+  /** Fails with `approval.unknown` where there is none. */
+  show(id: string): Promise<Approval>;
   decide(id: string, decision: 'granted' | 'refused', by: string): Promise<Approval>;
 }
 
@@ -177,6 +203,15 @@ export interface Clock {
 /** Answers with `prefix_` and at least 96 random bits, in lower-case letters and digits. */
 export type NewId = (prefix: string) => string;
 
+/** What MCP clients call tools. */
+export interface ToolNames {
+  nameOf(id: string): string;
+  /** The tool that was given this name before. */
+  ownerOf(name: string): string | undefined;
+  /** Takes over what was kept, by id. */
+  recall(kept: ReadonlyMap<string, string>): void;
+}
+
 /** What `createRuntime` puts together. */
 export interface RuntimeParts {
   readonly root: string;
@@ -196,6 +231,8 @@ export interface RuntimeParts {
   /** Where prepared runs are executed; asked for when the first one is. Without it they cannot be. */
   readonly runs?: () => MaybePromise<RunParts>;
   readonly events: EventBus;
+  /** What MCP clients call tools; by default as the ids say. */
+  readonly names?: ToolNames;
   readonly clock: Clock;
   readonly newId: NewId;
   /** This process, as the audit and the locks know it. */

@@ -77,12 +77,14 @@ export interface SandboxSpec {
   readonly visible?: readonly string[];
   /** Workspace-relative paths that may be written; by default the whole workspace. `[]` makes it read-only. */
   readonly writable?: readonly string[];
-  /** Workspace-relative paths that may not be changed, beside those of the handle. */
+  /** Paths that may not be changed, beside those of the handle: relative in the workspace, absolute and real below a bind. */
   readonly readOnly?: readonly string[];
-  /** Workspace-relative paths that cannot even be read: what policy denies to every tool. */
+  /** Paths, named likewise, that cannot even be read: what policy denies to every tool. */
   readonly hidden?: readonly string[];
   /** Folders and files beside the workspace, absolute; they appear at the same path. */
   readonly binds?: readonly SandboxBind[];
+  /** Copies that are shown, read-only, in the place of folders that are visible or bound. */
+  readonly copies?: readonly CodeCopy[];
   readonly network?: SandboxNetwork;
   /**
    * Whether it may start other processes; by default it may. Where it may not, fork and its kin fail with EPERM. Threads
@@ -100,6 +102,15 @@ export interface SandboxSpec {
 export type SandboxStartSpec = Omit<SandboxSpec, 'stdin'>;
 
 export type SandboxStream = 'stdout' | 'stderr';
+
+/** What stands for a folder: exactly what was hashed of it, whatever it holds by now. Both are absolute. */
+export interface CodeCopy {
+  readonly at: string;
+  /** Below `.haft/packs` of the workspace. */
+  readonly from: string;
+  /** Absolute paths below it that are shown as they are, where they are granted. */
+  readonly live?: readonly string[];
+}
 
 export interface SandboxBind {
   readonly path: string;

@@ -19,6 +19,7 @@ export interface Store {
   readonly artifacts: ArtifactRows;
   readonly runs: RunStore;
   readonly installations: InstallationStore;
+  readonly toolNames: ToolNameStore;
   /** Waits for what is queued, then lets go of everything. */
   close(): Promise<void>;
 }
@@ -69,6 +70,16 @@ export interface AuditRow extends AuditEntry {
 export interface AuditHead {
   readonly count: number;
   readonly hash: string;
+}
+
+/** How far the audit has come, for whoever keeps its head outside of the workspace. */
+export interface AuditProgress {
+  /** The hash of the first row: two chains never share it. */
+  readonly chain: string;
+  /** Where the chain ended when this process began to append, or when it last told. */
+  readonly since: AuditHead;
+  readonly head: AuditHead;
+  hashOf(seq: number): string | undefined;
 }
 
 export interface AuditQuery {
@@ -153,7 +164,20 @@ export interface ApprovalKey {
   readonly tool: string;
   readonly contract: string;
   readonly policyHash: string;
+  /** Of the arguments; where it can be said before the call what would change, of that as well. */
   readonly paramsHash: string;
+}
+
+/** What a person needs to see of a call to judge it: as it was when the question was asked. */
+export interface ApprovalDetails {
+  /** With defaults filled in: of a command its line, folder, environment and standard input. Secrets are redacted. */
+  readonly args: JsonObject;
+  /** What would change, by path, where the tool can say so before it runs. */
+  readonly changes?: readonly JsonObject[];
+  /** Unified; secrets are redacted. */
+  readonly diff?: string;
+  /** For a person: what is not shown, and why. */
+  readonly notes: readonly string[];
 }
 
 export interface Approval extends ApprovalKey {
@@ -170,13 +194,22 @@ export interface Approval extends ApprovalKey {
   readonly effects: readonly Effect[];
   /** The haft.yaml line that `grant --always` proposes. */
   readonly admit: string | null;
+  /** Null once the time for an answer is over: what a call held is kept no longer than it can be judged. */
+  readonly details: ApprovalDetails | null;
+}
+
+/** A person's answer, as the call that meets it is told. */
+export interface ApprovalAnswer {
+  readonly status: 'granted' | 'refused';
+  readonly id: string;
+  readonly decidedBy: string;
 }
 
 export interface ApprovalStore {
   /** Answers the open approval of this key, or makes one: asking twice does not ask twice. */
   request(approval: Omit<Approval, 'status' | 'decidedTs' | 'decidedBy'>): Promise<Approval>;
   /** Uses up a granted, unexpired approval of this key; at most one caller gets it. Refused ones are answered, too. */
-  consume(key: ApprovalKey, now: number): Promise<'granted' | 'refused' | undefined>;
+  consume(key: ApprovalKey, now: number): Promise<ApprovalAnswer | undefined>;
   decide(id: string, decision: 'granted' | 'refused', by: string, now: number): Promise<Approval | undefined>;
   get(id: string): Promise<Approval | undefined>;
   list(filter: { readonly status?: Approval['status'] }, now: number): Promise<readonly Approval[]>;
@@ -212,6 +245,14 @@ export interface InstallationRecord {
   readonly enabled: boolean;
   readonly addedTs: number;
   readonly changedTs: number;
+}
+
+/** What MCP clients call the tools whose ids they could not take. */
+export interface ToolNameStore {
+  /** By id. */
+  all(): Promise<ReadonlyMap<string, string>>;
+  /** Adds those of tools that have none yet; a name that was given stays with its tool. */
+  keep(names: ReadonlyMap<string, string>): Promise<void>;
 }
 
 export interface InstallationStore {

@@ -2,8 +2,10 @@
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
+import { fail } from './errors.ts';
 import type { HealthReport } from './health-report.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
+import { checkFields, isRecord, type KnownFields } from './known-fields.ts';
 import type { PreparedRun, PrepareSite, RunInputs } from './runs.ts';
 
 /**
@@ -39,6 +41,13 @@ export interface ToolContract {
   readonly examples?: readonly ToolExample[];
 }
 
+/**
+ * True where no call can change anything, here or elsewhere, as far as its contract says. What must not be sent twice has
+ * done something the first time.
+ */
+export const onlyReads = ({ mutates, idempotent, tags }: ToolContract): boolean =>
+  !mutates && idempotent && !tags.includes('write');
+
 export interface ToolLimits {
   readonly timeoutMs: number;
   readonly maxInputBytes: number;
@@ -73,6 +82,11 @@ export interface Tool<Args = never, Data = unknown> extends ToolContract {
    * names the run, and `run` finds it as `ctx.run`.
    */
   prepare?(args: Args, site: PrepareSite): Promise<PreparedRun>;
+  /**
+   * Its argument `dry_run` makes `run` change nothing, and answer with `changes` and, where that can be read, a `diff`: what
+   * a person who is asked about the call sees. Builtins only.
+   */
+  readonly previews?: true;
   /** What stands between a call and a tool that is installed. Absent: nothing does. */
   readonly gate?: ToolGate;
   /** What every call would touch, whatever its arguments: what policy has to grant before it can be used at all. */
@@ -116,13 +130,70 @@ const BUILTIN_DEFAULTS = {
 
 type DefaultedField = keyof typeof BUILTIN_DEFAULTS;
 /** A builtin's run is its arguments. */
-type ToolSource<Args, Data> = Omit<
-  Tool<Args, Data>,
-  DefaultedField | 'prepare' | 'runInputs' | 'gate' | 'needs'
-> &
+type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare' | 'runInputs' | 'gate'> &
   Partial<Pick<Tool<Args, Data>, DefaultedField>>;
 
 /** Writes a builtin down, with the usual answers filled in. The result is frozen. */
 export function defineBuiltin<Args, Data>(source: ToolSource<Args, Data>): Tool<Args, Data> {
+  checkFields(`define the tool "${source.id}"`, source, TOOL_FIELDS, 'fields');
   return Object.freeze({ ...BUILTIN_DEFAULTS, ...source });
 }
+
+/** For tools that a program without types hands over: throws `usage` at the first that is none. */
+export function checkTools(tools: unknown): void {
+  if (!Array.isArray(tools)) throw fail('usage', 'Cannot create a runtime: tools is not a list');
+  for (const [at, tool] of tools.entries()) {
+    const wrong = isRecord(tool)
+      ? Object.entries(TOOL_SHAPE).find(([field, fits]) => !fits(tool[field]))?.[0]
+      : 'id';
+    if (wrong === undefined) continue;
+    const fact = `tools[${at}] is no tool: its "${wrong}" is missing or not what it should be`;
+    throw fail('usage', `Cannot create a runtime: ${fact}; write it with defineTool`);
+  }
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+const isFlag = (value: unknown) => typeof value === 'boolean';
+const isFunction = (value: unknown) => typeof value === 'function';
+const isSchema = (value: unknown) => isFlag(value) || isRecord(value);
+
+const TOOL_SHAPE: { readonly [field: string]: (value: unknown) => boolean } = {
+  id: (value) => isText(value) && /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*$/.test(value as string),
+  version: isText,
+  contract: isText,
+  title: isText,
+  description: isText,
+  tags: (value) => Array.isArray(value) && value.every(isText),
+  input: isSchema,
+  output: isSchema,
+  deterministic: isFlag,
+  idempotent: isFlag,
+  mutates: isFlag,
+  limits: (value) =>
+    isRecord(value) &&
+    [value.timeoutMs, value.maxInputBytes, value.maxOutputBytes].every((one) => typeof one === 'number'),
+  effects: isFunction,
+  run: isFunction,
+};
+
+/** A misspelled `mutates` would be a change without an undo. */
+const TOOL_FIELDS: KnownFields<ToolSource<never, unknown>> = {
+  id: true,
+  version: true,
+  contract: true,
+  title: true,
+  description: true,
+  tags: true,
+  input: true,
+  output: true,
+  deterministic: true,
+  idempotent: true,
+  mutates: true,
+  limits: true,
+  textField: true,
+  examples: true,
+  previews: true,
+  effects: true,
+  needs: true,
+  run: true,
+};

@@ -1,7 +1,9 @@
 // Owns: the absolute, resolved folder that a workspace path names.
-// Refuses: what is not a folder.
+// Refuses: what is not a folder, all of the machine, and what is Haft's own.
 import { realpathSync, statSync } from 'node:fs';
 import { fail } from '../contract/errors.ts';
+import { findOwnFolders } from './find-own-folders.ts';
+import { isWithin } from './is-within.ts';
 
 export function findFolder(given: string): string {
   let real: string;
@@ -11,5 +13,9 @@ export function findFolder(given: string): string {
     throw fail('usage', `Cannot use workspace ${given}: there is no such folder`);
   }
   if (!statSync(real).isDirectory()) throw fail('usage', `Cannot use workspace ${given}: it is not a folder`);
+  if (real === '/')
+    throw fail('usage', `Cannot use workspace ${given}: it is the whole machine; name a folder in it`);
+  if (findOwnFolders().folders.some((folder) => isWithin(real, folder)))
+    throw fail('usage', `Cannot use workspace ${given}: Haft keeps its own there, which no tool may touch`);
   return real;
 }

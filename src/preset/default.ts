@@ -9,25 +9,30 @@ import { createProcessHandle } from '../capabilities/processes/handle.ts';
 import { createSearchCapability } from '../capabilities/search/capability.ts';
 import type { ArtifactStore } from '../contract/artifacts.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
-import { fail } from '../contract/errors.ts';
+import { isFailure } from '../contract/errors.ts';
+import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
 import type { Clock, OpenPack, Runtime } from '../contract/runtime.ts';
-import type { AnyTool } from '../contract/tool.ts';
+import type { Store } from '../contract/store.ts';
+import { type AnyTool, checkTools } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { findFolder } from '../loader/workspace.ts';
 import { RULES } from '../rules/index.ts';
 import { createRuntime } from '../runtime/create-runtime.ts';
 import { createEventBus } from '../runtime/events.ts';
+import { createToolNames } from '../runtime/tool-names.ts';
+import { openAuditHeads } from '../stores/machine/audit-heads.ts';
 import { openObjectStore } from '../stores/objects/open-object-store.ts';
-import { processIdentity } from '../stores/process-identity.ts';
+import { isAlive, processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
-import { loadPolicy } from './load-policy.ts';
+import { adoptPolicy, closedPolicy, loadTrusted } from './adopt-policy.ts';
 import { openProxy } from './open-proxy.ts';
 import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
+import { givenTrust } from './trust/trust.ts';
 
 export interface DefaultRuntimeOptions {
   /** The workspace folder; the current one by default. */
@@ -47,12 +52,22 @@ export interface DefaultRuntimeOptions {
   readonly packs?: PolicyFile['packs'];
   /** This process stays: servers of packs that are not there yet are looked for. */
   readonly living?: boolean;
+  /**
+   * SHA-256 in hex of a haft.yaml that whoever embeds this has reviewed: it holds for this runtime without `haft trust`.
+   * HAFT_TRUST is heeded as well. A policy that neither these nor a person trusted fails with `policy.untrusted`.
+   */
+  readonly trust?: string | readonly string[];
+  /** `closed`: with a policy that is not trusted nothing can be called, and what was recorded can be read. */
+  readonly untrusted?: 'refuse' | 'closed';
 }
 
 export interface DefaultRuntime extends Runtime {
   /** The absolute workspace folder. */
   readonly workspace: string;
-  /** Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned. */
+  /**
+   * Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned; so it does where it
+   * grants more than was trusted, and `policy.untrusted` is thrown.
+   */
   reloadPolicy(): Promise<readonly Diagnostic[]>;
   /** Takes over the packs that were added, removed, enabled or disabled, and what was accepted in haft.lock. */
   reloadPacks(): Promise<void>;
@@ -63,18 +78,23 @@ export interface DefaultRuntime extends Runtime {
 }
 
 export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {
+  checkFields('create a runtime', options, OPTIONS);
   const { tools = [], clock = SYSTEM_CLOCK, onWarning } = options;
+  checkTools(tools);
   const root = findFolder(options.workspace ?? '.');
-  const policy = await startPolicy(root, onWarning);
+  const given = givenTrust(options.trust);
+  const { policy, closed } = await startPolicy(root, given, options);
   const identity = processIdentity();
   const folder = `${root}/.haft`;
   const store = await openSqliteStore({
     folder,
     process: identity,
     clock,
+    onProgress: (progress) => openAuditHeads({ env: process.env, workspace: root }).keep(progress),
     ...(onWarning ? { onWarning } : {}),
   });
   try {
+    if (onWarning) warnOfHead(root, store, onWarning);
     const objects = openObjectStore({
       folder: `${folder}/objects`,
       process: identity,
@@ -88,8 +108,9 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     const fs = createFsCapability();
     const http = createHttpCapability();
     const search = createSearchCapability({ files: fs });
-    const exec = createExecCapability(openProxy);
+    const exec = createExecCapability(openProxy, { self: identity, isAlive });
     const events = createEventBus();
+    const names = createToolNames();
     const runtime = await createRuntime({
       root,
       policy,
@@ -115,6 +136,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       },
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
       events,
+      names,
       clock,
       newId,
       process: identity,
@@ -146,10 +168,12 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       clock,
       root,
       store,
+      names,
       onWarning,
-      lock: options.lock,
+      lock: closed ? 'ignore' : options.lock,
       fresh: options.freshPacks,
-      packs: options.packs,
+      packs: closed ? [] : options.packs,
+      below: policy.outer !== undefined,
       living: options.living,
     });
     await packs.follow(policy.file).catch(async (thrown) => {
@@ -161,7 +185,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       artifacts,
       close: closeAll,
       async reloadPolicy() {
-        const { value, diagnostics } = await loadPolicy(root);
+        const { value, diagnostics } = await loadTrusted(root, given);
         if (value) {
           await runtime.policy.replace(value);
           await packs.follow(value.file);
@@ -169,7 +193,11 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         return diagnostics;
       },
       spokenPacks: packs.spoken,
-      reloadPacks: () => packs.follow(runtime.policy.current.loaded.file),
+      async reloadPacks() {
+        // haft.lock may be another by now.
+        await loadTrusted(root, given);
+        await packs.follow(runtime.policy.current.loaded.file);
+      },
     });
   } catch (thrown) {
     await store.close();
@@ -177,20 +205,54 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
   }
 }
 
-/** Calls that died on the way may have left temporary files beside what they were to change. */
+const OPTIONS: KnownFields<DefaultRuntimeOptions> = {
+  workspace: true,
+  tools: true,
+  clock: true,
+  runs: true,
+  onWarning: true,
+  lock: true,
+  freshPacks: true,
+  packs: true,
+  living: true,
+  trust: true,
+  untrusted: true,
+};
+
+/** Beside the start, which does not wait for it. That rows were lost is said once: the record then says so itself. */
+function warnOfHead(root: string, { audit }: Store, onWarning: (message: string) => void): void {
+  const look = async () => {
+    const { checkKeptHead } = await import('./kept-head.ts');
+    const { state, message, noted } = await checkKeptHead(root, audit);
+    if (state !== 'holds' && state !== 'none' && !noted) onWarning(message);
+  };
+  // A store that cannot be read says so by itself.
+  look().catch(() => {});
+}
+
+/** Calls that died on the way may have left temporary files beside what they were to change, and names held for programs. */
 async function sweepAfter(runtime: Runtime, root: string): Promise<void> {
   const { inFlight } = runtime.startup;
   if (inFlight.length === 0) return;
+  const { sweepPlaceholders } = await import('../capabilities/exec/fences/placeholders.ts');
+  sweepPlaceholders(root, { self: processIdentity(), isAlive });
   const { foldersOf, sweepTemps } = await import('../capabilities/fs/sweep-temps.ts');
   await sweepTemps(root, foldersOf(inFlight.flatMap((row) => row.changes.map((change) => change.path))));
 }
 
-async function startPolicy(root: string, onWarning: DefaultRuntimeOptions['onWarning']) {
-  const { value, diagnostics } = await loadPolicy(root);
-  const lines = diagnostics.map(formatDiagnostic);
-  if (!value) throw fail('policy.invalid', `Cannot start: haft.yaml has problems\n${lines.join('\n')}`);
-  for (const line of lines) onWarning?.(line);
-  return value;
+async function startPolicy(
+  root: string,
+  given: readonly string[],
+  { onWarning, untrusted }: DefaultRuntimeOptions,
+) {
+  try {
+    const { policy, diagnostics } = await adoptPolicy(root, given);
+    for (const one of diagnostics) onWarning?.(formatDiagnostic(one));
+    return { policy, closed: false };
+  } catch (thrown) {
+    if (untrusted !== 'closed' || !isFailure(thrown) || thrown.reason !== 'policy.untrusted') throw thrown;
+    return { policy: closedPolicy(root), closed: true };
+  }
 }
 
 const SYSTEM_CLOCK: Clock = {

@@ -2,8 +2,10 @@
 // Refuses: to leave anything behind but the workspace's own state folder.
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
+import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
 import { createDefaultRuntime } from './default.ts';
 import { loadPolicy } from './load-policy.ts';
+import { givenTrust, judgeTrust } from './trust/trust.ts';
 
 export interface Finding {
   readonly name: string;
@@ -30,13 +32,23 @@ const CHECKS: Readonly<Record<string, Check>> = {
         },
   policy: async (workspace) => {
     const { value, diagnostics } = await loadPolicy(workspace);
+    const judged = value && (await judgeTrust(workspace, value, givenTrust(undefined)));
+    if (judged?.trusted === false)
+      return {
+        state: 'failed',
+        evidence: `${value?.name} is not trusted on this machine: nothing can be called`,
+        fix: 'haft trust',
+      };
     const lines = diagnostics.map(formatDiagnostic).join('\n    ');
     if (!value)
       return { state: 'failed', evidence: `haft.yaml has problems\n    ${lines}`, fix: 'haft policy check' };
-    return { state: 'ok', evidence: `${value.name} loads${lines ? `\n    ${lines}` : ''}` };
+    return {
+      state: 'ok',
+      evidence: `${value.name} loads${await describeOuter(workspace)}${lines ? `\n    ${lines}` : ''}`,
+    };
   },
   'state folder': async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace });
+    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
     try {
       const head = await runtime.audit.head();
       const object = await runtime.objects.put(new TextEncoder().encode('haft doctor\n'));
@@ -50,10 +62,19 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   audit: async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace });
+    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
     try {
       const verdict = await runtime.audit.verify();
-      if (verdict.ok) return { state: 'ok', evidence: `all ${verdict.head.count} rows verify` };
+      if (verdict.ok) {
+        const { checkKeptHead, isBroken } = await import('./kept-head.ts');
+        const kept = await checkKeptHead(workspace, runtime.audit);
+        const state = isBroken(kept) ? 'failed' : kept.state === 'behind' ? 'weaker' : 'ok';
+        return {
+          state,
+          evidence: `all ${verdict.head.count} rows verify\n    ${kept.message}`,
+          ...(state === 'ok' ? {} : { fix: 'haft audit verify' }),
+        };
+      }
       return {
         state: 'failed',
         evidence: `row ${verdict.seq}: ${verdict.problem}`,
@@ -64,6 +85,16 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
 };
+
+/** Which policies above hold here as well, and which do not because they are another user's. */
+async function describeOuter(workspace: string): Promise<string> {
+  const { holds } = await import('./trust/outer-policies.ts');
+  return outerFolders(workspace)
+    .map(
+      (one) => `; ${one.folder}/haft.yaml ${holds(one) ? 'holds as well' : "is another user's and ignored"}`,
+    )
+    .join('');
+}
 
 /** Every guarantee of the sandbox, each by an attempt to break it. */
 async function diagnoseSandbox(): Promise<readonly Finding[]> {
@@ -78,7 +109,10 @@ async function diagnoseSandbox(): Promise<readonly Finding[]> {
 
 /** The engines that policy sends runs to. */
 async function diagnoseEngines(workspace: string): Promise<readonly Finding[]> {
-  const { runs } = (await loadPolicy(workspace)).value?.file ?? {};
+  const { value } = await loadPolicy(workspace);
+  // A policy that nobody trusted does not say which engines are spoken to.
+  const trusted = value && (await judgeTrust(workspace, value, givenTrust(undefined))).trusted;
+  const runs = trusted ? value.file.runs : undefined;
   if (!runs) return [];
   const { probeBackends } = await import('./runs/probe-backends.ts');
   const probed = await probeBackends(runs, { folder: `${workspace}/.haft`, env: process.env });

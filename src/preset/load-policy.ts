@@ -5,7 +5,11 @@ import type { LoadedPolicy } from '../contract/policy.ts';
 import { loadHaftYaml } from '../loader/haft-yaml/load-haft-yaml.ts';
 import { RULES } from '../rules/index.ts';
 
-export function loadPolicy(workspace: string, file?: string): Promise<LoadResult<LoadedPolicy>> {
+export function loadPolicy(
+  workspace: string,
+  file?: string,
+  { fresh = false } = {},
+): Promise<LoadResult<LoadedPolicy>> {
   const availableRules = RULES.map((rule) => rule.id);
-  return loadHaftYaml({ workspace, availableRules, ...(file === undefined ? {} : { file }) });
+  return loadHaftYaml({ workspace, availableRules, fresh, ...(file === undefined ? {} : { file }) });
 }

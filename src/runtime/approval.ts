@@ -1,31 +1,85 @@
 // Owns: what happens to a call that policy wants a person to answer for.
 // Refuses: an approval for anything but the exact call, and using one twice.
+import type { ToolContext } from '../contract/capability.ts';
 import type { Effect } from '../contract/effect.ts';
 import { fail } from '../contract/errors.ts';
-import type { Decision } from '../contract/policy.ts';
+import type { JsonObject, MaybePromise } from '../contract/json.ts';
+import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { RuntimeApprovals, RuntimeParts } from '../contract/runtime.ts';
-import type { ApprovalKey } from '../contract/store.ts';
+import type { Approval, ApprovalAnswer, ApprovalDetails, ApprovalKey } from '../contract/store.ts';
+import type { AnyTool } from '../contract/tool.ts';
+import type { Judgeable } from './approval-details.ts';
+import type { CallRecord } from './record.ts';
 
-const DEFAULT_EXPIRY_MS = 15 * 60_000;
+const STATUSES: readonly Approval['status'][] = ['pending', 'granted', 'refused', 'consumed', 'expired'];
 
-export interface Question {
+export interface ApprovedCall {
+  readonly record: CallRecord;
+  readonly tool: AnyTool;
+  readonly args: JsonObject;
+  readonly engine: PolicyEngine;
+  readonly decision: Decision;
+  /** What a dry run of the call would touch, and a context for it that changes nothing of the call's record. */
+  effectsOf(dry: JsonObject): MaybePromise<readonly Effect[]>;
+  contextOf(dry: JsonObject, effects: readonly Effect[]): ToolContext;
+  /** The work, or the failure that ended it. */
+  inTime(work: Promise<unknown>): Promise<unknown>;
+}
+
+/** Returns the granted approval that was used up; else throws `approval.pending` or `approval.refused`. */
+export async function approveCall(parts: Parts, call: ApprovedCall): Promise<ApprovalAnswer> {
+  const { record, tool, args, engine, decision } = call;
+  const { describeForApproval } = await import('./approval-details.ts');
+  const describing = describeForApproval({
+    tool,
+    args,
+    argsHash: record.args.hash,
+    effects: record.effects,
+    admit: decision.admit,
+    async context(dry) {
+      const wanted = await call.effectsOf(dry);
+      const hidden = engine.decide(tool.id, wanted).decision.verdict === 'deny';
+      return { ctx: call.contextOf(dry, hidden ? record.effects : wanted), hidden };
+    },
+  });
+  const { paramsHash, ...shown } = (await call.inTime(describing)) as Judgeable;
+  return requireApproval(parts, {
+    key: { tool: record.tool, contract: record.contract, policyHash: engine.hash, paramsHash },
+    session: record.session,
+    decision,
+    expireMs: engine.loaded.file.approvals?.expire_ms,
+    ...shown,
+  });
+}
+
+interface Question {
   readonly key: ApprovalKey;
   readonly session: string;
   readonly decision: Decision;
-  readonly effects: readonly Effect[];
   readonly expireMs: number | undefined;
+  /** For the person. */
+  readonly details: ApprovalDetails;
+  readonly effects: readonly Effect[];
+  readonly admit: string | null;
 }
 
 type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'events'>;
 
-/** Returns when a granted approval was used up; else throws `approval.pending` or `approval.refused`. */
-export async function requireApproval(parts: Parts, question: Question): Promise<void> {
-  const { key, session, decision, effects, expireMs = DEFAULT_EXPIRY_MS } = question;
+async function requireApproval(parts: Parts, question: Question): Promise<ApprovalAnswer> {
+  const {
+    key,
+    session,
+    decision,
+    effects,
+    admit,
+    details,
+    expireMs = POLICY_DEFAULTS.approvals.expire_ms,
+  } = question;
   const { store, clock, newId, events } = parts;
   const now = clock.now();
   const answer = await store.approvals.consume(key, now);
-  if (answer === 'granted') return;
-  if (answer === 'refused') throw fail('approval.refused', `Cannot call "${key.tool}": a person refused it`);
+  if (answer?.status === 'granted') return answer;
+  if (answer) throw fail('approval.refused', `Cannot call "${key.tool}": a person refused it`);
   const approval = await store.approvals.request({
     ...key,
     id: newId('appr'),
@@ -34,7 +88,8 @@ export async function requireApproval(parts: Parts, question: Question): Promise
     expiresTs: now + expireMs,
     rule: decision.rule,
     effects,
-    admit: decision.admit ?? null,
+    admit,
+    details,
   });
   events.emit({
     type: 'EventMessage',
@@ -56,8 +111,21 @@ export async function requireApproval(parts: Parts, question: Question): Promise
 
 export function createApprovals({ store, clock, events }: Parts): RuntimeApprovals {
   return {
-    list: (status) => store.approvals.list(status ? { status } : {}, clock.now()),
+    async list(status) {
+      if (status !== undefined && !STATUSES.includes(status))
+        throw fail('usage', `Cannot list approvals: status is one of ${STATUSES.join(', ')}`);
+      return store.approvals.list(status ? { status } : {}, clock.now());
+    },
+    async show(id) {
+      const approval = await store.approvals.get(id);
+      if (approval) return approval;
+      throw fail('approval.unknown', `Cannot show "${id.slice(0, 80)}": no approval has this id`);
+    },
     async decide(id, decision, by) {
+      if (decision !== 'granted' && decision !== 'refused')
+        throw fail('usage', 'Cannot answer the approval: the decision is "granted" or "refused"');
+      if (typeof by !== 'string' || by === '')
+        throw fail('usage', 'Cannot answer the approval: it does not say who answers');
       const approval = await store.approvals.decide(id, decision, by, clock.now());
       if (!approval)
         throw fail('approval.unknown', `Cannot answer "${id.slice(0, 80)}": no open approval has this id`);

@@ -36,6 +36,7 @@ export interface ContextCall {
   output: ToolContext['output'];
   testify: ToolContext['testify'];
   warn(warning: Warning): void;
+  show: ToolContext['show'];
   readonly run?: RunTicket | undefined;
 }
 
@@ -82,6 +83,9 @@ export function createContextMaker(
     }
     get warn() {
       return this.#call.warn;
+    }
+    get show() {
+      return this.#call.show;
     }
     get run() {
       return this.#call.run;

@@ -1,7 +1,9 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
+import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
+import type { AuditQuery } from '../contract/store.ts';
 import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
 import { createHistories } from './history.ts';
@@ -21,7 +23,7 @@ import { createSpills } from './spills.ts';
 import { standingHandles } from './standing-handles.ts';
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
-  const registry = createRegistry(parts.tools, parts.schemas);
+  const registry = createRegistry(parts.tools, parts.schemas, parts.names);
   let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
   const sessions = createSessions(parts, () => engine);
   const history = createHistories(parts.store.audit);
@@ -69,6 +71,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     call,
     runs: runs.runtime,
     tool: (id) => registry.get(id)?.tool,
+    named: (name) => registry.named(name)?.tool.id,
     tools: () => listTools(listing, engine),
     policy: {
       get current() {
@@ -85,7 +88,13 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     },
     sessions,
     approvals: createApprovals(parts),
-    audit: parts.store.audit,
+    audit: {
+      ...parts.store.audit,
+      async rows(query) {
+        checkFields('look into the audit', query, AUDIT_QUERY);
+        return parts.store.audit.rows(query);
+      },
+    },
     objects: parts.objects,
     defaultSession: sessions.defaultId,
     startup: { inFlight },
@@ -100,3 +109,14 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     },
   };
 }
+
+const AUDIT_QUERY: KnownFields<AuditQuery> = {
+  afterSeq: true,
+  last: true,
+  limit: true,
+  tool: true,
+  session: true,
+  callId: true,
+  runId: true,
+  outcome: true,
+};

@@ -4,7 +4,7 @@ import type { CallHistory, CallScope, HistoryHandle } from '../contract/capabili
 import type { AuditStore } from '../contract/store.ts';
 
 /** What `effects` may ask. */
-export type CallHistories = Pick<HistoryHandle, 'changes'>;
+export type CallHistories = Pick<HistoryHandle, 'changes' | 'undoneBy'>;
 
 export function createHistories(audit: AuditStore): CallHistories {
   return {
@@ -16,6 +16,18 @@ export function createHistories(audit: AuditStore): CallHistories {
       const { tool, changes, attribution } = intent;
       return { callId, tool, changes, finished, ...(attribution ? { attribution } : {}) };
     },
+    async undoneBy(callId) {
+      const [first] = await audit.rows({ callId });
+      const undone = await audit.rows({
+        tool: 'undo',
+        outcome: 'ok',
+        ...(first ? { afterSeq: first.seq } : {}),
+      });
+      // The last one that stands: an undo can be undone, by one that comes after it.
+      const standing = (id: string): string | undefined =>
+        undone.findLast((row) => row.facts?.undoes === id && standing(row.callId) === undefined)?.callId;
+      return standing(callId);
+    },
   };
 }
 
@@ -25,7 +37,7 @@ export function historyFor(
   scope: Pick<CallScope, 'admit' | 'objects'>,
 ): HistoryHandle {
   return {
-    changes: histories.changes,
+    ...histories,
     async content(callId, path, side) {
       scope.admit({ kind: 'fs.read', path });
       const change = (await histories.changes(callId))?.changes.find((one) => one.path === path);

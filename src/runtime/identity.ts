@@ -3,6 +3,7 @@
 import { canonicalJson } from '../base/canonical-json.ts';
 import { digest } from '../base/digest.ts';
 import { runId } from '../base/run-id.ts';
+import { fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { AnyTool, ToolContract } from '../contract/tool.ts';
 
@@ -17,6 +18,16 @@ export function identifyArgs(args: unknown): ArgsIdentity {
   return { hash: digest('params/v1', bytes), bytes: bytes.length };
 }
 
+/** An embedding program can hand over an object whose properties throw: that is no bug of Haft. */
+export function readArgs(tool: string, sent: JsonObject) {
+  try {
+    return { identity: identifyArgs(sent), args: { ...sent } };
+  } catch (thrown) {
+    if (isFailure(thrown)) throw thrown;
+    throw fail('input.not_canonical', `Cannot call "${tool}": reading its arguments failed; send plain JSON`);
+  }
+}
+
 export interface RunIdentity {
   readonly runId: string;
   readonly preimage: JsonObject;
@@ -29,9 +40,14 @@ export function identifyRun(tool: ToolContract, params: unknown, policyHash: str
   return { runId: runId(preimage), preimage: { ...preimage, params: params as JsonObject } };
 }
 
-/** What the run of a tool that is not prepared depends on: its arguments, or what it says stands for them, and its code. */
-export async function runParams(tool: AnyTool, args: JsonObject): Promise<JsonObject> {
+/**
+ * What the run of a tool that is not prepared depends on: its arguments, or what it says stands for them, its code, and what
+ * it may read. Undefined where that cannot be known: then there is no run.
+ */
+export async function runParams(tool: AnyTool, args: JsonObject): Promise<JsonObject | undefined> {
   const inputs = await tool.runInputs?.(args as never);
   if (!inputs) return args;
-  return { code: inputs.code, ...(inputs.key === undefined ? { args } : { key: inputs.key }) };
+  const { code, key, reads, unknown } = inputs;
+  if (unknown !== undefined) return undefined;
+  return { code, ...(reads ? { reads } : {}), ...(key === undefined ? { args } : { key }) };
 }

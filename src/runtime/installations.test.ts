@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createInprocessAdapter, type InprocessFunction } from '../adapters/inprocess/inprocess.ts';
 import { createRedactor } from '../base/redact/create-redactor.ts';
+import type { Adapter, RunInputs } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { BoundTool } from '../contract/manifest.ts';
 import type { OpenPack } from '../contract/runtime.ts';
@@ -282,5 +283,48 @@ describe('installations', () => {
     runtime.installations.add({ ...working, adapter });
     assert.equal((await call('p.echo', { text: 'x' })).ok, false);
     assert.equal((await call('p.echo', { text: 'x' })).ok, true);
+  });
+});
+
+describe('deterministic tools of packs', () => {
+  /** `inputs` are answered one after the other, and the last one from then on. */
+  const counting = (inputs: readonly RunInputs[]) => {
+    let [asked, ran] = [0, 0];
+    const made = pack('p', { 'p.echo': async () => ({ ok: true, data: { text: String(++ran) } }) });
+    const [tool] = made.tools as readonly [BoundTool];
+    const adapter: Adapter = {
+      ...made.adapter,
+      runIdentity: () => inputs[Math.min(asked++, inputs.length - 1)] as RunInputs,
+    };
+    const contract = { ...tool.contract, deterministic: true };
+    runtime.installations.add({ ...made, adapter, tools: [{ ...tool, contract }] });
+  };
+  const answer = async () => {
+    const { data, replayed } = await call('p.echo');
+    return [(data as { text: string }).text, replayed];
+  };
+
+  it('are replayed while all that they depend on is the same', async () => {
+    const one = { code: 'c', reads: { files: { data: 'one' } } };
+    const two = { code: 'c', reads: { files: { data: 'two' } } };
+    counting([one, one, one, two, two, one]);
+    assert.deepEqual(await answer(), ['1', false]);
+    assert.deepEqual(await answer(), ['1', true]);
+    assert.deepEqual(await answer(), ['2', false]);
+    assert.deepEqual(await answer(), ['1', true]);
+  });
+
+  it('keep nothing when what they read changed while they ran', async () => {
+    const one = { code: 'c', reads: { files: { data: 'one' } } };
+    counting([one, { ...one, reads: { files: { data: 'two' } } }, one]);
+    assert.deepEqual(await answer(), ['1', false]);
+    assert.deepEqual(await answer(), ['2', false]);
+    assert.deepEqual(await answer(), ['2', true]);
+  });
+
+  it('have no run where nobody can say what they depend on', async () => {
+    counting([{ code: 'c', unknown: 'too much' }]);
+    assert.deepEqual(await answer(), ['1', undefined]);
+    assert.deepEqual(await answer(), ['2', undefined]);
   });
 });

@@ -59,7 +59,9 @@ export function createInstallations({ registry, spills, changed }: InstallationS
 
   /** Its tools in the registry, reached by the connection of `by`. */
   const offer = (pack: OpenPack, by: Installed): void => {
-    const origin = originOf(pack.installation.name);
+    const { name } = pack.installation;
+    const origin = originOf(name);
+    registry.miss(name, pack.tools.length === 0 ? pack.absent : undefined);
     const reach = { connect: () => connect(by), spills };
     registry.add(pack.tools.map((tool) => ({ tool: toolOf(tool, pack, reach), origin })));
   };
@@ -108,6 +110,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       if (!entry) throw fail('tool.unknown', `Cannot remove "${name}": no such pack is installed`);
       installed.delete(name);
       registry.remove(originOf(name));
+      registry.miss(name, undefined);
       changed();
       await hangUp(entry);
     },
@@ -176,6 +179,8 @@ function toolOf(tool: BoundTool, pack: OpenPack, { connect, spills }: ToolSite):
       if (mutates || !idempotent) await ctx.intend();
       try {
         const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved, spills));
+        const { content } = result;
+        if (content) ctx.show(resolved ? resolved.redactor.value(content) : content);
         if (result.ok) {
           health?.observe(undefined);
           return resolved ? resolved.redactor.value(result.data) : result.data;

@@ -17,7 +17,7 @@ export function listTools(
   { registry, installations, effectSite }: ListingSite,
   engine: PolicyEngine,
 ): readonly ToolListing[] {
-  return registry.all().map(({ tool, origin }) => {
+  return registry.all().map(({ tool, name, origin }) => {
     const { decision } = engine.decide(tool.id, needsOf(tool, effectSite, engine));
     const quarantined = installations.quarantined(tool.id);
     const granted = decision.verdict !== 'deny';
@@ -25,6 +25,7 @@ export function listTools(
     const health = tool.gate?.health();
     return {
       contract: tool,
+      ...(name === tool.id ? {} : { name }),
       origin,
       enabled: granted && quarantined === undefined && lacks.length === 0,
       ...(granted || !decision.admit ? {} : { admit: decision.admit }),

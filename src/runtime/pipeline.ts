@@ -2,22 +2,29 @@
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
 import type { ToolContext } from '../contract/capability.ts';
 import { type Effect, onlyLooks } from '../contract/effect.ts';
-import type { CallRequest, CallResponse, EventMessage } from '../contract/envelope.ts';
+import {
+  type CallRequest,
+  type CallResponse,
+  checkRequest,
+  type EventMessage,
+  readCallRequest,
+} from '../contract/envelope.ts';
 import { type ErrorEntry, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { Decision, PolicyEngine } from '../contract/policy.ts';
+import { checkFields } from '../contract/known-fields.ts';
+import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
 import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
-import type { CallOptions, Explanation, RuntimeParts } from '../contract/runtime.ts';
+import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } from '../contract/runtime.ts';
 import type { AnyTool, EffectSite } from '../contract/tool.ts';
-import { requireApproval } from './approval.ts';
+import { type ApprovedCall, approveCall } from './approval.ts';
 import type { ContextMaker } from './context.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { identifyArgs, identifyRun, runParams } from './identity.ts';
+import { identifyRun, type RunIdentity, readArgs, runParams } from './identity.ts';
 import type { LateRows } from './late-rows.ts';
+import { effectiveLimits, type SizeLimit } from './limits.ts';
 import { locksFor } from './locks.ts';
 import { sizeOf } from './measure.ts';
-import { renderGrant } from './policy/grant.ts';
 import type { KeepPolicy } from './proof/keep-policy.ts';
 import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
@@ -43,16 +50,16 @@ export interface PipelineSite {
   readonly keepPolicy: KeepPolicy;
 }
 
-const UNDO_MAX_BYTES = 64 * 1024 * 1024;
 const EVERYTHING: readonly Effect[] = [{ kind: 'fs.read', path: '.', tree: true }];
 
 export async function runCall(
   site: PipelineSite,
-  request: CallRequest,
+  given: CallRequest,
   options: CallOptions = {},
 ): Promise<CallResponse> {
   const { parts } = site;
   const started = parts.clock.monotonic();
+  const request = readCallRequest(given);
   const record = beginRecord(site.parts, request, site.sessions.defaultId);
   const emit = (event: EventMessage) => {
     parts.events.emit(event);
@@ -67,6 +74,8 @@ export async function runCall(
   let error: ErrorEntry | undefined;
 
   try {
+    checkRequest(request);
+    checkFields(`call "${record.tool}"`, options, CALL_OPTIONS);
     session = await site.sessions.use(request.sessionId);
     const engine = await session.engine();
     record.session = session.id;
@@ -87,15 +96,15 @@ export async function runCall(
     const args = await checkInput(registered, record, request.args ?? {}, limits.input);
     record.attribution = attributionOf(session, args);
     record.effects = await tool.effects(args as never, site.effectSite);
-    if (tool.deterministic && !tool.prepare)
-      record.run = identifyRun(tool, await runParams(tool, args), engine.hashFor(tool.id));
-
     looks = !tool.mutates && !tool.deterministic && onlyLooks(record.effects);
 
     const decision = await decide(record, engine);
+    record.run = await runOf(tool, args, engine);
     const ticket = tool.prepare && (await prepareRun(site, record, tool, args, engine, options));
     giveBack = session.budget.reserve();
-    const approved = decision.verdict === 'ask' && (await approve(site, record, engine, decision));
+    const limit = () => startDeadline(tool.id, limits.timeoutMs, options.signal);
+    const asked = { record, tool, args, engine, decision };
+    const approved = decision.verdict === 'ask' && (await approve(site, asked, limit()));
 
     const hit = record.run && !options.verify ? await site.replay.find(record.run.runId) : undefined;
     if (hit) {
@@ -103,7 +112,7 @@ export async function runCall(
       record.answerBytes = sizeOf(data);
       replayed = true;
     } else {
-      const deadline = startDeadline(tool.id, limits.timeoutMs, options.signal);
+      const deadline = limit();
       try {
         const locks = tool.mutates ? locksFor(record.effects) : [];
         if (locks.length > 0) {
@@ -124,8 +133,8 @@ export async function runCall(
       } finally {
         deadline.clear();
       }
-      // A prepared run was kept with its attempt.
-      if (record.run && !ticket)
+      // A prepared run was kept with its attempt. What it read may have become something else meanwhile.
+      if (record.run && !ticket && (await runOf(tool, args, engine))?.runId === record.run.runId)
         await site.replay.keep({ ...record.run, callId: record.callId, data, outputs: [] });
     }
   } catch (thrown) {
@@ -155,13 +164,17 @@ export async function runCall(
     ...(record.run ? { runId: record.run.runId, replayed } : {}),
     durationMs: Math.round((parts.clock.monotonic() - started) * 1000) / 1000,
     data: error ? null : data,
+    // What was answered is shown; what failed a check of ours is not.
+    ...(record.content && (!error || error.reason === 'tool.failed') ? { content: record.content } : {}),
     errors: error ? [error] : [],
     ...(record.warnings.length > 0 ? { warnings: record.warnings } : {}),
   };
 }
 
 /** The first half of the pipeline alone: what would be decided, without doing it. */
-export async function explainCall(site: PipelineSite, request: CallRequest): Promise<Explanation> {
+export async function explainCall(site: PipelineSite, given: CallRequest): Promise<Explanation> {
+  const request = readCallRequest(given);
+  checkRequest(request);
   const engine = await (await site.sessions.use(request.sessionId)).engine();
   const registered = site.registry.find(request.tool);
   const { tool } = registered;
@@ -172,36 +185,6 @@ export async function explainCall(site: PipelineSite, request: CallRequest): Pro
   return { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
 }
 
-/** The smaller of the host's limit and the tool's holds. */
-function effectiveLimits(tool: AnyTool, engine: PolicyEngine): EffectiveLimits {
-  const host = engine.loaded.file.limits ?? {};
-  const size = (own: number, key: 'max_input_bytes' | 'max_output_bytes'): SizeLimit => ({
-    bytes: Math.min(own, host[key] ?? Number.POSITIVE_INFINITY),
-    // Neither a tool's own limit nor a session's is haft.yaml's to raise.
-    admit: (needed) =>
-      needed <= own && engine.host.limits?.[key] === host[key]
-        ? { admit: renderGrant({ limits: { [key]: needed } }) }
-        : {},
-  });
-  return {
-    timeoutMs: Math.min(tool.limits.timeoutMs, host.timeout_ms ?? Number.POSITIVE_INFINITY),
-    input: size(tool.limits.maxInputBytes, 'max_input_bytes'),
-    output: size(tool.limits.maxOutputBytes, 'max_output_bytes'),
-  };
-}
-
-interface EffectiveLimits {
-  readonly timeoutMs: number;
-  readonly input: SizeLimit;
-  readonly output: SizeLimit;
-}
-
-interface SizeLimit {
-  readonly bytes: number;
-  /** The line that would let so many bytes through, for the details of a failure. */
-  admit(needed: number): { readonly admit?: string };
-}
-
 /** Answers the arguments with defaults filled in; the caller's own object stays as it was. */
 async function checkInput(
   registered: RegisteredTool,
@@ -209,13 +192,13 @@ async function checkInput(
   sent: JsonObject,
   limit: SizeLimit,
 ): Promise<JsonObject> {
-  record.args = identifyArgs(sent);
+  const { identity, args } = readArgs(record.tool, sent);
+  record.args = identity;
   const { bytes } = record.args;
   if (bytes > limit.bytes) {
     const message = `Cannot call "${record.tool}": its arguments are ${bytes} bytes, over the limit of ${limit.bytes}`;
     throw fail('input.too_large', message, { bytes, limit: limit.bytes, ...limit.admit(bytes) });
   }
-  const args = { ...sent };
   const problems = await (await registered.checkInput())(args);
   if (problems.length > 0) {
     const list = problems.map((p) => `${p.path || 'arguments'} ${p.message}`).join('; ');
@@ -244,22 +227,19 @@ async function decide(record: CallRecord, engine: PolicyEngine): Promise<Decisio
 
 /** Last of all guards, so that no approval is used up by a call that another of them stops. */
 async function approve(
-  { parts }: PipelineSite,
-  record: CallRecord,
-  engine: PolicyEngine,
-  decision: Decision,
+  site: PipelineSite,
+  call: Pick<ApprovedCall, 'record' | 'tool' | 'args' | 'engine' | 'decision'>,
+  deadline: Deadline,
 ): Promise<true> {
-  await requireApproval(parts, {
-    key: {
-      tool: record.tool,
-      contract: record.contract,
-      policyHash: engine.hash,
-      paramsHash: record.args.hash,
-    },
-    session: record.session,
-    decision,
-    effects: record.effects,
-    expireMs: engine.loaded.file.approvals?.expire_ms,
+  const { record, engine } = call;
+  // What is seen of a dry run is the person's; it leaves neither warnings nor facts.
+  const aside = { ...record, warnings: [], facts: null };
+  const how = { engine, approved: true, deadline, emit: () => {} };
+  record.approval = await approveCall(site.parts, {
+    ...call,
+    effectsOf: (dry) => call.tool.effects(dry as never, site.effectSite),
+    contextOf: (dry, effects) => contextFor(site, aside, dry, { ...how, effects }),
+    inTime: (work) => execute(record, work, deadline).finally(() => deadline.clear()),
   });
   return true;
 }
@@ -272,6 +252,17 @@ function denial(decision: Decision) {
     ...line,
     ...admit,
   });
+}
+
+/** Of a deterministic tool that is not prepared; asked once policy has let it be called. */
+async function runOf(
+  tool: AnyTool,
+  args: JsonObject,
+  engine: PolicyEngine,
+): Promise<RunIdentity | undefined> {
+  if (!tool.deterministic || tool.prepare) return undefined;
+  const params = await runParams(tool, args);
+  return params && identifyRun(tool, params, engine.hashFor(tool.id));
 }
 
 /** The run that a prepared call is: named before anybody looks for its result. */
@@ -342,7 +333,10 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
     engine,
     approved,
     deadline,
-    undo: { keep: args.no_undo !== true, maxBytes: engine.loaded.file.undo?.max_bytes ?? UNDO_MAX_BYTES },
+    undo: {
+      keep: args.no_undo !== true,
+      maxBytes: engine.loaded.file.undo?.max_bytes ?? POLICY_DEFAULTS.undo.max_bytes,
+    },
     intend(changes) {
       deadline.signal.throwIfAborted();
       return writeIntent(site.parts, record, changes);
@@ -355,6 +349,9 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
     },
     place: site.effectSite.place,
     warn: (warning) => void record.warnings.push(warning),
+    show: (content) => {
+      record.content = content;
+    },
     run: how.ticket,
   });
 }
@@ -384,10 +381,14 @@ async function checkOutput(
     const list = problems.map((p) => `${p.path || 'data'} ${p.message}`).join('; ');
     throw fail('output.schema', `Cannot return what "${record.tool}" answered: ${list}`);
   }
-  const bytes = sizeOf(data);
+  const { content } = record;
+  const apart = content && !content.inData ? content.blocks : undefined;
+  const bytes = sizeOf(data) + (apart ? sizeOf(apart) : 0);
   record.answerBytes = bytes;
   if (bytes > limit.bytes) {
-    const artifact = await createSpills(site.parts).put(Buffer.from(JSON.stringify(data)));
+    record.content = undefined;
+    const whole = apart ? { data, content: apart } : data;
+    const artifact = await createSpills(site.parts).put(Buffer.from(JSON.stringify(whole)));
     const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${limit.bytes}; the whole answer is kept as ${artifact}`;
     throw fail('output.too_large', message, { bytes, limit: limit.bytes, artifact, ...limit.admit(bytes) });
   }

@@ -2,7 +2,7 @@
 // Refuses: to let a call end without a row: one that cannot be recorded did not succeed.
 import type { Change } from '../contract/capability.ts';
 import type { Effect } from '../contract/effect.ts';
-import type { CallRequest, Warning } from '../contract/envelope.ts';
+import type { CallRequest, ShownContent, Warning } from '../contract/envelope.ts';
 import { type ErrorEntry, isFailure, toErrorEntry } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
@@ -29,7 +29,10 @@ export interface CallRecord {
   /** The intent is durable: from here on the change may be visible. */
   intended: boolean;
   warnings: Warning[];
+  content: ShownContent | undefined;
   facts: JsonObject | null;
+  /** The approval that let the call through, and who decided it. */
+  approval: { readonly id: string; readonly decidedBy: string } | undefined;
 }
 
 const LONGEST_NAME = 200;
@@ -52,7 +55,9 @@ export function beginRecord(parts: RuntimeParts, request: CallRequest, defaultSe
     changes: [],
     intended: false,
     warnings: [],
+    content: undefined,
     facts: null,
+    approval: undefined,
   };
 }
 
@@ -152,7 +157,12 @@ function entryOf(parts: RuntimeParts, record: CallRecord, end: EntryEnd): AuditE
     runId: record.run?.runId ?? null,
     changes: record.changes,
     bytes: end.bytes,
-    facts: record.facts,
+    facts: factsOf(record),
     process: parts.process,
   };
+}
+
+/** Last, so that no tool can name an approval of its own. */
+function factsOf({ facts, approval }: CallRecord): JsonObject | null {
+  return approval ? { ...facts, approval: { id: approval.id, decided_by: approval.decidedBy } } : facts;
 }

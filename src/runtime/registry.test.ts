@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { SchemaCheck } from '../contract/json.ts';
 import { defineBuiltin } from '../contract/tool.ts';
 import { createRegistry } from './registry.ts';
+import { createToolNames } from './tool-names.ts';
 
 const tool = (id: string) =>
   defineBuiltin({
@@ -40,6 +41,43 @@ describe('createRegistry', () => {
       reason: 'pack.invalid',
       message: /pack 1/,
     });
+  });
+  it('knows each tool by the name that MCP clients accept, as long as it is there', () => {
+    const registry = createRegistry([{ tool: tool('file_read'), origin: 'builtin' }], { compile: () => ok });
+    registry.add([{ tool: tool('hub.echo'), origin: 'pack hub' }]);
+    assert.deepEqual(
+      registry.all().map(({ name }) => name),
+      ['file_read', 'hub-echo'],
+    );
+    assert.equal(registry.named('hub-echo')?.tool.id, 'hub.echo');
+    assert.equal(registry.named('hub.echo'), undefined);
+    registry.remove('pack hub');
+    assert.equal(registry.named('hub-echo'), undefined);
+  });
+  it('refuses a tool whose name MCP clients know another by, and leaves all as it was', () => {
+    const names = createToolNames();
+    names.recall(
+      new Map([
+        ['gone.tool', 'hub-echo'],
+        ['old.sum', 'sum'],
+      ]),
+    );
+    const builtins = [{ tool: tool('file_read'), origin: 'builtin' }];
+    const registry = createRegistry(builtins, { compile: () => ok }, names);
+    const offer = (...ids: string[]) => ids.map((id) => ({ tool: tool(id), origin: 'pack p' }));
+    const refused = {
+      reason: 'pack.invalid',
+      message: /MCP clients would call it "hub-echo", and that is "gone.tool"/,
+    };
+    assert.throws(() => registry.add(offer('hub.fine', 'hub.echo')), refused);
+    assert.equal(registry.get('hub.fine'), undefined);
+    registry.add(offer('old.sum', 'gone.tool'));
+    assert.equal(registry.get('old.sum')?.name, 'sum');
+    assert.throws(() => registry.add([{ tool: tool('sum'), origin: 'pack q' }]), {
+      message: /that is "old.sum"/,
+    });
+    names.recall(new Map());
+    assert.throws(() => registry.add(offer('hub.echo')), refused);
   });
   it('compiles a schema with its first use, once', async () => {
     let compiled = 0;

@@ -3,8 +3,9 @@
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { checkFields, isRecord, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
-import type { RuntimeParts, RuntimeSessions } from '../contract/runtime.ts';
+import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/runtime.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
 import { type Budget, createBudget, smallerBudget } from './budget.ts';
 import { checkNarrowing } from './policy/check-narrowing.ts';
@@ -125,6 +126,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     defaultId,
     use: (id = defaultId) => (id === defaultId ? defaultSession : find(id)),
     async open(options = {}) {
+      checkOptions(options);
       const id = options.id ?? newId('sess');
       const { id: _, ...terms } = options;
       const withoutTerms = Object.keys(terms).length === 0;
@@ -168,6 +170,30 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
       live.delete(id);
     },
   };
+}
+
+const OPTIONS: KnownFields<SessionOptions> = {
+  id: true,
+  attribution: true,
+  registry: true,
+  budget: true,
+  ttlMs: true,
+};
+const BUDGET: KnownFields<Usage> = { calls: true, wallMs: true, bytes: true };
+
+/** What is misspelled or of another type would narrow nothing. */
+function checkOptions(options: SessionOptions): void {
+  const action = 'open the session';
+  checkFields(action, options, OPTIONS);
+  checkFields(action, options.budget, BUDGET, 'budget options');
+  const { id, attribution, registry, budget = {}, ttlMs } = options;
+  const wrong = (what: string) => fail('usage', `Cannot ${action}: ${what}`);
+  if (id !== undefined && (typeof id !== 'string' || id === '')) throw wrong('id must be a text');
+  for (const [name, value] of Object.entries({ attribution, registry }))
+    if (value !== undefined && !isRecord(value)) throw wrong(`${name} must be an object`);
+  for (const [name, value] of Object.entries({ ...budget, ttlMs }))
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+      throw wrong(`${name} must be a number, zero or more`);
 }
 
 const narrowedBudget = (file: PolicyFile | undefined): Partial<Usage> => {

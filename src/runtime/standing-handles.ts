@@ -5,6 +5,7 @@ import type { CallScope } from '../contract/capability.ts';
 import { fail } from '../contract/errors.ts';
 import type { Installation } from '../contract/manifest.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
+import { type Program, type ProgramHandle, programEffects } from '../contract/program.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import { policyOf } from './context.ts';
 
@@ -54,7 +55,15 @@ export function standingHandles(
   };
   return {
     get exec() {
-      return parts.capabilities.exec(scope);
+      const exec = parts.capabilities.exec(scope);
+      // What it needs is asked at once when it is started: no call has waited for the policy before.
+      const ready = async (program: Program) => host().ready?.(programEffects(program, place));
+      const asked: Pick<ProgramHandle, 'run' | 'start' | 'profile'> = {
+        run: async (program, how) => ready(program).then(() => exec.run(program, how)),
+        start: async (program, heard) => ready(program).then(() => exec.start(program, heard)),
+        profile: async (program) => ready(program).then(() => exec.profile(program)),
+      };
+      return { ...exec, ...asked };
     },
     get http() {
       return parts.capabilities.http(scope);

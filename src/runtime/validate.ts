@@ -3,6 +3,7 @@
 import { matchesName } from '../base/glob.ts';
 import type { Effect } from '../contract/effect.ts';
 import { fail } from '../contract/errors.ts';
+import { isExecutedByPeople } from '../contract/executed-files.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuleSubject } from '../contract/rule.ts';
@@ -21,6 +22,7 @@ export interface ValidatedCall {
 
 export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
   const { record, args, engine, deadline } = call;
+  markExecuted(record);
   if (record.changes.length > 0)
     for (const follower of parts.followers) await follower.changed(record.changes, deadline.signal);
   for (const setting of engine.loaded.file.validators ?? []) {
@@ -49,4 +51,24 @@ export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall):
     const message = `Cannot accept "${tool}": ${rule.id} found ${found.join('; ')}${taken}`;
     throw fail('rule.violated', message, { rule: rule.id, violations: found });
   }
+}
+
+/** How many paths an answer and a row name. */
+const MOST_NAMED = 20;
+
+/** Says of each file that people or their tools execute outside of the sandbox that this call wrote it. */
+function markExecuted(record: CallRecord): void {
+  const written = new Set<string>();
+  for (const { path, after } of record.changes)
+    if (after?.type === 'file' && ((after.mode & 0o111) !== 0 || isExecutedByPeople(path))) written.add(path);
+  // A redirection of a shell line is no recorded change, but it was declared.
+  const isProgram = record.effects.some(({ kind }) => kind === 'exec');
+  for (const effect of record.effects)
+    if (isProgram && effect.kind === 'fs.write' && isExecutedByPeople(effect.path)) written.add(effect.path);
+  if (written.size === 0) return;
+  const named = [...written].slice(0, MOST_NAMED);
+  const more = written.size > named.length ? ` and ${written.size - named.length} more` : '';
+  const message = `people or their tools execute this outside of the sandbox: ${named.join(', ')}${more}`;
+  record.warnings.push({ reason: 'file.executed_by_people', message });
+  record.facts = { ...record.facts, executed_by_people: named };
 }

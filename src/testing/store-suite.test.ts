@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AppendReceipt, Approval, AuditStore, Store } from '../contract/store.ts';
+import type { AppendReceipt, Approval, ApprovalAnswer, AuditStore, Store } from '../contract/store.ts';
 import { openSqliteEnvironment } from '../stores/sqlite/environment-for-tests.ts';
 import { failingCases } from './conformance.ts';
 import { STORE_CASES, type StoreEnvironment } from './store-suite.ts';
@@ -104,12 +104,12 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
     fault: 'grants an approval twice',
     caseName: /exactly one of many callers/,
     spoil: (store) => {
-      let granted = false;
+      let granted: ApprovalAnswer | undefined;
       return withApprovals(store, {
         async consume(key, now) {
           const answer = await store.approvals.consume(key, now);
-          granted ||= answer === 'granted';
-          return granted ? 'granted' : answer;
+          if (answer?.status === 'granted') granted = answer;
+          return granted ?? answer;
         },
       });
     },

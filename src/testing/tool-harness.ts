@@ -78,13 +78,15 @@ interface HarnessOptions {
 }
 
 export async function createToolHarness(parts: ToolHarnessParts): Promise<ToolHarness> {
-  const home = realpathSync(mkdtempSync(join(tmpdir(), 'haft-tool-')));
+  const home = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-tool-')));
   const root = join(home, 'workspace');
   const kept = join(home, 'objects');
   mkdirSync(root);
   mkdirSync(kept);
   const objects = await parts.openObjects(kept);
   const history = new Map<string, { tool: string; changes: readonly Change[] }>();
+  const facts = new Map<string, JsonObject>();
+  let calls = 0;
   const site: EffectSite = {
     history: { changes: async (callId) => known(history, callId) },
     place: (path) => place(root, path),
@@ -116,7 +118,7 @@ export async function createToolHarness(parts: ToolHarnessParts): Promise<ToolHa
       const effects = await tool.effects(args, site);
       const refused = effects.find((effect) => options.denies?.(effect));
       if (refused) throw fail('policy.denied', `Cannot ${describeEffect(refused)}: policy denies it`);
-      const callId = `call_${history.size + 1}`;
+      const callId = `call_${++calls}`;
       const warnings: Warning[] = [];
       const signal = options.signal ?? new AbortController().signal;
       const scope: CallScope = {
@@ -144,10 +146,9 @@ export async function createToolHarness(parts: ToolHarnessParts): Promise<ToolHa
         },
         warn: (warning) => void warnings.push(warning),
       };
-      const data = await tool.run(args, contextOf(parts, scope, site));
+      const data = await tool.run(args, contextOf(parts, scope, site, facts));
       await check(parts.schemas, tool.output, data, 'output.schema');
-      if (!history.has(callId)) history.set(callId, { tool: tool.id, changes: [] });
-      return { callId, data, effects, warnings, changes: history.get(callId)!.changes };
+      return { callId, data, effects, warnings, changes: history.get(callId)?.changes ?? [] };
     },
     close: () => rmSync(home, { recursive: true, force: true }),
   };
@@ -178,7 +179,12 @@ function known(history: History, callId: string) {
   return call && { callId, ...call, finished: true };
 }
 
-function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite): ToolContext {
+function contextOf(
+  parts: ToolHarnessParts,
+  scope: CallScope,
+  site: EffectSite,
+  facts: Map<string, JsonObject>,
+): ToolContext {
   const { callId, signal, warn, objects } = scope;
   return {
     callId,
@@ -188,9 +194,10 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
     now: Date.now,
     progress() {},
     output() {},
-    testify() {},
+    testify: (seen) => void facts.set(callId, seen),
     intend: () => scope.intend([]),
     warn,
+    show() {},
     runs: parts.runs ?? NO_RUNS,
     history: {
       changes: site.history.changes,
@@ -199,6 +206,11 @@ function contextOf(parts: ToolHarnessParts, scope: CallScope, site: EffectSite):
         const state = (await site.history.changes(id))?.changes.find((one) => one.path === path)?.[side];
         if (state?.type !== 'file' || (await objects.size(state.object)) === undefined) return undefined;
         return objects.get(state.object);
+      },
+      async undoneBy(id) {
+        const undoing = (of: string): string | undefined =>
+          [...facts].findLast(([by, { undoes }]) => undoes === of && undoing(by) === undefined)?.[0];
+        return undoing(id);
       },
     },
     ...handlesOf(parts, scope),

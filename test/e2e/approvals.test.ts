@@ -55,6 +55,16 @@ describe('approvals', () => {
       assert.equal((await cli(root, 'call', 'file_write', args('one'))).status, 75, 'used up');
     }));
 
+  it('cannot be answered with the token for calls: haft serve does not start with one for both', () =>
+    using(async ({ root }) => {
+      const token = 'the-same-for-both';
+      const env = { HAFT_TOKEN: token, HAFT_APPROVAL_TOKEN: `${token}\n` };
+      const { status, stdout, stderr } = await haft(['serve', '--port', '0'], { cwd: root, env });
+      assert.equal(status, ERRORS.usage.exit, stdout);
+      assert.match(stderr, /HAFT_TOKEN and HAFT_APPROVAL_TOKEN are the same/);
+      assert.ok(!`${stdout}${stderr}`.includes(token));
+    }));
+
   it('refuse what a person refused', () =>
     using(async ({ root, path }) => {
       const { document } = await cliJson(root, 'call', 'file_write', args('one'));

@@ -6,9 +6,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { NODE_ARGS } from './support/haft.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
-
-const HAFT = join(import.meta.dirname, '../../src/bin/haft.ts');
 
 describe('haft artifacts', () => {
   let workspace: Workspace;
@@ -28,11 +27,12 @@ describe('haft artifacts', () => {
   });
 
   const haft = (args: readonly string[], options: { input?: Uint8Array; cwd?: string } = {}) => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', HAFT, 'artifacts', ...args],
-      { cwd: workspace.root, encoding: 'buffer', maxBuffer: 1e8, ...options },
-    );
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...NODE_ARGS, 'artifacts', ...args], {
+      cwd: workspace.root,
+      encoding: 'buffer',
+      maxBuffer: 1e8,
+      ...options,
+    });
     return { status, out: stdout.toString(), bytes: stdout, err: stderr.toString() };
   };
   const sumOf = (path: string) =>

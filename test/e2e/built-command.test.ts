@@ -1,14 +1,15 @@
 // Owns: the command as it is installed: the same answers as from the sources, and compiled code kept between starts.
 // Refuses: to measure; bench/subjects/cold-start.ts does.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { haft, type Ran } from './support/haft.ts';
+import { builtCommand } from '../support/built-command.ts';
+import type { Ran } from './support/haft.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
+const SOURCE = join(import.meta.dirname, '../../src/bin/haft.ts');
 const READ = ['call', 'file_read', '{"path":"notes – ü.txt"}', '--json'];
 
 /** Each test has a home of its own for what is kept. */
@@ -24,8 +25,7 @@ before(() => {
   workspace = join(temp, 'a workspace');
   fs.mkdirSync(workspace);
   fs.writeFileSync(join(workspace, 'notes – ü.txt'), 'one\r\ntwo\n');
-  execFileSync(process.execPath, ['scripts/build.ts', join(temp, 'dist')], { cwd: ROOT });
-  bin = join(temp, 'dist/bin/haft.cjs');
+  bin = builtCommand();
   assert.equal(built(['init']).status, 0);
 });
 after(() => fs.rmSync(temp, { recursive: true, force: true }));
@@ -34,10 +34,16 @@ function built(args: readonly string[], home = newHome(), env: Readonly<Record<s
   const { HOME: _, ...inherited } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
     cwd: workspace,
-    env: { ...inherited, XDG_CACHE_HOME: home, ...env },
+    env: { ...inherited, XDG_CACHE_HOME: home, XDG_CONFIG_HOME: join(temp, 'config'), ...env },
     encoding: 'utf8',
   });
   return { status, stdout, stderr };
+}
+
+function fromSource(args: readonly string[]): Ran {
+  const quiet = '--disable-warning=ExperimentalWarning';
+  const env = { ...process.env, XDG_CONFIG_HOME: join(temp, 'config') };
+  return spawnSync(process.execPath, [quiet, SOURCE, ...args], { cwd: workspace, env, encoding: 'utf8' });
 }
 
 function read(home: string): void {
@@ -82,8 +88,8 @@ describe('the built command', () => {
       .replace(/"(request_id|call_id)":"[^"]*"/g, '"$1":""')
       .replace(/"duration_ms":[\d.]+/g, '"duration_ms":0');
   for (const args of SAME) {
-    it(`answers "${args.join(' ')}" as the sources do`, async () => {
-      const source = await haft(args, { cwd: workspace });
+    it(`answers "${args.join(' ')}" as the sources do`, () => {
+      const source = fromSource(args);
       const own = built(args);
       assert.equal(own.status, source.status);
       assert.equal(timeless(own.stdout), timeless(source.stdout));
@@ -98,7 +104,7 @@ describe('the built command', () => {
     ].map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
     const { status, stdout } = spawnSync(process.execPath, [bin, 'mcp'], {
       cwd: workspace,
-      env: { ...process.env, XDG_CACHE_HOME: newHome() },
+      env: { ...process.env, XDG_CACHE_HOME: newHome(), XDG_CONFIG_HOME: join(temp, 'config') },
       input: lines.join(''),
       encoding: 'utf8',
     });

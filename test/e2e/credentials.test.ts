@@ -6,9 +6,10 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { hashForTests } from '../../src/preset/trust/trust-for-tests.ts';
+import { NODE_ARGS } from './support/haft.ts';
 import { hubServer } from './support/hub-server.ts';
 
-const HAFT = join(import.meta.dirname, '../../src/bin/haft.ts');
 const TOKEN = 'correct horse battery staple';
 
 describe('haft credentials', () => {
@@ -19,9 +20,13 @@ describe('haft credentials', () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  const environment = () => ({ PATH: process.env.PATH, HOME: folder });
+  const environment = () => ({
+    PATH: process.env.PATH,
+    HOME: folder,
+    ...hashForTests(join(folder, 'workspace')),
+  });
   const argv = (args: readonly string[]) => [
-    HAFT,
+    ...NODE_ARGS,
     'credentials',
     ...args,
     '--workspace',
@@ -110,7 +115,7 @@ describe('haft credentials', () => {
       `version: 1\npacks: [{ name: hub, mcp: { command: [node, server/hub.mjs], ${config} } }]\n`,
     );
     const call = () => {
-      const args = [HAFT, 'call', 'hub.echo', '{"text":"x"}', '--workspace', workspace];
+      const args = [...NODE_ARGS, 'call', 'hub.echo', '{"text":"x"}', '--workspace', workspace];
       const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env: environment() });
       return JSON.parse(stdout);
     };
@@ -127,7 +132,7 @@ describe('haft credentials', () => {
   it('never puts the key or a value into the workspace', () => {
     const workspace = join(folder, 'workspace');
     assert.deepEqual(readdirSync(workspace), ['.haft']);
-    assert.deepEqual(readdirSync(join(folder, '.config/haft')).sort(), ['credentials', 'key']);
+    assert.deepEqual(readdirSync(join(folder, '.config/haft')).sort(), ['credentials', 'heads', 'key']);
     const inside = haft(['set', 'github'], TOKEN, { XDG_CONFIG_HOME: workspace });
     assert.equal(inside.status, 70);
     assert.match(inside.stderr, /lies in the workspace/);

@@ -180,12 +180,13 @@ describe('cancellation', () => {
 
   it('by hanging up ends the call over HTTP', () =>
     benched('version: 1\n', async ({ runtime, begun }) => {
-      const daemon = await createDaemon({ runtime, version: '0', host: '127.0.0.1', port: 0 });
+      const tokens = { calls: 'calling', management: 'managing' };
+      const daemon = await createDaemon({ runtime, version: '0', host: '127.0.0.1', port: 0, tokens });
       try {
         const finished = finish(runtime);
         const sent = request(`${daemon.address}/v1/call`, {
           method: 'POST',
-          headers: { authorization: `Bearer ${daemon.token}` },
+          headers: { authorization: `Bearer ${tokens.calls}` },
         });
         sent.on('error', () => {});
         sent.end('{"tool":"endless","args":{}}');

@@ -39,12 +39,18 @@ const NEVER: Readonly<Record<string, string>> = {
   'auth.required': 'Who has no token has no policy.',
   'credentials.missing': 'A credential is given to the tool, not granted by policy.',
   'http.downgrade': 'What was asked for in secret is not sent in the open.',
+  'http.redirect_body': 'A body goes to the origin that it was meant for, and to no other.',
   'lockfile.drift':
     'Nothing may differ from haft.lock; `haft tools lock --accept` takes the difference over.',
   'path.protected': "Haft's own state and policy, and git's machinery, belong to no tool.",
   'policy.differs': 'No call was denied: `haft policy replay` found a difference.',
+  'policy.quarantined':
+    'The program has run, and what it made lies in .haft/quarantine; where a line would let it stay, the answer has it.',
   'policy.undeclared': 'The tool did what it had not said that it would; the tool has to be mended.',
+  'policy.untrusted': 'Nobody on this machine trusts the policy yet; `haft trust` says what it grants.',
   'policy.widens': 'A session may only narrow; what it asks for has to be granted first.',
+  'sandbox.unfenceable':
+    'A rule for a folder, or smaller roots, would let it run; which, only people can say.',
   'session.expired': 'The session has ended; open another.',
   'shell.dynamic': 'What would run is not known before it runs; write it out.',
   'shell.unparsable': 'The line cannot be read.',

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { packFiles } from '../../src/adapters/pack-for-tests.ts';
+import { trustForTests } from '../../src/preset/trust/trust-for-tests.ts';
 import { eventually } from '../support/eventually.ts';
 import { haft, type Ran } from './support/haft.ts';
 import { startMcp } from './support/mcp-lines.ts';
@@ -54,11 +55,57 @@ type Row = {
   readonly lacks?: string[];
 };
 
+describe('a tool of an engine', () => {
+  const DOCKER = ['docker_job_get'];
+  const SLURM = ['slurm_job_cancel', 'slurm_job_collect', 'slurm_job_get', 'slurm_submit'];
+  const CASES: readonly (readonly [
+    policy: string,
+    granted: readonly string[],
+    disabled: readonly string[],
+  ])[] = [
+    ['version: 1\n', [], [...DOCKER, ...SLURM]],
+    ['version: 1\nruns: { backends: [slurm] }\n', SLURM, DOCKER],
+    ['version: 1\nruns: { rules: [{ tool: sort, backend: docker }] }\n', DOCKER, SLURM],
+  ];
+  for (const [policy, granted, disabled] of CASES) {
+    it(`is shown over MCP only where policy grants its backend: ${policy.split('\n')[1] || 'nothing'}`, async () => {
+      const workspace = makeWorkspace({ 'haft.yaml': policy });
+      const mcp = startMcp(workspace.root);
+      try {
+        const { stdout } = await haft(['tools', 'list', '--json'], { cwd: workspace.root });
+        const rows = (JSON.parse(stdout).tools as Row[]).filter(({ id }) => /^(docker|slurm)_/.test(id));
+        assert.deepEqual(
+          rows.filter(({ enabled }) => !enabled).map(({ id }) => id),
+          disabled,
+        );
+        for (const { id, enabled, admit = '' } of rows)
+          if (!enabled) assert.match(admit, new RegExp(`runs:\\n  backends:[\\s\\S]*${id.split('_')[0]}`));
+        const { result } = await mcp.ask('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+        const listed = (result.tools as { name: string }[]).map(({ name }) => name);
+        assert.deepEqual(
+          listed.filter((name) => /^(docker|slurm)_/.test(name)),
+          granted,
+        );
+        const args = JSON.stringify({ run_id: `run_${'0'.repeat(64)}` });
+        const called = await haft(['call', 'docker_job_get', args, '--json'], { cwd: workspace.root });
+        const [error] = JSON.parse(called.stdout).errors;
+        assert.equal(error.reason, granted === DOCKER ? 'run.unknown' : 'policy.denied');
+      } finally {
+        await mcp.close();
+        workspace.remove();
+      }
+    });
+  }
+});
+
 describe('a tool that cannot be used as things are', () => {
   const workspace = makeWorkspace({ ...FILES, 'haft.yaml': POLICY });
   const home = makeWorkspace();
   const env = { HOME: home.root, XDG_CONFIG_HOME: home.path('config') };
-  before(() => void mkdirSync(workspace.path('private')));
+  before(() => {
+    mkdirSync(workspace.path('private'));
+    trustForTests(workspace.root, env);
+  });
   after(() => {
     workspace.remove();
     home.remove();
@@ -114,7 +161,7 @@ describe('a tool that cannot be used as things are', () => {
     const overMcp = async () =>
       ((await ask('tools/list')).tools as { name: string }[])
         .map(({ name }) => name)
-        .filter((name) => name.startsWith('p.'));
+        .filter((name) => name.startsWith('p-'));
     const overHttp = async (): Promise<Row[]> => (await server.get('/v1/tools')).json.tools;
     try {
       await ask('initialize', {
@@ -123,7 +170,7 @@ describe('a tool that cannot be used as things are', () => {
         clientInfo: { name: 't', version: '1' },
       });
       checkRows(await overHttp());
-      assert.deepEqual(await overMcp(), ['p.optional', 'p.plain']);
+      assert.deepEqual(await overMcp(), ['p-optional', 'p-plain']);
 
       assert.equal((await run(['credentials', 'set', 'github'], TOKEN)).status, 0);
       await eventually(
@@ -133,7 +180,7 @@ describe('a tool that cannot be used as things are', () => {
       // A line may also be the notification that the list is another one; the next one is then the answer.
       const line = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} });
       await eventually(
-        async () => JSON.stringify(await mcp.ask(line)).includes('"p.secretive"'),
+        async () => JSON.stringify(await mcp.ask(line)).includes('"p-secretive"'),
         'the tool to be listed over MCP',
       );
       const response = (

@@ -43,6 +43,13 @@ const PROMISED = [
     'fork bomb',
     'memory bomb',
   ],
+  ...['folders that cannot be looked into', 'a workspace below', 'where git really lives'],
+  ...[
+    'names that do not exist yet',
+    "a repository's own programs",
+    'options of git',
+    'options of other programs',
+  ],
   ...['disk fill', 'endless output', 'ignoring SIGTERM', 'double fork + setsid'],
 ];
 

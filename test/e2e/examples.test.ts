@@ -6,6 +6,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, write
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -113,7 +114,7 @@ describe('the walks of CONTRIBUTING.md', () => {
 
   it('lead to a rule that haft.yaml can make blocking', () => {
     const validators = 'validators:\n  - { rule: code.no.merge_markers, enforcement: blocking }\n';
-    writeFileSync(inCopy('haft.yaml'), `version: 1\n${validators}`);
+    writeTrusted(inCopy('haft.yaml'), `version: 1\n${validators}`);
     const { stdout, said } = call('file_write', { path: 'merged.txt', content: '<<<<<<< HEAD\n' });
     const [error] = JSON.parse(stdout).errors;
     assert.equal(error?.reason, 'rule.violated', said);

@@ -2,11 +2,43 @@
 // Refuses: to look inside: everything goes through the runtime or the command line.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { sha256Hex } from '../../src/base/digest.ts';
 import { ERRORS, type JsonObject } from '../../src/index.ts';
 import { makeClock } from './support/clock.ts';
 import { haft } from './support/haft.ts';
 import { reasonOf, staged, waitTool } from './support/staged.ts';
 import { makeWorkspace } from './support/workspace.ts';
+
+describe('a file that may be written and not read', () => {
+  it('keeps its hash to itself when another version was expected', () => {
+    const rules = ['deny', 'ask'].map((read) => `{ path: ${read}.sec, read: ${read} }`);
+    const files = {
+      'haft.yaml': `version: 1\npaths: { rules: [${rules}] }\n`,
+      'deny.sec': 'k',
+      'ask.sec': 'k',
+      'open.txt': 'k',
+    };
+    const hash = sha256Hex('k');
+    return staged(files, async ({ runtime }) => {
+      for (const path of ['deny.sec', 'ask.sec', 'open.txt'])
+        for (const [tool, args] of Object.entries({
+          file_write: { path, content: 'x' },
+          fs_delete: { path },
+          fs_move: { src: path, dst: 'moved' },
+          fs_copy: { src: path, dst: 'copied' },
+          file_patch: { path, unified_diff: `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-k\n+x\n` },
+        }))
+          for (const dry_run of [false, true]) {
+            const answer = await runtime.call({
+              tool,
+              args: { ...args, dry_run, expected_sha256: sha256Hex('other') },
+            });
+            assert.equal(answer.ok, false);
+            assert.equal(JSON.stringify(answer).includes(hash), path === 'open.txt', `${tool} ${path}`);
+          }
+    });
+  });
+});
 
 describe('sessions', () => {
   const REGISTRY = {

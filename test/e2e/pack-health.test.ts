@@ -16,11 +16,16 @@ packs:
   - name: hub
     mcp:
       command: [node, ${script}]
+      caps: { filesystem: { read: [state] } }
       health: { interval_ms: 500, timeout_ms: 2000, failure_threshold: 3 }
 `;
 
+/** Its code runs from a copy, so what keeps it from starting is a file that it may read. */
 function hubWorkspace(): Workspace {
-  const workspace = makeWorkspace({ 'hub/hub.mjs': hubServer('Says it back.') });
+  const workspace = makeWorkspace({ 'state/up': '' });
+  const down = JSON.stringify(workspace.path('state/down'));
+  const check = `import { existsSync } from 'node:fs';\nif (existsSync(${down})) process.exit(1);\n`;
+  workspace.put('hub/hub.mjs', check + hubServer('Says it back.'));
   workspace.put('haft.yaml', policy(workspace.path('hub/hub.mjs')));
   return workspace;
 }
@@ -34,7 +39,7 @@ describe('a server that dies', () => {
     const server = await startServer(workspace.root);
     try {
       assert.equal((await callHub(server)).ok, true);
-      renameSync(workspace.path('hub/hub.mjs'), workspace.path('hub/away.mjs'));
+      renameSync(workspace.path('state/up'), workspace.path('state/down'));
       crashPrograms('node', workspace.path('hub/hub.mjs'));
 
       const seen: string[] = [];
@@ -58,7 +63,7 @@ describe('a server that dies', () => {
       assert.match(command.stdout, /hub +unhealthy/);
       assert.match((await haft(['tools', 'list'], { cwd: workspace.root })).stdout, /hub\.echo +unhealthy/);
 
-      renameSync(workspace.path('hub/away.mjs'), workspace.path('hub/hub.mjs'));
+      renameSync(workspace.path('state/down'), workspace.path('state/up'));
       const untilBack = async () => {
         while (!(await callHub(server)).ok);
       };
@@ -92,14 +97,14 @@ describe('a server that dies', () => {
       await ready;
       assert.equal(runtime.installations.asleep('hub'), false);
       const unhealthy = until('unhealthy');
-      renameSync(workspace.path('hub/hub.mjs'), workspace.path('hub/away.mjs'));
+      renameSync(workspace.path('state/up'), workspace.path('state/down'));
       crashPrograms('node', workspace.path('hub/hub.mjs'));
       await unhealthy;
       assert.deepEqual([listed()?.enabled, listed()?.health?.status], [true, 'unhealthy']);
       const { errors } = await runtime.call({ tool: 'hub.echo', args: { text: 'a' } });
       assert.equal(errors[0]?.reason, 'tool.unhealthy');
       const back = until('ready');
-      renameSync(workspace.path('hub/away.mjs'), workspace.path('hub/hub.mjs'));
+      renameSync(workspace.path('state/down'), workspace.path('state/up'));
       await back;
       assert.equal((await runtime.call({ tool: 'hub.echo', args: { text: 'a' } })).ok, true);
       assert.deepEqual(changes, ['hub ready', 'hub degraded', 'hub unhealthy', 'hub ready']);

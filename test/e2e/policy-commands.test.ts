@@ -32,6 +32,17 @@ async function using(
 
 const READ_KEY = ['call', 'file_read', '{"path":"private/key"}'];
 
+const INITIALIZE = [
+  {
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+  },
+  { id: 2, method: 'tools/call', params: { name: 'fs_list', arguments: {} } },
+]
+  .map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  .join('');
+
 describe('haft policy check', () => {
   it('is 0 for a good file and 2 for a bad one, which need not be the one in force', () =>
     using({ 'haft.yaml': POLICY, 'other.yaml': 'version: 1\npathz: {}\n' }, async ({ root }) => {
@@ -41,6 +52,29 @@ describe('haft policy check', () => {
       assert.match(other.stderr, /other\.yaml:2:1: error key\.unknown.*\n {2}hint: did you mean paths\?/);
       assert.equal((await cliJson(root, 'policy', 'check')).document.ok, true);
     }));
+
+  it('names what has no effect, as a host that stays does when it starts', () => {
+    const text =
+      'version: 1\ngit: { allow_push: true }\nast: { language: rust }\nvalidators:\n' +
+      '  - { rule: sec.shell.allowlist, enforcement: blocking }\n  - { rule: lint.must.pass, enforcement: warning }\n';
+    return using({ 'haft.yaml': text }, async ({ root }) => {
+      const { status, stderr } = await cli(root, 'policy', 'check');
+      assert.equal(status, 0);
+      const named = [
+        /warning key\.no_effect: git\.allow_push has no effect yet/,
+        /warning key\.no_effect: ast\.language has no effect yet/,
+        /warning key\.no_effect: validators\[0\]: sec\.shell\.allowlist has no effect here, because it always holds/,
+        /warning rule\.unavailable: validators\[1\]: lint\.must\.pass is not built into this version/,
+      ];
+      const mcp = await haft(['mcp'], { cwd: root, stdin: INITIALIZE });
+      for (const pattern of named) {
+        assert.match(stderr, pattern);
+        assert.match(mcp.stderr, pattern);
+      }
+      const call = await haft(['call', 'fs_list', '--json'], { cwd: root });
+      assert.deepEqual([call.status, call.stderr], [0, '']);
+    });
+  });
 
   it('runs the examples of the rules', () =>
     using({}, async ({ root, put }) => {
@@ -247,6 +281,11 @@ describe('haft undo', () => {
         assert.equal(status, ERRORS['undo.unknown'].exit, one);
         assert.equal(document.errors[0].reason, 'undo.unknown');
       }
+      await call(root, 'file_write', { path: 'f.txt', content: 'new\n' });
+      const { document: undone } = await cliJson(root, 'undo', id);
+      const again = await cli(root, 'undo', id);
+      assert.equal(again.status, ERRORS['undo.already'].exit);
+      assert.match(again.stderr, new RegExp(`already undone, by "${undone.call_id}"`));
     }));
 
   it('is governed like any call: what may not be written is not restored', () =>

@@ -10,13 +10,14 @@ import { paramsHash, runId } from '../../src/base/run-id.ts';
 import { readTar } from '../../src/base/tar.ts';
 import { createRuntime, defineTool } from '../../src/index.ts';
 import { checkBundle, exportRun } from '../../src/preset/prove.ts';
+import { hashForTests, writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 import { processIdentity } from '../../src/stores/process-identity.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/open-sqlite-store.ts';
 import { entry } from '../../src/testing/store/entries.ts';
+import { NODE_ARGS } from './support/haft.ts';
 import { withToolpacks } from './support/toolpack-workspace.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
-const HAFT = join(import.meta.dirname, '../../src/bin/haft.ts');
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 
 const double = defineTool<{ readonly n: number }, { readonly twice: number }>({
@@ -47,11 +48,11 @@ describe('haft runs export and verify-bundle', () => {
   });
 
   const haft = (args: readonly string[], cwd = workspace.root, config = home) => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', HAFT, ...args],
-      { cwd, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: config, XDG_CONFIG_HOME: config } },
-    );
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...NODE_ARGS, ...args], {
+      cwd,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, HOME: config, XDG_CONFIG_HOME: config, ...hashForTests(cwd) },
+    });
     return { status, out: stdout, err: stderr };
   };
   const bundle = () => join(elsewhere, 'run.tar');
@@ -117,7 +118,7 @@ describe('haft runs export and verify-bundle', () => {
     const runtime = await createRuntime({ workspace: workspace.root, tools: [double] });
     const { runId: id } = await runtime.call({ tool: 'double', args: { n: 21 } });
     await runtime.close();
-    writeFileSync(workspace.path('haft.yaml'), 'version: 1\nlimits: { timeout_ms: 1234 }\n');
+    writeTrusted(workspace.path('haft.yaml'), 'version: 1\nlimits: { timeout_ms: 1234 }\n');
     const file = join(elsewhere, 'double.tar');
     const exported = haft(['runs', 'export', id!, '--to', file]);
     assert.equal(exported.status, 0, exported.err);

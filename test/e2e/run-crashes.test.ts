@@ -10,6 +10,7 @@ import { describe, it } from 'node:test';
 import { isOpen } from '../../src/contract/run.ts';
 import type { RunData } from '../../src/contract/runs.ts';
 import { createDefaultRuntime } from '../../src/preset/default.ts';
+import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 import { amount } from './support/amount.ts';
 import { fakeDigest } from './support/toolpack-workspace.ts';
 
@@ -116,7 +117,7 @@ function makeWorkspace(): string {
     join(workspace, 'counted/package.json'),
     '{"type":"module","haft":{"toolpack":"toolpack.ts"}}',
   );
-  writeFileSync(join(workspace, 'haft.yaml'), 'version: 1\npacks: [counted]\n');
+  writeTrusted(join(workspace, 'haft.yaml'), 'version: 1\npacks: [counted]\n');
   return workspace;
 }
 

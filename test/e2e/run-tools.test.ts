@@ -240,7 +240,9 @@ describe('the tools of runs', () => {
     withRuns(GRANTED, async ({ call, submit, until }) => {
       const { run_id } = (await submit('ok', 'x')).data;
       await until(run_id, 'succeeded');
-      assert.equal(reasonOf(await call('docker_job_get', { run_id })), 'run.unknown');
+      const elsewhere = await call('docker_job_get', { run_id });
+      assert.equal(reasonOf(elsewhere), 'policy.denied');
+      assert.match(String(elsewhere.errors[0]?.details?.admit), /backends:\n\s+- slurm\n\s+- docker/);
       const local = (await call('steps', { how: 'ok', word: 'here' })).runId!;
       for (const tool of ['slurm_job_get', 'slurm_job_collect', 'slurm_job_cancel'])
         for (const id of [local, `run_${'f'.repeat(64)}`])

@@ -1,13 +1,14 @@
 // Owns: runs of a toolpack on a real Docker engine as `haft call` makes them: executed once, replayed without it, refused by policy.
 // Refuses: what a container is like inside; the backend's own tests look at that.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { DockerEngine } from '../../scripts/engines/docker.ts';
 import { withDocker } from '../../scripts/engines/with-docker.ts';
 import type { RunsPolicy } from '../../src/contract/policy.ts';
 import { applyAdmit } from '../../src/loader/haft-yaml/apply-admit.ts';
+import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 import { attemptsOf, outputsOf, until, withActing } from './support/acting-workspace.ts';
 import { cliJson } from './support/cli.ts';
 import { startHaft } from './support/haft.ts';
@@ -55,7 +56,7 @@ describe('a run on docker', { skip: docker.skip }, () => {
       assert.equal(JSON.stringify(document).includes('"verdict":"deny"'), true, JSON.stringify(document));
       const file = join(workspace.root, 'haft.yaml');
       const admit = String(refused.error?.details?.admit);
-      writeFileSync(file, await applyAdmit(readFileSync(file, 'utf8'), admit));
+      writeTrusted(file, await applyAdmit(readFileSync(file, 'utf8'), admit));
       const admitted = await workspace.act('sort');
       assert.ok(admitted.ok, JSON.stringify(admitted.error));
     });

@@ -24,7 +24,13 @@ describe('haft mcp --searchable', () => {
     client = new Client({ name: 'test', version: '1.0.0' });
     const args = [...NODE_ARGS, 'mcp', '--searchable'];
     await client.connect(
-      new StdioClientTransport({ command: process.execPath, args, cwd: workspace.root, stderr: 'ignore' }),
+      new StdioClientTransport({
+        command: process.execPath,
+        args,
+        cwd: workspace.root,
+        env: { ...process.env } as Record<string, string>,
+        stderr: 'ignore',
+      }),
     );
   });
   after(async () => {

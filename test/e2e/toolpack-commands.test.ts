@@ -6,15 +6,15 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { NODE_ARGS } from './support/haft.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
 const haft = (args: readonly string[], cwd: string) => {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(ROOT, 'src/bin/haft.ts'), ...args],
-    { cwd, encoding: 'utf8' },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...NODE_ARGS, ...args], {
+    cwd,
+    encoding: 'utf8',
+  });
   return { status, stdout, stderr };
 };
 

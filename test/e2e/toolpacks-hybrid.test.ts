@@ -1,7 +1,7 @@
 // Owns: that a run is the same run wherever it is executed: the toolpacks of examples/ on real engines, through policy, byte by byte.
 // Refuses: what each engine does by itself; the backends' own tests look at that.
 import assert from 'node:assert/strict';
-import { cpSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -13,6 +13,7 @@ import type { Json, JsonObject } from '../../src/contract/json.ts';
 import type { BackendName, RunsPolicy } from '../../src/contract/policy.ts';
 import type { RunData } from '../../src/contract/runs.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../src/preset/default.ts';
+import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 
 const docker = withDocker();
 const slurm = withSlurm();
@@ -51,7 +52,7 @@ async function withWorkspace(use: (runtime: DefaultRuntime) => Promise<void>): P
   };
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-hybrid-')));
   for (const name of Object.keys(NAMES)) cpSync(join(PACKS, name), join(root, name), { recursive: true });
-  writeFileSync(join(root, 'haft.yaml'), JSON.stringify({ version: 1, packs: Object.keys(NAMES), runs }));
+  writeTrusted(join(root, 'haft.yaml'), JSON.stringify({ version: 1, packs: Object.keys(NAMES), runs }));
   const runtime = await createDefaultRuntime({ workspace: root });
   try {
     await use(runtime);

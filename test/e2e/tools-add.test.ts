@@ -2,7 +2,9 @@
 // Refuses: a fake of the server: it is a program that Haft starts and asks.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { trustForTests } from '../../src/preset/trust/trust-for-tests.ts';
 import { haft } from './support/haft.ts';
 import { hubServer } from './support/hub-server.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
@@ -52,6 +54,19 @@ describe('haft tools add', () => {
       assert.equal(ran.status, status, ran.stderr);
     }
     assert.equal(await call('x.echo'), 'tool.unknown');
+  });
+
+  it('refuses a tool that MCP clients would know by the name of another', async () => {
+    const state = new DatabaseSync(workspace.path('.haft/haft.db'));
+    state.exec("INSERT INTO tool_names VALUES ('gone.before', 'late-echo')");
+    state.close();
+    const ran = await run('tools', 'add', 'late', ...COMMAND);
+    assert.equal(ran.status, 2);
+    assert.match(
+      ran.stderr,
+      /"late\.echo" from pack late: MCP clients would call it "late-echo", and that is "gone\.before"/,
+    );
+    assert.equal(await call('late.echo'), 'tool.unknown');
   });
 
   it('leaves a disabled pack out, of haft.yaml too, and brings it back', async () => {
@@ -116,6 +131,7 @@ describe('haft tools add', () => {
   it('adds nothing by a state folder that came along in a copy', async () => {
     const copy = `${workspace.root}-copy`;
     cpSync(workspace.root, copy, { recursive: true });
+    trustForTests(copy);
     try {
       const { stdout } = await haft(['tools', 'list', '--json'], { cwd: copy });
       const ids: string[] = JSON.parse(stdout).tools.map(({ id }: { id: string }) => id);

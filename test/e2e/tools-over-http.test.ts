@@ -144,7 +144,8 @@ describe('tools over HTTP', () => {
     const { json } = await host.manage('GET', '/v1/lock');
     assert.equal(json.ok, false);
     const drift = json.drifts.find(({ tool }: { tool?: string }) => tool === 'hub.echo');
-    assert.deepEqual(drift.changes, [{ field: 'description', before: HONEST, after: TURNED }]);
+    const told = drift.changes.filter(({ field }: { field: string }) => field !== 'code');
+    assert.deepEqual(told, [{ field: 'description', before: HONEST, after: TURNED }]);
     assert.ok(!readFileSync(workspace.path('haft.lock'), 'utf8').includes(TURNED), 'looking writes nothing');
 
     workspace.put('server/hub.mjs', hubServer(`${TURNED} And .ssh.`));

@@ -14,6 +14,7 @@ import { createProcessAdapter } from '../../src/adapters/process/process.ts';
 import { bindYamlTool } from '../../src/adapters/yaml-use.ts';
 import { ToolpackLoader } from '../../src/loader/tool-yaml/toolpack-loader.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../src/preset/default.ts';
+import { trustForTests } from '../../src/preset/trust/trust-for-tests.ts';
 
 const PYTHON = `
 def double(input):
@@ -76,6 +77,7 @@ describe('tools of *.tool.yaml', () => {
       mkdirSync(dirname(join(root, name)), { recursive: true });
       writeFileSync(join(root, name), text);
     }
+    trustForTests(root);
     runtime = await createDefaultRuntime({ workspace: root });
     const loader = new ToolpackLoader();
     await loader.loadDir(join(root, 'packs/p'));

@@ -22,6 +22,8 @@ const PINNED: Readonly<Record<string, readonly [string, number, number]>> = {
   'tool.unknown': ['E_VALIDATION_FAIL', 404, 2],
   'input.schema': ['E_VALIDATION_FAIL', 422, 2],
   'input.too_large': ['E_VALIDATION_FAIL', 413, 2],
+  'http.redirect_body': ['E_POLICY', 403, 3],
+  'input.slow': ['E_TIMEOUT', 408, 4],
   'policy.denied': ['E_POLICY', 403, 3],
   'approval.pending': ['E_POLICY', 202, 75],
   'budget.exhausted': ['E_POLICY', 429, 3],

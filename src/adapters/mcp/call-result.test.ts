@@ -19,6 +19,25 @@ describe('readCallResult', () => {
     assert.deepEqual(readCallResult({ result: falsy }, true), { ok: true, data: null });
   });
 
+  it('keeps blocks that are not text, in their order, whether or not the data has a schema', () => {
+    const image = { type: 'image', data: 'AA==', mimeType: 'image/png' };
+    const blocks = [image, text('below it')];
+    const plain = readCallResult({ result: { content: blocks } }, false);
+    assert.deepEqual(plain, {
+      ok: true,
+      data: { text: 'below it', content: blocks },
+      content: { blocks, inData: true },
+    });
+    const described = { content: blocks, structuredContent: { a: 1 } };
+    assert.deepEqual(readCallResult({ result: described }, true), {
+      ok: true,
+      data: { a: 1 },
+      content: { blocks, inData: false },
+    });
+    const failed = readCallResult({ result: { content: blocks, isError: true } }, true);
+    assert.deepEqual(!failed.ok && failed.content?.blocks, blocks);
+  });
+
   it("answers a failure in the tool's words, and never as data", () => {
     const result = { content: [text('no such city')], isError: true, structuredContent: { code: 7 } };
     assert.deepEqual(readCallResult({ result }, true), {

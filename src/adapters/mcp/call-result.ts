@@ -1,13 +1,13 @@
 // Owns: what the result of `tools/call` is here: data, or a failure in the tool's own words.
 // Refuses: to hold a failure against the output schema, and to lose a block that is not text.
 import type { InvocationResult } from '../../contract/adapter.ts';
-import type { JsonSchema } from '../../contract/json.ts';
+import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import { isObject } from '../answer.ts';
 import type { RpcAnswer } from './protocol.ts';
 
 /**
  * The output of tools that describe none: the text of all text blocks. `content` has every block where one of them is
- * no text, and `structured` what came beside them.
+ * no text, and `structured` what came beside them. (Doors that have blocks of their own show those instead.)
  */
 export const PLAIN_OUTPUT: JsonSchema = {
   type: 'object',
@@ -44,7 +44,10 @@ export function readCallResult(answer: RpcAnswer, described: boolean): Invocatio
     .filter((block) => block.type === 'text' && typeof block.text === 'string')
     .map((block) => block.text)
     .join('\n');
-  const others = blocks.some((block) => block.type !== 'text') ? { content: blocks } : {};
+  const isMixed = blocks.some((block) => block.type !== 'text');
+  const others = isMixed ? { content: blocks } : {};
+  const shown = (inData: boolean) =>
+    isMixed ? { content: { blocks: blocks as readonly JsonObject[], inData } } : {};
   if (result.isError === true) {
     const details = {
       ...others,
@@ -54,9 +57,11 @@ export function readCallResult(answer: RpcAnswer, described: boolean): Invocatio
       ok: false,
       message: text === '' ? 'the tool says that it failed' : text,
       ...(Object.keys(details).length === 0 ? {} : { details }),
+      ...shown(true),
     };
   }
-  if (described && structuredContent !== undefined) return { ok: true, data: structuredContent };
+  if (described && structuredContent !== undefined)
+    return { ok: true, data: structuredContent, ...shown(false) };
   const structured = structuredContent === undefined ? {} : { structured: structuredContent };
-  return { ok: true, data: { text, ...others, ...structured } };
+  return { ok: true, data: { text, ...others, ...structured }, ...shown(true) };
 }

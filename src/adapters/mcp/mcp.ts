@@ -14,7 +14,7 @@ import { fillConfig, type SecretsFor } from '../config-filling.ts';
 import { createLink } from '../link.ts';
 import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { callNeeds, programOf } from '../program-config.ts';
+import { callNeeds, programOf, type StartFor } from '../program-config.ts';
 import { readCallResult } from './call-result.ts';
 import { MCP_CONFIG, mcpConfig } from './config.ts';
 import { bindTools, listTools, type McpDiscovery } from './discover.ts';
@@ -29,6 +29,8 @@ export interface McpHandles {
   readonly handlesFor: HandlesFor;
   /** Without it, no config may name a secret. */
   readonly secretsFor?: SecretsFor;
+  /** Without it, programs run where they lie. */
+  readonly startFor?: StartFor;
   readonly pace?: Pace;
   readonly breaker?: BreakerOptions;
 }
@@ -71,7 +73,13 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
 function openServer(
   installation: Installation,
   tools: readonly BoundTool[],
-  { handlesFor, secretsFor, pace, breaker }: McpHandles & Required<Pick<McpHandles, 'pace' | 'breaker'>>,
+  {
+    handlesFor,
+    secretsFor,
+    startFor,
+    pace,
+    breaker,
+  }: McpHandles & Required<Pick<McpHandles, 'pace' | 'breaker'>>,
 ): McpConnection {
   const { name } = installation;
   const config = mcpConfig(name, installation.config);
@@ -95,6 +103,7 @@ function openServer(
         name,
         config: await fillConfig(config, installation, secretsFor),
         handles: handlesFor(installation),
+        start: () => startFor?.(installation) ?? { copies: [] },
         protocol,
         maxMessageBytes: longestMessage(tools, config.max_output_bytes),
         events: { toolsChanged: changed },

@@ -2,6 +2,7 @@
 // Refuses: to begin another one when this is lost; `link.ts` does.
 import type { CallHandles } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
+import type { ProgramStart } from '../../contract/program.ts';
 import type { Linked } from '../link.ts';
 import type { Pace } from '../pace.ts';
 import { programOf } from '../program-config.ts';
@@ -20,6 +21,8 @@ export interface McpSessionOptions {
   readonly name: string;
   readonly config: McpConfig;
   readonly handles: CallHandles;
+  /** Asked when it is started. */
+  start(): ProgramStart;
   readonly protocol: ConverseOptions['protocol'];
   readonly maxMessageBytes: number;
   readonly events: ChannelEvents;
@@ -56,10 +59,8 @@ export async function openMcpSession(options: McpSessionOptions): Promise<McpSes
     if (!words) throw thrown;
     // Some servers end when they are asked what they do not know: those can only be shaken hands with.
     if (protocol === 'auto') return openMcpSession({ ...options, protocol: 'handshake' });
-    const fact = `Cannot reach "${name}": it ended with code ${words.code} before it was ready`;
-    throw isFailure(thrown)
-      ? fail('tool.unhealthy', fact, words.stderr === '' ? undefined : { stderr: words.stderr })
-      : thrown;
+    const fact = `Cannot reach "${name}": it ended with code ${words.code} before it was ready${words.because}`;
+    throw isFailure(thrown) ? fail('tool.unhealthy', fact, words.details) : thrown;
   }
 }
 
@@ -71,6 +72,12 @@ async function openChannel(options: McpSessionOptions) {
     return { channel: openHttpChannel({ name, url, headers, http, maxMessageBytes, events, pace }) };
   }
   const { exec } = handles;
-  const channel = await openStdioChannel({ name, exec, program: programOf(config), maxMessageBytes, events });
+  const channel = await openStdioChannel({
+    name,
+    exec,
+    program: programOf(config, process.env, options.start()),
+    maxMessageBytes,
+    events,
+  });
   return { channel, lastWords: channel.lastWords };
 }

@@ -4,6 +4,7 @@ import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
 import { isObject } from '../answer.ts';
+import { type LastWords, lastWords } from '../last-words.ts';
 import { startLineProgram } from '../line-program.ts';
 import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
@@ -11,8 +12,8 @@ import { type Channel, type ChannelEvents, hear, type McpProgress } from './chan
 import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protocol.ts';
 
 export interface StdioChannel extends Channel {
-  /** The beginning of what it wrote to stderr, and its exit code, once it has ended. */
-  lastWords(): Promise<{ readonly code: number | null; readonly stderr: string }>;
+  /** What it wrote to stderr last, and its exit code, once it has ended. */
+  lastWords(): Promise<LastWords & { readonly code: number | null }>;
 }
 
 export interface StdioChannelOptions {
@@ -22,8 +23,6 @@ export interface StdioChannelOptions {
   readonly maxMessageBytes: number;
   readonly events: ChannelEvents;
 }
-
-const STDERR_BYTES = 2048;
 
 export async function openStdioChannel(options: StdioChannelOptions): Promise<StdioChannel> {
   const { name, maxMessageBytes: limit, events } = options;
@@ -92,7 +91,7 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     },
     async lastWords() {
       const { code, stderr } = await running.ended;
-      return { code, stderr: Buffer.from(stderr).toString('utf8', 0, STDERR_BYTES).trim() };
+      return { code, ...(await lastWords(stderr, options.program)) };
     },
     async close() {
       closing ??= fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);

@@ -5,7 +5,9 @@
 export const NODE_RUNNER = `
 const { createInterface } = require('node:readline');
 const { createRequire } = require('node:module');
+const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
+const pack = process.argv.at(-1);
 const raw = process.stdout.write.bind(process.stdout);
 const say = (message) => raw(JSON.stringify(message) + '\\n');
 
@@ -47,7 +49,7 @@ process.stdout.write = replacing(print);
 const progress = (pct, message) => say({ progress: { pct, message } });
 
 const call = async (frame) => {
-  const from = frame.file ?? createRequire(frame.folders[0] + '/_').resolve(frame.module);
+  const from = frame.file ? join(pack, frame.file) : createRequire(join(pack, frame.folders[0], '_')).resolve(frame.module);
   const loaded = await import(from.startsWith('/') ? pathToFileURL(from) : from);
   const found = loaded[frame.callable] ?? loaded.default?.[frame.callable];
   if (typeof found !== 'function') throw new Error('it exports no function "' + frame.callable + '"');

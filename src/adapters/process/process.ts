@@ -18,11 +18,14 @@ import { fail } from '../../contract/errors.ts';
 import type { EgressConnection } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
+import { passedVariables } from '../../contract/own-variable.ts';
 import { NO_NEEDS, programEffects } from '../../contract/program.ts';
+import type { ReadInputs } from '../../contract/runs.ts';
 import { createAnswerReader, tooLarge } from '../answer-reader.ts';
 import { attempt, SEND_ONCE } from '../attempts.ts';
 import { closedLink } from '../link.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
+import { withReads } from '../run-reads.ts';
 import { createFillings, type Fillings, runInputs } from '../yaml-filling.ts';
 import { type YamlUse, yamlUse } from '../yaml-use.ts';
 import { checkEnd, readOutcome } from './outcome.ts';
@@ -33,6 +36,10 @@ export interface ProcessAdapterHandles {
   readonly handlesFor: HandlesFor;
   readonly pace?: Pace;
   readonly workers?: Partial<WorkersOptions>;
+  /** Where the copy of a pack's folder lies that bears this digest. Without it, programs run where they lie. */
+  readonly copyOf?: (folder: string, digest: string) => string;
+  /** Digests of what tools may read. Without it, one that may read anything is not replayed. */
+  readonly readInputs?: ReadInputs;
   /** Where `env.passthrough` is taken from; by default this process. */
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -55,8 +62,15 @@ export function createProcessAdapter(handles: ProcessAdapterHandles): Adapter {
       const { program } = toolProgram({ use, filling: masked, masked, input: args, config });
       return programEffects(program, site.place);
     },
-    runIdentity: ({ installation: { config }, tool, args: input }) =>
-      runInputs(fillings, yamlUse(tool), { input, config }),
+    runIdentity({ installation: { config }, tool, args: input }) {
+      const use = yamlUse(tool);
+      const { caps, env } = use.tool;
+      const given = passedVariables(env.passthrough, handles.env ?? process.env);
+      const passed = Object.fromEntries(env.passthrough.map((name) => [name, given[name] ?? null]));
+      const paths = caps.filesystem.read;
+      const inputs = runInputs(fillings, use, { input, config });
+      return withReads(inputs, { code: tool.pins?.code, paths, passed, config }, handles.readInputs);
+    },
     open: (installation, tools) => openPack(installation, tools, handles, fillings),
   };
 }
@@ -64,7 +78,7 @@ export function createProcessAdapter(handles: ProcessAdapterHandles): Adapter {
 function openPack(
   installation: Installation,
   tools: readonly BoundTool[],
-  { handlesFor, pace = SYSTEM_PACE, workers: workerOptions }: ProcessAdapterHandles,
+  { handlesFor, copyOf, pace = SYSTEM_PACE, workers: workerOptions }: ProcessAdapterHandles,
   fillings: Fillings,
 ) {
   const { name, config } = installation;
@@ -73,11 +87,12 @@ function openPack(
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
 
-  const send = async (invocation: Invocation, use: YamlUse): Promise<InvocationResult> => {
+  const send = async (invocation: Invocation, use: YamlUse, code?: string): Promise<InvocationResult> => {
     const { args: input, credentials: secrets = {} } = invocation;
     const masked = fillings.masked(use, { input, config });
     const filling = fillings.fill(use, { input, config, secrets });
-    const run = toolProgram({ use, filling, masked, input, config });
+    const copy = code === undefined ? undefined : copyOf?.(use.tool.source.folder, code);
+    const run = toolProgram({ use, filling, masked, input, config, copy });
     const handles = invocation.handles ?? handlesFor(installation);
     const signal = AbortSignal.any([invocation.signal, closing.signal]);
     const bound = { ...invocation, signal };
@@ -113,7 +128,12 @@ function openPack(
           },
         );
       const plan = use.tool.retry ?? SEND_ONCE;
-      return attempt(() => send(invocation, use), { plan, idempotent: use.idempotent, signal, pace });
+      return attempt(() => send(invocation, use, bound.pins?.code), {
+        plan,
+        idempotent: use.idempotent,
+        signal,
+        pace,
+      });
     },
     async health(signal: AbortSignal) {
       const checkedTs = Date.now();

@@ -2,14 +2,15 @@
 // Refuses: to let what a tool prints get into its answer: only lines of progress pass.
 
 /**
- * Reads frames, one JSON line each, until its input ends. A frame names `module` and `callable`, and the `folders` to look
- * in; and has the `input`, and `action` and `config` where there are some. Answers each with an envelope, one line.
+ * Reads frames, one JSON line each, until its input ends. Its last argument is the pack's folder. A frame names `module` and
+ * `callable`, and the `folders` of the pack to look in; and has the `input`, and `action` and `config` where there are some. Answers each with an envelope, one line.
  */
 export const PYTHON_RUNNER = `
 import io, json, os, sys, traceback
 channel = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\\n")
 os.dup2(2, 1)
 real_err = sys.stderr
+pack = sys.argv.pop()
 
 def say(message):
     channel.write(json.dumps(message, allow_nan=False) + "\\n")
@@ -58,7 +59,8 @@ async def awaited(value):
 
 def call(frame):
     import importlib
-    for folder in reversed(frame["folders"]):
+    for below in reversed(frame["folders"]):
+        folder = os.path.join(pack, below).rstrip("/")
         if folder not in sys.path:
             sys.path.insert(0, folder)
     function = importlib.import_module(frame["module"])

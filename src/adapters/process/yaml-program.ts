@@ -26,10 +26,12 @@ export interface ToolProgramOptions {
   readonly masked: Filling;
   readonly input: unknown;
   readonly config: JsonObject;
+  /** Where the copy of the pack's folder lies that is to be run. Absent: the folder itself is. */
+  readonly copy?: string | undefined;
 }
 
 export function toolProgram(options: ToolProgramOptions): ToolProgram {
-  const { use, filling, input, config } = options;
+  const { use, filling, input, config, copy } = options;
   const { tool, action, execution } = use;
   const run = (PROGRAMS[execution.kind] as Rule)(execution as never, options);
   const told: JsonObject = {
@@ -44,7 +46,7 @@ export function toolProgram(options: ToolProgramOptions): ToolProgram {
       argv: run.argv,
       ...(run.command === undefined ? {} : { command: run.command }),
       env: filling.env,
-      needs: needsOf(tool),
+      needs: needsOf(tool, copy),
     },
   };
 }
@@ -59,8 +61,9 @@ export function toolNeeds({ tool, execution }: YamlUse): Pick<Program, 'command'
 
 const TEMPLATE = /\{[{%#]/;
 
-const needsOf = ({ source, caps }: YamlTool): ProgramNeeds => ({
+const needsOf = ({ source, caps }: YamlTool, copy?: string): ProgramNeeds => ({
   parts: [source.folder],
+  ...(copy === undefined ? {} : { copies: [{ at: source.folder, from: copy }] }),
   reads: caps.filesystem.read,
   writes: caps.filesystem.write,
   network: caps.network,
@@ -90,11 +93,11 @@ const PHP = ['php', '-d', 'display_errors=stderr', '-d', 'html_errors=0', '-d', 
 const PROGRAMS: { readonly [K in YamlKind]: Rule<K> } = {
   python({ entry, warm }, { use: { tool } }) {
     if (entry.by === 'script') return { argv: [...PYTHON, inPack(tool, entry.path)] };
-    return { argv: [...PYTHON, '-c', PYTHON_RUNNER], frame: moduleFrame(entry, tool), warm };
+    return { argv: [...PYTHON, '-c', PYTHON_RUNNER, tool.source.folder], frame: moduleFrame(entry), warm };
   },
   node({ entry, warm }, { use: { tool } }) {
     if (entry.by === 'script') return { argv: ['node', inPack(tool, entry.path)] };
-    return { argv: ['node', '-e', NODE_RUNNER], frame: moduleFrame(entry, tool), warm };
+    return { argv: ['node', '-e', NODE_RUNNER, tool.source.folder], frame: moduleFrame(entry), warm };
   },
   php: ({ entry }, { use: { tool } }) => ({ argv: [...PHP, inPack(tool, entry.path)] }),
   cli({ cmd, script }, { use: { tool }, filling, masked }) {
@@ -108,10 +111,8 @@ const PROGRAMS: { readonly [K in YamlKind]: Rule<K> } = {
   },
 };
 
-function moduleFrame(entry: YamlModule, tool: YamlTool): JsonObject {
-  const { module, callable, folder, file } = entry;
-  const folders = [...new Set([inPack(tool, folder), tool.source.folder])].map((path) =>
-    path.replace(/\/$/, ''),
-  );
-  return { module, callable, folders, ...(file === undefined ? {} : { file: inPack(tool, file) }) };
+/** Places below the pack's folder, which the runner is told by its command: a copy may stand for it. */
+function moduleFrame({ module, callable, folder, file }: YamlModule): JsonObject {
+  const folders = [...new Set([folder, ''])];
+  return { module, callable, folders, ...(file === undefined ? {} : { file }) };
 }

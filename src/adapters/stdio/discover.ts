@@ -19,7 +19,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 export function discoverTools(
   { name }: Pick<Installation, 'name'>,
   hello: unknown,
-  config: Pick<ProgramConfig, 'timeout_ms' | 'max_output_bytes'>,
+  config: Pick<ProgramConfig, 'timeout_ms' | 'max_output_bytes' | 'caps'>,
 ): Discovery {
   const listed = isObject(hello) && Array.isArray(hello.tools) ? hello.tools : [];
   const problems: string[] = [];
@@ -31,6 +31,13 @@ export function discoverTools(
   const { tools, collisions } = nameTools(name, described, (tool) => tool.name);
   for (const { id, names } of collisions)
     problems.push(`"${name}" has several tools that would be ${id}: ${names.join(', ')}`);
+  const { network = [], filesystem = {} } = config.caps ?? {};
+  const reaches = network.length > 0 || (filesystem.write ?? []).length > 0;
+  for (const [id, { deterministic }] of tools)
+    if (deterministic === true && reaches)
+      problems.push(
+        `"${id}" is not taken for deterministic: caps of "${name}" grant it the network or paths to write, and a replay does neither`,
+      );
   const bound = [...tools].map(
     ([id, tool]): BoundTool => ({
       contract: {
@@ -42,7 +49,7 @@ export function discoverTools(
         tags: ['stdio'],
         input: tool.input as JsonSchema,
         output: (tool.output as JsonSchema | undefined) ?? true,
-        deterministic: tool.deterministic === true,
+        deterministic: tool.deterministic === true && !reaches,
         idempotent: tool.idempotent === true || tool.deterministic === true,
         mutates: tool.mutates !== false,
         limits: {

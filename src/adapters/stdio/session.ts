@@ -5,6 +5,7 @@ import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
 import { isObject, readEnvelope, readProgress } from '../answer.ts';
+import { lastWords } from '../last-words.ts';
 import { startLineProgram } from '../line-program.ts';
 import type { Linked } from '../link.ts';
 import { oversizedLines } from '../oversized-lines.ts';
@@ -26,7 +27,6 @@ export interface SessionOptions {
 }
 
 const START_TIMEOUT_MS = 10_000;
-const STDERR_BYTES = 2048;
 
 export async function openStdioSession(
   name: string,
@@ -84,13 +84,13 @@ export async function openStdioSession(
     await running.stop(0);
     const { code, stderr } = await running.ended;
     if (options.signal.aborted) throw thrown;
-    const said = Buffer.from(stderr).toString('utf8', 0, STDERR_BYTES).trim();
+    const { because, details } = await lastWords(stderr, program);
     throw fail(
       'tool.unhealthy',
       late
         ? `Cannot reach "${name}": it did not answer its greeting in time`
-        : `Cannot reach "${name}": it ended with code ${code} before it answered its greeting`,
-      said === '' ? undefined : { stderr: said },
+        : `Cannot reach "${name}": it ended with code ${code} before it answered its greeting${because}`,
+      details,
     );
   }
 }

@@ -5,13 +5,16 @@
 // `adapter.config`. `connection.discover(signal)` asks the program for its tools. Nothing is started before the first use.
 import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
+import { passedVariables } from '../../contract/own-variable.ts';
 import { programEffects } from '../../contract/program.ts';
+import type { ReadInputs } from '../../contract/runs.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { fillConfig, type SecretsFor } from '../config-filling.ts';
 import { createLink } from '../link.ts';
 import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { callNeeds, PROGRAM_CONFIG, programConfig, programOf } from '../program-config.ts';
+import { callNeeds, PROGRAM_CONFIG, programConfig, programOf, type StartFor } from '../program-config.ts';
+import { withReads } from '../run-reads.ts';
 import { type Discovery, discoverTools } from './discover.ts';
 import { openStdioSession } from './session.ts';
 
@@ -19,6 +22,10 @@ export interface StdioHandles {
   readonly handlesFor: HandlesFor;
   /** Without it, no config may name a secret. */
   readonly secretsFor?: SecretsFor;
+  /** Without it, programs run where they lie. */
+  readonly startFor?: StartFor;
+  /** Digests of what tools may read. Without it, one that may read anything is not replayed. */
+  readonly readInputs?: ReadInputs;
   readonly pace?: Pace;
   readonly breaker?: BreakerOptions;
 }
@@ -42,7 +49,14 @@ export interface StdioAdapter extends Adapter {
 }
 
 export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
-  const { handlesFor, secretsFor, pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
+  const {
+    handlesFor,
+    secretsFor,
+    startFor,
+    readInputs,
+    pace = SYSTEM_PACE,
+    breaker = USUAL_BREAKER,
+  } = handles;
   return {
     name: 'stdio',
     config: STDIO_CONFIG,
@@ -51,6 +65,15 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     effects({ installation, tool, site }) {
       const config = programConfig(installation.name, installation.config);
       return programEffects({ needs: callNeeds(config, tool.contract.mutates) }, site.place);
+    },
+    runIdentity({ installation: { name, config: given, digest }, tool }) {
+      const { env = {}, caps = {} } = programConfig(name, given);
+      const names = env.passthrough ?? [];
+      const set = passedVariables(names, process.env);
+      const passed = Object.fromEntries(names.map((variable) => [variable, set[variable] ?? null]));
+      const paths = caps.filesystem?.read ?? [];
+      // Its whole config is in the digest of the installation.
+      return withReads({ code: digest }, { code: tool.pins?.code, paths, passed, config: {} }, readInputs);
     },
     open(installation, tools) {
       const { name } = installation;
@@ -63,7 +86,11 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
         breaker,
         idleMs: config.idle_ms,
         connect: async (signal) => {
-          const program = programOf(await fillConfig(config, installation, secretsFor));
+          const program = programOf(
+            await fillConfig(config, installation, secretsFor),
+            process.env,
+            startFor?.(installation),
+          );
           const session = await openStdioSession(name, handlesFor(installation).exec, program, {
             maxLineBytes: longestMessage(tools, config.max_output_bytes),
             ...(config.start_timeout_ms === undefined ? {} : { startTimeoutMs: config.start_timeout_ms }),

@@ -61,7 +61,7 @@ export function logCost(part: Buffer): number {
 
 const LINE_BYTES = 16;
 
-const OVER = Symbol('more than is kept');
+const OVER = Symbol.for('haft.over');
 
 /** The entry's line is no longer than this. */
 const MAX_FIRST_LINE = 64 * 1024;

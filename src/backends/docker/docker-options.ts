@@ -1,5 +1,6 @@
 // Owns: what the host says about containers: which engine, which images, as whom, how many processes.
 // Refuses: what one attempt needs; that is in its plan.
+import { POLICY_DEFAULTS } from '../../contract/policy.ts';
 
 export interface DockerOptions {
   /** The engine's UNIX socket: Docker's, or Podman's compatible service. */
@@ -29,5 +30,6 @@ export interface ResolvedOptions extends Required<Omit<DockerOptions, 'user' | '
 }
 
 export function resolveOptions(options: DockerOptions): ResolvedOptions {
-  return { processes: 1024, logBytes: 16 * 1024 * 1024, patienceMs: 60_000, ...options };
+  const { processes, log_bytes: logBytes } = POLICY_DEFAULTS.runLimits;
+  return { processes, logBytes, patienceMs: 60_000, ...options };
 }

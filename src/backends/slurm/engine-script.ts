@@ -1,6 +1,7 @@
 // Owns: the shell text that contains a program with a container of the node's Docker or Podman: the same flags for both.
 // Refuses: to pull, to run an image by a tag, and to let a container outlive its job, however the job ends.
 import { WORK_FOLDER } from '../../contract/plan.ts';
+import { POLICY_DEFAULTS } from '../../contract/policy.ts';
 import { ENTRY_PROGRAM, entryScript, LIFELINE_PIPE } from '../entry-script.ts';
 import { type ContainedProgram, HOST_NAME } from './contained-program.ts';
 import { ENTRY_HOOKS, entryStage } from './entry-hooks.ts';
@@ -21,7 +22,13 @@ export interface EngineContainer {
 }
 
 export function engineScript(container: EngineContainer, program: ContainedProgram): string {
-  const { kind, command = kind, socket, busybox, processes = 1024 } = container;
+  const {
+    kind,
+    command = kind,
+    socket,
+    busybox,
+    processes = POLICY_DEFAULTS.runLimits.processes,
+  } = container;
   const { attemptId, argv, env, image = '', resources } = program;
   const engine = [command, ...(socket === undefined ? [] : [SOCKET_OPTION[kind], `unix://${socket}`])];
   const { added, tmp, flags, remove } = DIFFERENCES[kind];

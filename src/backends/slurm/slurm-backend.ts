@@ -3,6 +3,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Attempt, Backend } from '../../contract/backend.ts';
+import { POLICY_DEFAULTS } from '../../contract/policy.ts';
 import { MAX_ENTRIES } from '../check-outputs.ts';
 import { readJson } from '../write-once.ts';
 import { attemptFiles } from './attempt-files.ts';
@@ -38,12 +39,15 @@ export interface SlurmBackendOptions {
 }
 
 const FULL: Submission = { kind: 'wait', words: 'this workspace has as many jobs as policy lets it have' };
-const LOG_BYTES = 16 * 1024 * 1024;
 const BELL_KEPT_MS = 24 * 3600 * 1000;
 
 export async function createSlurmBackend(options: SlurmBackendOptions): Promise<Backend> {
   const { run, scope, folder, policy = {}, settleMs = 2_000, pollMs, alert = () => {} } = options;
-  const { maxJobs, container = { kind: 'bubblewrap' }, logBytes = LOG_BYTES } = options;
+  const {
+    maxJobs,
+    container = { kind: 'bubblewrap' },
+    logBytes = POLICY_DEFAULTS.runLimits.log_bytes,
+  } = options;
   const client = createSlurmClient(run);
   const bell = join(folder, 'bell');
   await mkdir(bell, { recursive: true });

@@ -4,6 +4,7 @@ import { once } from '../once.ts';
 import { findAssignments } from './assignments.ts';
 import type { Span } from './automaton.ts';
 import { createEchoFinder, type EchoFinder } from './echoes.ts';
+import { findPlainSettings, isSecretSetting } from './plain-settings.ts';
 import { findPrivateKeys } from './private-keys.ts';
 import { createRedactionStream, type RedactionStream } from './redaction-stream.ts';
 import { findSecretFormats } from './secret-formats.ts';
@@ -16,9 +17,10 @@ export interface RedactorOptions {
   /**
    * False: registered secrets only, which is right for content that must otherwise stay as it is. True (the default):
    * also what a name (`password`, `authorization`) or a look (`ghp_…`, a private key) gives away; right for logs, audit
-   * rows and messages.
+   * rows and messages. `settings`: also values of plain settings (`password: abc123`), which is right for what a person
+   * judges by its look, such as a question.
    */
-  readonly guess?: boolean;
+  readonly guess?: boolean | 'settings';
 }
 
 /** Immutable; other secrets make another redactor. Time is linear in what is redacted. */
@@ -44,10 +46,11 @@ export function createRedactor({ secrets = [], guess = true }: RedactorOptions =
     const found: Span[] = [];
     echoes.scan(text, found);
     if (guess) findGuesses(text, found);
+    if (guess === 'settings') findPlainSettings(text, found);
     return replaceSpans(text, found);
   };
   const ofText = remembering((text) => redact(text, textEchoes()));
-  const hides = remembering(isSecretKey);
+  const hides = remembering(guess === 'settings' ? isSecretSetting : isSecretKey);
 
   const ofValue = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return ofText(value);

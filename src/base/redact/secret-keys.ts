@@ -36,6 +36,7 @@ const LAST_WORD = new Set([
   'authtoken',
   'authorization',
   'authkey',
+  'bearer',
   'clientsecret',
   'cookie',
   'credential',
@@ -75,7 +76,6 @@ const LAST_PAIR = new Set([
 /** Secret only where they are the whole name. */
 const WHOLE = new Set([
   'auth',
-  'bearer',
   'jwt',
   'pass',
   'pat',

@@ -182,6 +182,37 @@ describe('analyzeShell refuses', () => {
     await refused('env '.repeat(1000));
     await refused('coproc '.repeat(9000));
   });
+
+  it('over 1,000 commands, wherever they stand, and takes as many', async () => {
+    const many = (join: (commands: readonly string[]) => string, count: number, command = 'ls') =>
+      join(Array.from({ length: count }, () => command));
+    for (const between of ['|', '|&', '&&', '||', ';', '&', '\n', '&& ! ']) {
+      const listed = await analyzeShell(many((commands) => commands.join(between), 1000));
+      assert.equal(listed.ok, true, between);
+      for (const count of [1001, 9_001])
+        assert.match(
+          (await refused(many((commands) => commands.join(between), count))).message,
+          /1000 commands/,
+        );
+    }
+    const wrapped: readonly ((commands: readonly string[]) => string)[] = [
+      (commands) => `echo ${commands.map((one) => `$(${one})`).join(' ')}`,
+      (commands) => `echo "${commands.map((one) => `\`${one}\``).join('')}"`,
+      (commands) => `cat ${commands.map((one) => `<(${one})`).join(' ')}`,
+      (commands) => `cat <<E\n${commands.map((one) => `$(${one})`).join('\n')}\nE`,
+      (commands) => commands.map((one) => `(${one})`).join('|'),
+      (commands) => `if ${commands.join('|')}; then ls; fi`,
+      (commands) => `case a in ${commands.map((one) => `a) ${one};;`).join(' ')} esac`,
+      (commands) => `find . ${commands.map((one) => `-exec ${one} {} +`).join(' ')}`,
+      (commands) => `bash -c '${commands.join('|')}'`,
+      (commands) => `x=1; ${commands.map((one) => `bash -c ${one}`).join('|')}`,
+      (commands) => commands.map(() => 'x=1').join(';'),
+      (commands) => commands.map(() => '[[ a ]]').join('&&'),
+      (commands) => commands.map(() => '((1))').join('||'),
+    ];
+    for (const wrap of wrapped)
+      assert.match((await refused(many(wrap, 1001))).message, /1000 commands/, wrap(['ls']));
+  });
 });
 
 describe('analyzeShell always answers', () => {

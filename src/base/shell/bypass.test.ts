@@ -8,7 +8,7 @@ import EVERYDAY from './fixtures/everyday.json' with { type: 'json' };
 import TRICKS from './fixtures/tricks.json' with { type: 'json' };
 
 const PROGRAMS =
-  'cargo npm rg ls cat git find sed tar sort rsync grep head date cp fd zip wget curl diff test mkdir tee wc';
+  'cargo npm rg ls cat git find sed tar sort rsync grep head date cp fd zip wget curl diff test mkdir tee wc split cpio install diff3 sdiff ag bat';
 const compile = await loadPatternCompiler();
 const ALLOW = PROGRAMS.split(' ').map((program) => compile(`^${program}(\\s|$)`));
 

@@ -7,11 +7,18 @@ import { namesSet, useAsInteger, visitExpression } from './arithmetic.ts';
 import { readRedirect, resolveRedirects } from './read-redirect.ts';
 import { readWord, visitWord } from './read-word.ts';
 import { visitCommand } from './run-command.ts';
-import { type Dialect, type Gathered, IDENTIFIER, INTEGER, setVariable, type Walk, within } from './walk.ts';
+import {
+  countCommand,
+  type Dialect,
+  type Gathered,
+  IDENTIFIER,
+  INTEGER,
+  setVariable,
+  type Walk,
+  within,
+} from './walk.ts';
 
 const MAX_DEPTH = 64;
-const MAX_COMMANDS = 1000;
-const NOWHERE: Span = { pos: 0, end: 0 };
 
 /** Lists what the source would run, or throws a refusal. */
 export function listCommands(source: string): ShellListing {
@@ -23,6 +30,7 @@ export function listCommands(source: string): ShellListing {
     texts: new Set(),
     evaluated: [],
     loops: 0,
+    counted: 0,
   };
   const walk: Walk = {
     source,
@@ -119,8 +127,6 @@ function placedAt(span: Span, visit: () => void): void {
 /** Statements in order: what one surely sets is known to those after it. */
 function visitList(walk: Walk, statements: readonly Statement[]): void {
   const integers = new Set(walk.integers);
-  if (statements.length > MAX_COMMANDS || walk.gathered.commands.length > MAX_COMMANDS)
-    refuse('shell.unparsable', `Cannot read the command: it holds over ${MAX_COMMANDS} commands`, NOWHERE);
   for (const statement of statements) {
     const { command, background } = statement;
     const here = { ...walk, integers: new Set(integers) };
@@ -147,6 +153,7 @@ function visit(walk: Walk, node: Node): void {
     );
   if (walk.dialect === 'sh' && BASH_ONLY.has(node.type))
     refuse('shell.dynamic', 'Cannot know how sh reads this: it is bash syntax; use bash -c', node);
+  if (COUNTED.has(node.type)) countCommand(walk, node);
   visitor({ ...walk, depth: walk.depth + 1 }, node);
   accountForNode(walk, node);
 }
@@ -162,6 +169,9 @@ const KINDS: Readonly<Record<string, string>> = {
   Select: 'a select loop',
 };
 const BASH_ONLY: ReadonlySet<string> = new Set(['TestCommand', 'ArithmeticCommand', 'ArithmeticFor', 'Time']);
+
+/** Commands beside the simple ones, which visitCommand counts. */
+const COUNTED: ReadonlySet<string> = new Set(['TestCommand', 'ArithmeticCommand', 'Subshell', 'BraceGroup']);
 
 /** Every node type that is walked. Function, Coproc and Select are left out on purpose. */
 const NODES: Visitors = {

@@ -5,22 +5,31 @@ import { anchored, type Call, known, name, type Rule } from './call.ts';
 import type { ShellWord } from './read-word.ts';
 
 /**
- * A program that runs as itself. Letters and long names are without dashes. `values` lists only options that always
- * take the next word, in every version of the program: one too many would hide that word.
+ * A program that runs as itself, and its options that start no other program and read no settings from elsewhere. Letters
+ * and long names are without dashes. One that is not here is refused, an abbreviation too.
  */
 export interface Inspected {
-  /** Options through which it starts other programs. */
-  readonly bad?: { readonly letters?: string; readonly long?: string };
-  readonly values?: { readonly letters?: string; readonly long?: string };
-  /** Exact long options that are fine although a bad one starts like them. */
-  readonly fine?: string;
+  /** Letters without a value. */
+  readonly letters?: string;
+  /** Letters whose value is the rest of the word or the next word. */
+  readonly values?: string;
+  /** Letters whose value, if any, is the rest of the word. */
+  readonly attached?: string;
+  /** Long names without a value, or with one after `=`. */
+  readonly long?: string;
+  /** Long names whose value is after `=` or in the next word. */
+  readonly longValues?: string;
+  /** Every long name may have `no-` before it. */
+  readonly negatable?: boolean;
+  /** `-5` is an option. */
+  readonly digits?: boolean;
   /** The first word may be letters without a dash, as for tar; their values all come after it. */
   readonly bundled?: boolean;
   /** Words that name another machine, which a helper program would be started for. */
   readonly remote?: RegExp;
 }
 
-/** A rule that lists the program as itself, unless an option makes it start another. */
+/** A rule that lists the program as itself, unless it is given an option that is not known to be harmless. */
 export function inspects(spec: Inspected): Rule {
   return (call) => {
     inspect(call, call.words.slice(1), spec);
@@ -31,36 +40,70 @@ export function inspects(spec: Inspected): Rule {
 export function inspect(call: Call, words: readonly ShellWord[], spec: Inspected): void {
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!;
-    if (word.literal === '--') return;
+    if (word.literal === '--') {
+      for (const operand of words.slice(i + 1)) checkRemote(call, operand, spec);
+      return;
+    }
     const start = word.literal ?? word.prefix;
     if (!anchored(word) && !/^--[^=]+=/.test(start)) couldBeOption(call, word);
     if (word.literal === undefined && word.splits === 'free') couldBeOption(call, word);
-    if (spec.remote?.test(start)) starts(call, word);
-    if (spec.remote !== undefined && word.literal === undefined && !start.includes('/'))
-      couldBeOption(call, word);
     const bundle = spec.bundled === true && i === 0 && !start.startsWith('-');
-    if (bundle) known(call, word);
-    if (bundle && [...start].some((letter) => spec.bad?.letters?.includes(letter))) starts(call, word);
-    if (!bundle && takesNext(call, word, start, spec)) {
-      const next = words[++i];
-      if (next !== undefined && next.literal === undefined && next.splits !== 'no') couldBeOption(call, next);
+    if (bundle) {
+      known(call, word);
+      takesNext(call, word, `-${start}`, spec, true);
+      continue;
     }
+    if (!start.startsWith('-') || start === '-') {
+      checkRemote(call, word, spec);
+      continue;
+    }
+    if (!takesNext(call, word, start, spec)) continue;
+    const next = words[++i];
+    if (next === undefined) continue;
+    if (next.literal === undefined && next.splits !== 'no') couldBeOption(call, next);
+    // Were the program to take no value here, this would be an option that nobody has looked at.
+    if (/^-./.test(next.literal ?? ''))
+      refuse(
+        'shell.wrapper',
+        `Cannot tell whether ${next.canonical} is an option of ${name(call)} or the value of ${word.canonical}: write both as one word`,
+        next,
+      );
+    checkRemote(call, next, spec);
   }
 }
 
-/** Checks one word; true when its value is the next word. */
-function takesNext(call: Call, word: ShellWord, text: string, spec: Inspected): boolean {
+function checkRemote(call: Call, word: ShellWord, { remote }: Inspected, text?: string): void {
+  if (remote === undefined) return;
+  const value = text ?? word.literal ?? word.prefix;
+  if (remote.test(value))
+    refuse(
+      'shell.wrapper',
+      `Cannot run ${name(call)} with ${word.canonical}: it would start another program to reach the machine before the colon; put ./ before a name with a colon`,
+      word,
+    );
+  if (word.literal === undefined && !value.includes('/')) couldBeOption(call, word);
+}
+
+/** Checks one option; true when its value is the next word. */
+function takesNext(call: Call, word: ShellWord, text: string, spec: Inspected, bundle = false): boolean {
   if (text.startsWith('--')) {
     const [option, value] = split(text.slice(2));
-    if (listed(spec.fine, option)) return false;
-    // Abbreviations are options too.
-    if (names(spec.bad?.long).some((bad) => bad.startsWith(option))) starts(call, word);
-    return value === undefined && listed(spec.values?.long, option);
+    if (value !== undefined) checkRemote(call, word, spec, value);
+    if (listed(spec.longValues, option)) return value === undefined;
+    const plain = spec.negatable === true ? option.replace(/^no-/, '') : option;
+    if (![option, plain].some((one) => listed(spec.long, one)) && !listed(spec.longValues, plain))
+      notListed(call, word, `--${option}`);
+    return false;
   }
-  if (!text.startsWith('-') || text === '-') return false;
   for (let i = 1; i < text.length; i++) {
-    if (spec.bad?.letters?.includes(text[i]!)) starts(call, word);
-    if (spec.values?.letters?.includes(text[i]!)) return i === text.length - 1;
+    const letter = text[i]!;
+    if (spec.letters?.includes(letter)) continue;
+    if (spec.digits === true && /[0-9]/.test(letter)) continue;
+    if (spec.attached?.includes(letter)) return false;
+    if (!spec.values?.includes(letter)) notListed(call, word, `-${letter}`);
+    if (bundle) continue;
+    if (i < text.length - 1) checkRemote(call, word, spec, text.slice(i + 1));
+    return i === text.length - 1;
   }
   return false;
 }
@@ -132,10 +175,10 @@ function listed(list: string | undefined, option: string): boolean {
   return names(list).includes(option);
 }
 
-function starts(call: Call, word: ShellWord): never {
+function notListed(call: Call, word: ShellWord, option: string): never {
   refuse(
     'shell.wrapper',
-    `Cannot run ${name(call)} with ${word.canonical}: it would start another program`,
+    `Cannot run ${name(call)} with ${option}: it is not among the options that are known to start no other program and to read no other settings; leave it out, write it in full, or let policy allow a script that holds the command`,
     word,
   );
 }

@@ -2,6 +2,7 @@
 // Refuses: to be complete: an interpreter or a build tool (python, awk, make, npm) is allowed or not as itself.
 import { never, type Rule } from './call.ts';
 import { git } from './git.ts';
+import { INSPECTED } from './inspected-programs.ts';
 import { inspects } from './options.ts';
 import { sed } from './sed.ts';
 import { otherShell, shell } from './shells.ts';
@@ -35,55 +36,10 @@ const TABLE: readonly (readonly [names: string, rule: Rule])[] = [
   ['bash', shell('bash')],
   ['sh dash ash', shell('sh')],
   ['rbash zsh ksh ksh93 mksh oksh posh yash fish csh tcsh pwsh powershell nu elvish xonsh', otherShell],
-  // Run as themselves, but not with the options that start other programs.
+  // Run as themselves, but only with options that start no other program.
   ['git', git],
   ['sed gsed', sed],
-  [
-    'tar gtar bsdtar',
-    inspects({
-      bad: {
-        letters: 'IFT',
-        long: 'to-command checkpoint-action use-compress-program rsh-command rmt-command info-script new-volume-script files-from',
-      },
-      fine: 'checkpoint',
-      values: { letters: 'bCfX' },
-      bundled: true,
-      remote: /^(?:--file=|-[a-zA-Z]*f)?[^/=]*:/,
-    }),
-  ],
-  ['rsync', inspects({ bad: { letters: 'e', long: 'rsh rsync-path daemon' }, remote: /^[^/]*:/ })],
-  [
-    'rg',
-    inspects({
-      bad: { long: 'pre hostname-bin' },
-      fine: 'pre-glob pretty',
-      values: {
-        letters: 'efgtTABCmMjrd',
-        long: 'regexp file glob iglob type type-not max-count max-depth replace',
-      },
-    }),
-  ],
-  [
-    'fd fdfind',
-    inspects({ bad: { letters: 'xXl', long: 'exec exec-batch list-details' }, values: { letters: 'eEtdS' } }),
-  ],
-  ['sort gsort', inspects({ bad: { long: 'compress-program' }, values: { letters: 'kotTS' } })],
-  ['split', inspects({ bad: { long: 'filter' } })],
-  ['zip', inspects({ bad: { letters: 'T', long: 'unzip-command test-command' } })],
-  ['cpio', inspects({ bad: { long: 'rsh-command' } })],
-  [
-    'wget',
-    inspects({
-      bad: { long: 'use-askpass execute', letters: 'e' },
-      values: { letters: 'OoatTwQPUiARDXIlB' },
-    }),
-  ],
-  [
-    'curl',
-    inspects({ bad: { letters: 'K', long: 'config' }, values: { letters: 'oXHduAbceFTwxmrtyYzCDEPQU' } }),
-  ],
-  ['install', inspects({ bad: { long: 'strip-program' } })],
-  ['ctest', inspects({ bad: { letters: 'S', long: 'script build-and-test' } })],
+  ...INSPECTED.map(([names, spec]) => [names, inspects(spec)] as const),
   // Never.
   [
     'sudo doas su runuser pkexec sg newgrp chroot unshare nsenter setpriv capsh bwrap firejail proot fakeroot fakechroot systemd-run machinectl',

@@ -45,11 +45,10 @@ const TABLE: readonly Row[] = [
     harmless: /^(cat|true|:|)$/,
   },
   {
-    why: 'git starts what it names',
+    why: 'git starts what it names, or what a repository names without it',
     names: 'GIT_*',
     except:
       'GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS',
-    harmless: /^(cat|true|:|)$/,
   },
   {
     why: 'the interpreter loads code from where it says',

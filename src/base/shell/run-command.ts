@@ -9,10 +9,11 @@ import { ruleFor } from './programs.ts';
 import { readRedirect } from './read-redirect.ts';
 import { readWord, type ShellWord } from './read-word.ts';
 import { quoteCommandWord, RESERVED } from './shell-quote.ts';
-import { INTEGER, setVariable, type Walk } from './walk.ts';
+import { countCommand, INTEGER, setVariable, type Walk } from './walk.ts';
 
 /** Visits a command node. Gives the names that it surely sets to an integer. */
 export function visitCommand(walk: Walk, node: Command): readonly string[] {
+  countCommand(walk, node);
   const assigned: ShellWord[] = [];
   for (const item of node.prefix) {
     // `IFS= read -r line`: there it only says how read splits.
@@ -66,7 +67,10 @@ function start(started: Started): void {
         ...(via.length > 0 ? { viaWrapper: via } : {}),
       });
     },
-    run: (inner, more) => start({ walk, words: inner, env, external, via: [...via, name(call)], ...more }),
+    run(inner, more) {
+      countCommand(walk, word);
+      start({ walk, words: inner, env, external, via: [...via, name(call)], ...more });
+    },
     text(text, dialect) {
       const before = walk.gathered.commands.length;
       walk.text(walk, text.literal!, dialect, text);

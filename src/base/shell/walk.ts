@@ -36,6 +36,16 @@ export interface Gathered {
   readonly evaluated: { name: string; span: Span }[];
   /** How many loops are open. */
   loops: number;
+  /** How many commands were found so far: simple ones, tests and sums. */
+  counted: number;
+}
+
+const MAX_COMMANDS = 1000;
+
+/** Counts one more command, wherever it stands: in a list, a pipeline, a substitution, behind a wrapper. */
+export function countCommand({ gathered }: Walk, span: Span): void {
+  if (++gathered.counted > MAX_COMMANDS)
+    refuse('shell.unparsable', `Cannot read the command: it holds over ${MAX_COMMANDS} commands`, span);
 }
 
 export interface FoundRedirect {

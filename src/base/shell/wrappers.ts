@@ -23,15 +23,18 @@ export function nice(call: Call): void {
 }
 
 export function env(call: Call): void {
+  // Not -i: without the variables that Haft sets, git would start what a repository names.
   const spec = {
-    letters: 'iv0',
-    long: 'ignore-environment null debug',
+    letters: 'v0',
+    long: 'null debug',
     values: { letters: 'uC', long: 'unset chdir' },
   };
-  let i = skipOptions(call, spec, (option, value) => {
+  let i = skipOptions(call, spec, (option, value, word) => {
     if (option === 'C' || option === 'chdir') changesDirectory(call, value);
+    else if (/^GIT_/.test(value)) setVariable(call.walk, value, word, undefined);
   });
-  if (call.words[i]?.literal === '-') i++;
+  if (call.words[i]?.literal === '-')
+    refuse('shell.wrapper', 'Cannot run env -: leave variables out by name, with -u', call.words[i]!);
   const added: [name: string, value: string][] = [];
   for (; i < call.words.length; i++) {
     const word = call.words[i]!;
@@ -104,6 +107,12 @@ export function find(call: Call): void {
       const value = words[++i];
       if (value !== undefined && value.splits !== 'no')
         refuse('shell.dynamic', `Cannot know what ${value.canonical} becomes: quote it`, value);
+    } else if (text !== undefined && /^-./.test(text) && !FIND_PLAIN.test(text)) {
+      refuse(
+        'shell.wrapper',
+        `Cannot run find with ${text}: it is not among the expressions that are known to start no other program`,
+        word,
+      );
     } else if (!anchored(word) || word.splits === 'free') {
       refuse(
         'shell.dynamic',
@@ -117,7 +126,9 @@ export function find(call: Call): void {
 const FIND_ACTIONS: ReadonlySet<string> = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 const FIND_WRITES = /^-(?:fprint0?|fprintf|fls)$/;
 const FIND_VALUES =
-  /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|regextype|type|xtype|size|[acm]time|[acm]min|newer\w*|[ac]newer|perm|user|group|uid|gid|links|inum|samefile|maxdepth|mindepth|printf|fstype|used|context)$/;
+  /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|regextype|type|xtype|size|[acm]time|[acm]min|newer\w*|[ac]newer|perm|user|group|uid|gid|links|inum|samefile|maxdepth|mindepth|printf|fstype|used|context|files0-from)$/;
+const FIND_PLAIN =
+  /^-(?:[HLP]|O[0-3]|depth|d|daystart|follow|(?:no)?ignore_readdir_race|mount|noleaf|xdev|x|(?:no)?warn|empty|executable|readable|writable|nouser|nogroup|true|false|delete|ls|print|print0|prune|quit|a|and|o|or|not|-?help|-?version)$/;
 
 /** Text that the inner command hands to a shell may open files from there. */
 function changesDirectory(call: Call, to: string | undefined): void {

@@ -7,9 +7,9 @@
  */
 export type Value = unknown;
 
-const FLOAT = Symbol('float');
-const TUPLE = Symbol('tuple');
-const NAMESPACE = Symbol('namespace');
+const FLOAT = Symbol.for('haft.float');
+const TUPLE = Symbol.for('haft.tuple');
+const NAMESPACE = Symbol.for('haft.namespace');
 
 interface WholeFloat {
   readonly [FLOAT]: number;

@@ -1,17 +1,20 @@
 // Owns the application of one file's patch to that file's text: the whole patch, or a refusal.
-// Refuses fuzz: every kept and removed line must match; line numbers are only a hint.
-
-import { explainAmbiguous, explainOverlap, explainStale } from './explain-refusal.ts';
+// Refuses fuzz: every kept and removed line must match, at a place that is certain (place-hunks.ts).
 import type { FilePatch, Hunk, PatchedText, PatchRefusal } from './file-patch.ts';
-import { locateHunk } from './locate-hunk.ts';
 import { endsInCr, type MatchTarget, matchTarget, oneSide } from './match-target.ts';
+import { type Base, placeHunks } from './place-hunks.ts';
 import { byteOrderMark, lineRange, terminatorOf, wholeLine } from './text-lines.ts';
 
 /**
  * Text may be decoded as UTF-8 or, when its bytes are not valid UTF-8, as latin1: only "\r", "\n" and
- * a byte order mark mean anything here. File and patch must be decoded alike.
+ * a byte order mark mean anything here. File and patch must be decoded alike. `base` says whether the text is the
+ * very one that the patch was made for, where that is known.
  */
-export function applyFilePatch(original: string, patch: FilePatch): PatchedText | PatchRefusal {
+export function applyFilePatch(
+  original: string,
+  patch: FilePatch,
+  base: Base = 'unknown',
+): PatchedText | PatchRefusal {
   if (patch.change === 'create' && original !== '') {
     return {
       ok: false,
@@ -21,35 +24,20 @@ export function applyFilePatch(original: string, patch: FilePatch): PatchedText 
     };
   }
   const target = matchTarget(original, patch);
-  const pieces: string[] = [];
-  const placed: { hunk: number; line: number }[] = [];
-  // Lines of the original already written, and how far hunks lie below the places they state.
-  let done = 0;
-  let drift = 0;
   for (const [index, hunk] of patch.hunks.entries()) {
-    const number = index + 1;
-    const refusal = refuseMarkers(hunk, number, number === patch.hunks.length);
+    const refusal = refuseMarkers(hunk, index + 1, index + 1 === patch.hunks.length);
     if (refusal) return refusal;
-    const stated = statedPlace(hunk);
-    const hint = stated === undefined ? undefined : stated + drift;
-    const place = hunk.lines.every((line) => line.op === '+')
-      ? placeAddition(target, hunk, number, { from: done, hint, drifted: drift !== 0 })
-      : placeHunk(target, hunk, number, { from: done, hint });
-    if (typeof place !== 'number') return place;
-    if (stated !== undefined) drift = place - stated;
-    pieces.push(lineRange(target.lines, done, place));
-    done = writeHunk(pieces, target, hunk, place);
-    placed.push({ hunk: number, line: place + 1 });
+  }
+  const placed = placeHunks(target, patch.hunks, base);
+  if ('ok' in placed) return placed;
+  const pieces: string[] = [];
+  let done = 0;
+  for (const { hunk, line } of placed) {
+    pieces.push(lineRange(target.lines, done, line - 1));
+    done = writeHunk(pieces, target, patch.hunks[hunk - 1]!, line - 1);
   }
   pieces.push(lineRange(target.lines, done, target.lines.count));
   return finish(patch, target, pieces.join(''), placed);
-}
-
-/** The 0-based place that the header states. A count of 0 names the line before the added ones. */
-function statedPlace(hunk: Hunk): number | undefined {
-  if (hunk.oldStart === undefined) return undefined;
-  if (hunk.oldCount === 0 && hunk.lines.every((line) => line.op === '+')) return hunk.oldStart;
-  return hunk.oldStart === 0 ? undefined : hunk.oldStart - 1;
 }
 
 function refuseMarkers(hunk: Hunk, number: number, last: boolean): PatchRefusal | undefined {
@@ -60,44 +48,6 @@ function refuseMarkers(hunk: Hunk, number: number, last: boolean): PatchRefusal 
     return { ok: false, reason: 'patch.malformed', hunk: number, message };
   }
   return undefined;
-}
-
-interface Aim {
-  readonly from: number;
-  readonly hint: number | undefined;
-}
-
-function placeHunk(
-  target: MatchTarget,
-  hunk: Hunk,
-  number: number,
-  { from, hint }: Aim,
-): number | PatchRefusal {
-  const atEnd = hunk.lines.some((line) => !line.terminated);
-  const location = locateHunk(target.ids, target.side(hunk, '-'), { from, hint, atEnd });
-  if (location.kind === 'found') return location.at;
-  if (location.kind === 'several') return explainAmbiguous(number, location.places);
-  if (location.kind === 'behind') return explainOverlap(number, location.places);
-  return explainStale(target, hunk, number, hint);
-}
-
-/** A hunk of added lines alone has only its number, which is worth nothing once another one proved wrong. */
-function placeAddition(
-  target: MatchTarget,
-  hunk: Hunk,
-  number: number,
-  { from, hint, drifted }: Aim & { readonly drifted: boolean },
-): number | PatchRefusal {
-  const { count, terminated } = target.lines;
-  const atEnd = hunk.lines.some((line) => !line.terminated);
-  const at = count === 0 || (atEnd && hint === undefined) ? count : hint;
-  if (at === undefined || (drifted && !atEnd)) return explainAmbiguous(number, []);
-  if (at < from) return explainOverlap(number, [at]);
-  const reachesEnd = at === count;
-  if (at > count || (reachesEnd && !terminated) || (atEnd && !reachesEnd)) {
-    return explainStale(target, hunk, number, hint);
-  }
-  return at;
 }
 
 /** Writes a placed hunk up to its last change, and returns the first original line not yet written. */

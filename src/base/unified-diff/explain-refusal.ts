@@ -1,17 +1,30 @@
 // Owns the words and figures of a refused hunk, so that its author can mend it in one try.
 // Refuses to decide anything: apply-patch.ts has decided.
 import type { Hunk, HunkLine, PatchRefusal } from './file-patch.ts';
-import { MOST_CANDIDATES, matchesAt, nearestPlace, occurrences } from './locate-hunk.ts';
+import { findLines, MOST_CANDIDATES, matchesAt, nearestPlace } from './locate-hunk.ts';
 import { type MatchTarget, oneSide } from './match-target.ts';
 import { terminatorOf, wholeLine } from './text-lines.ts';
 
-export function explainAmbiguous(number: number, places: readonly number[]): PatchRefusal {
+/** `other` when the hash that the patch states is not the file's. */
+export function explainAmbiguous(number: number, places: readonly number[], other = false): PatchRefusal {
   const candidates = places.map((at) => at + 1);
+  const version = other ? ', and its "index" line is of another version of the file' : '';
   const fact =
     places.length === 0
-      ? 'it has no line to match and no line number to rely on; add context lines around the added ones'
-      : `its lines match at ${lineList(candidates)}; add context lines or correct its line number`;
+      ? `it has no line to match and no line number to rely on${version}; add context lines around the added ones`
+      : `its lines match at ${lineList(candidates)}${version}; add context lines until they match at one place only`;
   return refusal('patch.ambiguous', number, fact, { candidates });
+}
+
+/** Its lines stand at one place, which is not enough to be sure of it. */
+export function explainUncertain(number: number, at: number, why: string): PatchRefusal {
+  const fact = `${why}; its lines match at line ${at + 1}; add context lines or correct its line number`;
+  return refusal('patch.ambiguous', number, fact, { candidates: [at + 1] });
+}
+
+export function explainApplied(number: number, at: number): PatchRefusal {
+  const fact = `its change is in the file already, at line ${at + 1}`;
+  return refusal('patch.stale', number, fact, { line: at + 1, alreadyApplied: true });
 }
 
 export function explainOverlap(number: number, places: readonly number[]): PatchRefusal {
@@ -20,21 +33,24 @@ export function explainOverlap(number: number, places: readonly number[]): Patch
   return refusal('patch.overlap', number, fact, { line: candidates[0]!, candidates });
 }
 
+/** `elsewhere` is a place that matches, but further from the stated line than one that is almost like it. */
 export function explainStale(
   target: MatchTarget,
   hunk: Hunk,
   number: number,
   hint: number | undefined,
+  elsewhere?: number,
 ): PatchRefusal {
   const wanted = target.side(hunk, '-');
   const old = oneSide(hunk, '-');
   const applied = appliedPlace(target, hunk, hint);
-  if (applied !== undefined) {
-    const fact = `its change is in the file already, at line ${applied + 1}`;
-    return refusal('patch.stale', number, fact, { line: applied + 1, alreadyApplied: true });
-  }
+  if (applied !== undefined) return explainApplied(number, applied);
   const place =
-    wanted.length === 0 ? Math.min(hint ?? 0, target.lines.count) : nearestPlace(target.ids, wanted, hint);
+    wanted.length === 0
+      ? Math.min(hint ?? 0, target.lines.count)
+      : elsewhere === undefined
+        ? nearestPlace(target.numbered, wanted, hint)
+        : hint;
   if (place === undefined) {
     return refusal('patch.stale', number, 'none of its lines is in the file', { expected: old[0]!.text });
   }
@@ -43,8 +59,11 @@ export function explainStale(
   const [line, expected] = [at + 1, offset < 0 ? undefined : old[offset]!];
   const whole = at < target.lines.count ? wholeLine(target.lines, at) : undefined;
   const found = whole?.slice(0, whole.length - terminatorOf(whole).length);
-  return refusal('patch.stale', number, difference(target, line, expected, whole), {
+  const also =
+    elsewhere === undefined ? '' : `; its lines match at line ${elsewhere + 1}, which is further off`;
+  return refusal('patch.stale', number, difference(target, line, expected, whole) + also, {
     line,
+    ...(elsewhere === undefined ? {} : { candidates: [elsewhere + 1] }),
     ...(expected ? { expected: target.exactTerminators ? expected.text : withoutCr(expected.text) } : {}),
     ...(found === undefined ? {} : { found: target.exactTerminators ? whole!.replace(/\n$/, '') : found }),
   });
@@ -83,8 +102,17 @@ function appliedPlace(target: MatchTarget, hunk: Hunk, hint: number | undefined)
   // One kept line that still stands says nothing about the lines removed beside it.
   if (fresh.length < (hunk.lines.some((line) => line.op === '+') ? 1 : 2)) return undefined;
   if (hint !== undefined && matchesAt(target.ids, fresh, hint)) return hint;
-  const places = fresh.length >= 3 ? occurrences(target.ids, fresh) : [];
+  const enough = fresh.length >= 3 || (hint === undefined && isTelling(target, hunk));
+  const places = enough ? findLines(target.numbered, fresh, 0, 2) : [];
   return places.length === 1 ? places[0] : undefined;
+}
+
+/** Whether few new lines are enough: they add something to be known by, and nothing that goes is still there. */
+function isTelling(target: MatchTarget, hunk: Hunk): boolean {
+  const old = oneSide(hunk, '-');
+  const ids = target.side(hunk, '-');
+  const remains = old.some(({ op }, i) => op === '-' && target.numbered.places(ids[i]!).length > 0);
+  return !remains && hunk.lines.some(({ op, text }) => op === '+' && /[\p{L}\p{N}]/u.test(text));
 }
 
 function refusal(

@@ -31,6 +31,9 @@ export interface FilePatch {
   /** Octal file modes as git writes them ("100755"), where the patch names them. */
   readonly modeBefore?: string;
   readonly modeAfter?: string;
+  /** Of the content before and after, as git abbreviates them (7 digits or more); both or none. */
+  readonly hashBefore?: string;
+  readonly hashAfter?: string;
   readonly hunks: readonly Hunk[];
 }
 
@@ -48,7 +51,14 @@ export interface PatchedText {
   readonly text: string;
   readonly hunksApplied: number;
   /** Where each hunk begins in the original; for one that only adds, the line it adds before. All 1-based. */
-  readonly placed: readonly { readonly hunk: number; readonly line: number }[];
+  readonly placed: readonly PlacedHunk[];
+}
+
+export interface PlacedHunk {
+  readonly hunk: number;
+  readonly line: number;
+  /** How many lines below the stated one; 0 for a hunk that states none. */
+  readonly offset: number;
 }
 
 export interface PatchRefusal {

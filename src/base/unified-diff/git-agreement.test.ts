@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { applyFilePatch } from './apply-patch.ts';
+import { isBlob } from './blob-hash.ts';
 import type { FilePatch } from './file-patch.ts';
 import { makeUnifiedDiff } from './make-diff.ts';
 import { parsePatch } from './parse-patch.ts';
@@ -165,7 +166,8 @@ function byName(patch: string, bare = false): Map<string, FilePatch> {
 }
 
 function textOf(original: string, file: FilePatch): string {
-  const result = applyFilePatch(original, file);
+  const base = isBlob(Buffer.from(original, 'latin1'), file.hashBefore) ? 'same' : 'unknown';
+  const result = applyFilePatch(original, file, base);
   return result.ok ? result.text : `${file.pathAfter}: ${result.message}`;
 }
 

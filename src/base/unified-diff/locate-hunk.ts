@@ -20,15 +20,43 @@ export interface Bounds {
 
 export const MOST_CANDIDATES = 20;
 
-export function locateHunk(file: Int32Array, wanted: Int32Array, bounds: Bounds): Location {
+/** A file's lines as numbers, and for each number the lines that have it, ascending. 0 is no line's of the patch. */
+export interface NumberedLines {
+  readonly ids: Int32Array;
+  readonly places: (id: number) => readonly number[];
+}
+
+export function numberedLines(ids: Int32Array): NumberedLines {
+  let places: Map<number, number[]> | undefined;
+  const index = () => {
+    const made = new Map<number, number[]>();
+    for (let at = 0; at < ids.length; at++) {
+      const id = ids[at]!;
+      if (id === 0) continue;
+      const seen = made.get(id);
+      if (seen) seen.push(at);
+      else made.set(id, [at]);
+    }
+    return made;
+  };
+  return {
+    ids,
+    places: (id) => {
+      places ??= index();
+      return places.get(id) ?? [];
+    },
+  };
+}
+
+export function locateHunk(file: NumberedLines, wanted: Int32Array, bounds: Bounds): Location {
   const { from, hint } = bounds;
-  const last = file.length - wanted.length;
-  const fits = (at: number) => (!bounds.atEnd || at === last) && matchesAt(file, wanted, at);
+  const last = file.ids.length - wanted.length;
+  const fits = (at: number) => (!bounds.atEnd || at === last) && matchesAt(file.ids, wanted, at);
   if (hint !== undefined && fits(hint)) {
     return hint >= from ? { kind: 'found', at: hint } : { kind: 'behind', places: [hint] };
   }
   const search = (start: number) =>
-    bounds.atEnd ? [last].filter((at) => at >= start && fits(at)) : occurrences(file, wanted, start);
+    bounds.atEnd ? [last].filter((at) => at >= start && fits(at)) : findLines(file, wanted, start);
   const places = search(from);
   if (places.length === 1) return { kind: 'found', at: places[0]! };
   if (places.length > 1) return { kind: 'several', places };
@@ -42,8 +70,35 @@ export function matchesAt(file: Int32Array, wanted: Int32Array, at: number): boo
   return true;
 }
 
-/** Up to MOST_CANDIDATES places, ascending, by Knuth, Morris and Pratt. */
-export function occurrences(file: Int32Array, wanted: Int32Array, from = 0): number[] {
+/** Up to `most` places, ascending: those of the line that is rarest, or all in turn where even that one is common. */
+export function findLines(
+  file: NumberedLines,
+  wanted: Int32Array,
+  from = 0,
+  most = MOST_CANDIDATES,
+): number[] {
+  let rarest = 0;
+  for (let i = 1; i < wanted.length; i++) {
+    if (file.places(wanted[i]!).length < file.places(wanted[rarest]!).length) rarest = i;
+  }
+  const places = wanted.length === 0 ? [] : file.places(wanted[rarest]!);
+  if (places.length * wanted.length > file.ids.length) return occurrences(file.ids, wanted, from, most);
+  const found: number[] = [];
+  for (const place of places) {
+    if (found.length === most) break;
+    if (place - rarest >= from && matchesAt(file.ids, wanted, place - rarest)) found.push(place - rarest);
+  }
+  return found;
+}
+
+/** Up to `most` places, ascending, by Knuth, Morris and Pratt. */
+export function occurrences(
+  file: Int32Array,
+  wanted: Int32Array,
+  from = 0,
+  most = MOST_CANDIDATES,
+): number[] {
+  if (wanted.length === 0) return [];
   const places: number[] = [];
   const borders = borderTable(wanted);
   let matched = 0;
@@ -52,7 +107,7 @@ export function occurrences(file: Int32Array, wanted: Int32Array, from = 0): num
     if (file[at] === wanted[matched]) matched++;
     if (matched < wanted.length) continue;
     places.push(at - matched + 1);
-    if (places.length === MOST_CANDIDATES) break;
+    if (places.length === most) break;
     matched = borders[matched - 1]!;
   }
   return places;
@@ -75,27 +130,43 @@ const MOST_VOTES = 1_000_000;
 
 /** The place where most lines agree, ties going to the one nearest to the hint. Used only to explain. */
 export function nearestPlace(
-  file: Int32Array,
+  file: NumberedLines,
   wanted: Int32Array,
   hint: number | undefined,
 ): number | undefined {
-  const places = new Map<number, number[]>();
-  for (const id of wanted) places.set(id, []);
-  for (let at = 0; at < file.length; at++) {
-    const seen = places.get(file[at]!);
-    if (seen && seen.length < MOST_REPEATS) seen.push(at);
-  }
-  const votes = new Map<number, number>();
-  let budget = MOST_VOTES;
-  for (let i = 0; i < wanted.length && budget > 0; i++) {
-    for (const at of places.get(wanted[i]!)!) if (at >= i) votes.set(at - i, (votes.get(at - i) ?? 0) + 1);
-    budget -= places.get(wanted[i]!)!.length;
-  }
+  const votes = placeVotes(file, wanted);
   const aim = hint ?? 0;
   let best: number | undefined;
   for (const [at, count] of votes) {
     const rival = best === undefined ? 0 : votes.get(best)!;
     if (count > rival || (count === rival && Math.abs(at - aim) < Math.abs(best! - aim))) best = at;
   }
-  return best ?? (hint === undefined || hint < 0 ? undefined : Math.min(hint, file.length));
+  return best ?? (hint === undefined || hint < 0 ? undefined : Math.min(hint, file.ids.length));
+}
+
+/** A place nearer to the hint than `at` where at least two thirds of the lines agree: it may be the one that is meant. */
+export function rivalPlace(
+  file: NumberedLines,
+  wanted: Int32Array,
+  hint: number,
+  at: number,
+): number | undefined {
+  const enough = Math.max(2, Math.ceil((wanted.length * 2) / 3));
+  let [best, most] = [undefined as number | undefined, enough - 1];
+  for (const [place, count] of placeVotes(file, wanted)) {
+    if (count > most && Math.abs(place - hint) < Math.abs(at - hint)) [best, most] = [place, count];
+  }
+  return best;
+}
+
+/** For each place where a line of the hunk stands as it should, how many do. */
+function placeVotes(file: NumberedLines, wanted: Int32Array): Map<number, number> {
+  const votes = new Map<number, number>();
+  let budget = MOST_VOTES;
+  for (let i = 0; i < wanted.length && budget > 0; i++) {
+    const places = file.places(wanted[i]!).slice(0, MOST_REPEATS);
+    for (const at of places) if (at >= i) votes.set(at - i, (votes.get(at - i) ?? 0) + 1);
+    budget -= places.length;
+  }
+  return votes;
 }

@@ -38,6 +38,9 @@ function fileHeader(before: string | null, after: string | null, hasHunks: boole
   if (before === null) lines.push('new file mode 100644');
   else if (after === null) lines.push('deleted file mode 100644');
   else if (before !== after) lines.push(`rename from ${quotePath(before)}`, `rename to ${quotePath(after)}`);
+  // Without it a reader cannot tell an empty file from a diff that was cut off.
+  if (!hasHunks && before === null) lines.push('index 0000000..e69de29');
+  if (!hasHunks && after === null) lines.push('index e69de29..0000000');
   if (hasHunks) lines.push(`--- ${headerPath('a/', before)}`, `+++ ${headerPath('b/', after)}`);
   return `${lines.join('\n')}\n`;
 }

@@ -1,6 +1,8 @@
 // Owns the form in which a file and a patch are compared: each line becomes a number, equal lines the same.
 // Refuses to look past anything but line terminators and the byte order mark at the file's start.
+import { once } from '../once.ts';
 import type { FilePatch, Hunk, HunkLine } from './file-patch.ts';
+import { type NumberedLines, numberedLines } from './locate-hunk.ts';
 import { byteOrderMark, type TextLines, textLines, wholeLine } from './text-lines.ts';
 
 export interface MatchTarget {
@@ -8,8 +10,11 @@ export interface MatchTarget {
   readonly mark: string;
   readonly lines: TextLines;
   readonly ids: Int32Array;
+  readonly numbered: NumberedLines;
   /** True when the patch itself tells CRLF from LF lines, so that terminators must match too. */
   readonly exactTerminators: boolean;
+  /** The same without regard to white space around lines and to what ends them: for places that are almost alike. */
+  readonly loosely: () => { readonly lines: NumberedLines; readonly old: (hunk: Hunk) => Int32Array };
   /** The numbers of a hunk's old lines (' ' and '-') or new lines (' ' and '+'). */
   readonly side: (hunk: Hunk, side: '-' | '+') => Int32Array;
 }
@@ -37,7 +42,27 @@ export function matchTarget(original: string, patch: FilePatch): MatchTarget {
   }
   const side = (hunk: Hunk, op: '-' | '+') =>
     Int32Array.from(oneSide(hunk, op), (line) => numbers.get(keyOf(line))!);
-  return { mark, lines, ids, exactTerminators, side };
+  return {
+    mark,
+    lines,
+    ids,
+    numbered: numberedLines(ids),
+    loosely: once(() => looseLines(lines, all)),
+    exactTerminators,
+    side,
+  };
+}
+
+function looseLines(lines: TextLines, all: readonly HunkLine[]): ReturnType<MatchTarget['loosely']> {
+  const numbers = new Map<string, number>();
+  for (const { op, text } of all) {
+    const key = text.trim();
+    if (op !== '+' && !numbers.has(key)) numbers.set(key, numbers.size + 1);
+  }
+  const ids = new Int32Array(lines.count);
+  for (let i = 0; i < lines.count; i++) ids[i] = numbers.get(wholeLine(lines, i).trim()) ?? 0;
+  const old = (hunk: Hunk) => Int32Array.from(oneSide(hunk, '-'), ({ text }) => numbers.get(text.trim())!);
+  return { lines: numberedLines(ids), old };
 }
 
 export function oneSide(hunk: Hunk, op: '-' | '+'): HunkLine[] {

@@ -6,6 +6,8 @@ import { unquotePath } from './quote-path.ts';
 export interface FileHeader extends Omit<FilePatch, 'hunks'> {
   /** True when the header alone is a change: a mode, a rename, an empty file made or deleted. */
   readonly complete: boolean;
+  /** What shows that lines of the file's part are missing: always, or only where no hunk follows. */
+  readonly cut?: { readonly why: string; readonly always: boolean };
   /** Index of the first line after the header. */
   readonly next: number;
 }
@@ -63,15 +65,50 @@ function parseGitHeader(lines: readonly string[], start: number): FileHeader {
   const change = created ? 'create' : deleted ? 'delete' : (moved ?? 'modify');
   const modeBefore = extended.get('old mode') ?? extended.get('deleted file mode');
   const modeAfter = extended.get('new mode') ?? extended.get('new file mode');
+  const [, hashBefore, hashAfter] =
+    /^([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})(?: |$)/.exec(extended.get('index') ?? '') ?? [];
+  const cut = cutHeader(extended, lines[start]!, lines[at]);
   return {
     change,
     pathBefore: created ? null : moved ? barePath(extended.get(`${moved} from`)!) : strip(before, prefixed),
     pathAfter: deleted ? null : moved ? barePath(extended.get(`${moved} to`) ?? '') : strip(after, prefixed),
     ...(modeBefore === undefined ? {} : { modeBefore }),
     ...(modeAfter === undefined ? {} : { modeAfter }),
+    ...(hashBefore === undefined || hashAfter === undefined ? {} : { hashBefore, hashAfter }),
+    ...(cut === undefined ? {} : { cut }),
     complete: [...extended.keys()].some((key) => !key.endsWith('index')),
     next: at,
   };
+}
+
+const PAIRS = [
+  ['old mode', 'new mode'],
+  ['rename from', 'rename to'],
+  ['copy from', 'copy to'],
+] as const;
+
+/** Git writes these lines in pairs, and hunks below two hashes, unless one is of no file and one of an empty one. */
+function cutHeader(
+  extended: ReadonlyMap<string, string>,
+  gitLine: string,
+  next: string | undefined,
+): FileHeader['cut'] {
+  for (const [one, other] of PAIRS) {
+    if (extended.has(one) !== extended.has(other)) {
+      return { why: `"${extended.has(one) ? other : one}" is missing`, always: true };
+    }
+  }
+  const target = extended.get('rename to') ?? extended.get('copy to');
+  if (next === undefined && target !== undefined && !gitLine.endsWith(target.replace(/^"/, ''))) {
+    return { why: `"${target}" is not the name that its first line gives`, always: true };
+  }
+  const whole = /^0{4,}\.\.e69de29|^e69de29[0-9a-f]*\.\.0{4,}/.test(extended.get('index') ?? '');
+  const told = extended.has('index') || extended.has('new file mode');
+  const similar = extended.get('similarity index') ?? '100%';
+  if (next?.startsWith('--- ') || (told && !whole) || similar !== '100%') {
+    return { why: 'its hunks are missing', always: false };
+  }
+  return undefined;
 }
 
 function parsePlainHeader(lines: readonly string[], at: number): FileHeader {

@@ -1,6 +1,6 @@
 // Owns one hunk of a patch text: its header and the extent of its body.
-// Refuses to trust the header's counts where the body shows them wrong.
-import type { Hunk, HunkLine } from './file-patch.ts';
+// Refuses a body with fewer lines than its header says, or with other changes: something was lost or edited.
+import { type Hunk, type HunkLine, patchSyntaxError } from './file-patch.ts';
 import { startsPlainHeader } from './parse-file-header.ts';
 
 export interface ParsedHunk {
@@ -11,15 +11,30 @@ export interface ParsedHunk {
   readonly counted: boolean;
 }
 
-export function parseHunk(lines: readonly string[], at: number): ParsedHunk {
+/** `ended` is false when the patch text stops without a newline: its last line may be a part of one. */
+export function parseHunk(lines: readonly string[], at: number, ended: boolean): ParsedHunk {
   const header = parseHunkHeader(lines[at]!);
   const body = readCounted(lines, at + 1, header) ?? readUncounted(lines, at + 1);
+  refuseOtherCounts(header, body, at + 1);
+  if (!ended && body.next === lines.length) refuseCutLine(header, lines.at(-1)!, lines.length);
   const { oldStart, oldCount, newStart, heading } = header;
   return {
     hunk: { oldStart, oldCount, newStart, heading, lines: body.lines, patchLine: at + 1 },
     next: body.next,
     counted: body.counted,
   };
+}
+
+/**
+ * The last line of a text without a newline may be a part of one. An added line would be written as it is. A kept or
+ * removed one has to be in the file, but without counts a part of a removed line may be another line, and what replaces
+ * it is missing.
+ */
+function refuseCutLine({ oldStart }: HunkHeader, last: string, number: number): void {
+  const kind = last.startsWith('+') ? 'an added' : last.startsWith('-') ? 'a removed' : undefined;
+  if (kind === undefined || (kind === 'a removed' && oldStart !== undefined)) return;
+  const fact = `it ends in the middle of ${kind} line, line ${number}, or lacks its last newline; if the line is whole, end the diff with a newline, or with the line "\\ No newline at end of file" where the file has none`;
+  throw patchSyntaxError('patch.malformed', number, fact);
 }
 
 export function startsHunk(line: string): boolean {
@@ -45,20 +60,41 @@ interface Body {
   readonly counted: boolean;
 }
 
+const UNNUMBERED = { oldStart: undefined, oldCount: undefined, newStart: undefined, newCount: undefined };
+
 function parseHunkHeader(line: string): HunkHeader {
   const match = /^@@\s+-(\d+)(?:,(\d+))?(?:\s+\+(\d+)(?:,(\d+))?)?\s*(?:@@+(.*))?$/.exec(line);
   if (!match) {
     const heading = line.replace(/^@@\s*(.*?)\s*(?:@@)?$/, '$1');
-    return { oldStart: undefined, oldCount: undefined, newStart: undefined, newCount: undefined, heading };
+    return { ...UNNUMBERED, heading };
   }
   const [, oldStart, oldCount, newStart, newCount, heading] = match;
+  // Numbers that no hunk can have stand for none.
+  if ([oldStart, oldCount, newStart, newCount].every((number) => Number(number ?? 1) === 0)) {
+    return { ...UNNUMBERED, heading: heading?.trim() ?? '' };
+  }
   return {
     oldStart: Number(oldStart),
-    oldCount: Number(oldCount ?? 1),
+    oldCount: oldCount === undefined && newStart === undefined ? undefined : Number(oldCount ?? 1),
     newStart: newStart === undefined ? undefined : Number(newStart),
     newCount: newStart === undefined ? undefined : Number(newCount ?? 1),
     heading: heading?.trim() ?? '',
   };
+}
+
+/**
+ * Lines that are missing were cut off or dropped. More lines are fine as long as they add and remove as many as the
+ * header says: every old line of them has to be in the file.
+ */
+function refuseOtherCounts({ oldCount, newCount }: HunkHeader, { lines }: Body, patchLine: number): void {
+  if (oldCount === undefined) return;
+  const old = lines.filter(({ op }) => op !== '+').length;
+  const fresh = lines.filter(({ op }) => op !== '-').length;
+  const short = old < oldCount || fresh < (newCount ?? 0);
+  if (!short && (newCount === undefined || old - oldCount === fresh - newCount)) return;
+  const stated = newCount === undefined ? `${oldCount} old` : `${oldCount} old and ${newCount} new`;
+  const fact = `the hunk at line ${patchLine} ${short ? 'is cut off' : 'has other lines than its header says'}: its header says ${stated} lines, it has ${old} and ${fresh}; send all of its lines, or a bare "@@" instead of numbers that are not right`;
+  throw patchSyntaxError('patch.malformed', patchLine, fact);
 }
 
 /** Takes exactly as many lines as the header says; undefined when the counts cannot be right. */

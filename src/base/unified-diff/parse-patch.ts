@@ -7,6 +7,7 @@ import { isSignature, parseHunk, startsHunk } from './parse-hunk.ts';
 /** The files of a patch text, in its order. Throws a PatchSyntaxError (see file-patch.ts). */
 export function parsePatch(text: string): FilePatch[] {
   const lines = splitPatch(text);
+  const ended = text.endsWith('\n');
   if (text.trim() === '') throw patchSyntaxError('patch.empty', 1, 'it is empty');
   const files: OpenFile[] = [];
   let open: OpenFile | undefined;
@@ -26,7 +27,7 @@ export function parsePatch(text: string): FilePatch[] {
         open = { header: ANONYMOUS, hunks: [], line: at + 1 };
         files.push(open);
       }
-      const parsed = parseHunk(lines, at);
+      const parsed = parseHunk(lines, at, ended);
       open.hunks.push(checkedHunk(parsed.hunk));
       strict = !parsed.counted;
       at = parsed.next;
@@ -34,6 +35,7 @@ export function parsePatch(text: string): FilePatch[] {
       if (/^(?:```|~~~|diff |Index: |Only in )/.test(line) || isSignature(lines, at)) strict = false;
       if (strict && /^[+-]/.test(line))
         throw patchSyntaxError('patch.malformed', at + 1, strayChange(at + 1));
+      if (!ended && at === lines.length - 1 && files.length > 0) refuseCutHeader(line, at + 1);
       at++;
     }
   }
@@ -83,6 +85,24 @@ function refuseOtherFormats(line: string, number: number): void {
   }
 }
 
+const HEADER_STARTS = [
+  'diff --git ',
+  'Index: ',
+  'index ',
+  'similarity index ',
+  'rename from ',
+  'copy from ',
+  '--- ',
+  '@@ -',
+];
+
+/** The last line of a text without a newline at its end: the beginning of one more file or hunk is no prose. */
+function refuseCutHeader(line: string, number: number): void {
+  if (line === '' || !HEADER_STARTS.some((start) => start.startsWith(line))) return;
+  const fact = `it is cut off at line ${number}, in the header of what comes next; send it whole`;
+  throw patchSyntaxError('patch.malformed', number, fact);
+}
+
 function checkedHunk(hunk: Hunk): Hunk {
   if (hunk.lines.some((line) => line.op !== ' ')) return hunk;
   const fact = `the hunk at line ${hunk.patchLine} adds and removes nothing`;
@@ -90,7 +110,11 @@ function checkedHunk(hunk: Hunk): Hunk {
 }
 
 function closeFile({ header, hunks, line }: OpenFile): FilePatch {
-  const { complete, next: _, ...file } = header;
+  const { complete, cut, next: _, ...file } = header;
+  if (cut !== undefined && (hunks.length === 0 || cut.always)) {
+    const fact = `the file header at line ${line} is cut off: ${cut.why}`;
+    throw patchSyntaxError('patch.malformed', line, fact);
+  }
   if (hunks.length > 0 || complete) return { ...file, hunks };
   throw patchSyntaxError('patch.malformed', line, `the file header at line ${line} has no hunk below it`);
 }

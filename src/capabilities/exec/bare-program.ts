@@ -1,7 +1,7 @@
 // Owns: running a program where no sandbox can be had and policy says that this is fine.
 // Refuses: silence about it (whoever calls this has warned), and to leave anything of its process group behind.
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createBoundedBuffer } from '../../base/bounded-buffer.ts';
 import type { SandboxProcess, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { notRun } from './sandbox/conclude.ts';
@@ -9,7 +9,7 @@ import { notRun } from './sandbox/conclude.ts';
 const CAPTURE_BYTES = 2 ** 20;
 
 export function startBareProgram(root: string, spec: SandboxSpec): SandboxProcess {
-  const [program, ...args] = spec.argv;
+  const [program, ...args] = copiedWords(root, spec);
   const started = performance.now();
   const child = spawn(program, args, {
     cwd: join(root, spec.cwd ?? '.'),
@@ -83,6 +83,21 @@ export function startBareProgram(root: string, spec: SandboxSpec): SandboxProces
       return result;
     },
   };
+}
+
+/** Nothing can be mounted here: words that name a file of a folder name that of its copy. */
+function copiedWords(
+  root: string,
+  { argv, cwd = '.', copies = [] }: SandboxSpec,
+): readonly [string, ...string[]] {
+  const copied = (word: string, at: number): string => {
+    if (at === 0 && !word.includes('/')) return word;
+    const [, option = '', named = word] = /^(--?[\w-]+=)(.+)$/s.exec(word) ?? [];
+    const path = resolve(root, cwd, named);
+    const copy = copies.find((one) => path === one.at || path.startsWith(`${one.at}/`));
+    return copy ? `${option}${join(copy.from, path.slice(copy.at.length))}` : word;
+  };
+  return argv.map(copied) as [string, ...string[]];
 }
 
 export async function runBareProgram(root: string, spec: SandboxSpec): Promise<SandboxResult> {

@@ -2,6 +2,7 @@
 // Refuses: to load the sandbox before the first command.
 import type { CallScope } from '../../contract/capability.ts';
 import type { ExecHandle, OpenProxy } from '../../contract/exec.ts';
+import type { ProcessNames } from './fences/placeholders.ts';
 import type { Sandboxes } from './sandboxes.ts';
 import type { Standing } from './standing-program.ts';
 
@@ -12,31 +13,37 @@ export interface ExecCapability {
   close(): Promise<void>;
 }
 
-export function createExecCapability(openProxy: OpenProxy): ExecCapability {
+export function createExecCapability(openProxy: OpenProxy, names: ProcessNames): ExecCapability {
   let sandboxes: Promise<Sandboxes> | undefined;
   let specs: Promise<typeof import('./program-spec.ts')> | undefined;
   const load = (): Promise<Sandboxes> => {
-    sandboxes ??= import('./sandboxes.ts').then(({ createSandboxes }) => createSandboxes());
+    sandboxes ??= import('./sandboxes.ts').then(({ createSandboxes }) => createSandboxes(names));
     return sandboxes;
   };
+  const siteOf = (scope: CallScope, made: Sandboxes) => ({
+    scope,
+    sandbox: made.of(scope),
+    fences: made.fences,
+    openProxy,
+  });
   return {
     open: (scope) => ({
       async shell(line) {
         const [made, { runShell }] = await Promise.all([load(), import('./run-shell.ts')]);
-        return runShell(scope, line, made.of(scope), openProxy);
+        return runShell(scope, line, made.of(scope), openProxy, made.fences);
       },
       async run(program, how) {
         const [made, { runProgram }] = await Promise.all([load(), import('./run-program.ts')]);
-        return runProgram({ scope, sandbox: made.of(scope), openProxy }, program, how);
+        return runProgram(siteOf(scope, made), program, how);
       },
       async start(program, heard) {
         const [made, { startProgram }] = await Promise.all([load(), import('./standing-program.ts')]);
-        return startProgram({ scope, sandbox: made.of(scope), openProxy }, program, heard);
+        return startProgram(siteOf(scope, made), program, heard);
       },
       async profile(program) {
         // Asked with every call of a kept program, and `import` takes its time also for what is there.
         specs ??= import('./program-spec.ts');
-        return (await specs).profileOf(scope, program);
+        return (await specs).profileOf(scope, program, (await load()).fences);
       },
       adopt: (program, heard) => (program as Standing).serve(scope, heard),
     }),

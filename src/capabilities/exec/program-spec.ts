@@ -1,22 +1,33 @@
 // Owns: what a program of a pack gets of the machine: its needs, admitted and within policy, as the sandbox's words.
 // Refuses: a need that its call did not declare, and to show a path that policy hides.
-import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { leadsOut } from '../../base/follow-links.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { type Program, programEffects } from '../../contract/program.ts';
 import type { SandboxBind, SandboxSpec } from '../../contract/sandbox.ts';
-import { fencedPaths } from './fenced-paths.ts';
+import type { FencedRoot, FenceFinder, Fences } from './fences/find-fences.ts';
+import { quietly } from './sandbox/quietly.ts';
 import { within } from './sandbox/scratch.ts';
 
 /** Everything but streams, time, network and the environment. */
 export type ProgramSpec = Required<
-  Pick<SandboxSpec, 'argv' | 'cwd' | 'visible' | 'writable' | 'readOnly' | 'hidden' | 'binds' | 'spawns'>
+  Pick<
+    SandboxSpec,
+    'argv' | 'cwd' | 'visible' | 'writable' | 'readOnly' | 'hidden' | 'binds' | 'copies' | 'spawns'
+  >
 > &
   Pick<SandboxSpec, 'limits'>;
 
+export interface FencedProgram {
+  readonly spec: ProgramSpec;
+  readonly roots: readonly FencedRoot[];
+  readonly fences: Fences;
+}
+
 /** Throws what `admit` throws. Makes the folders that it may write to, where they are not there. */
-export function programSpec(scope: CallScope, program: Program): ProgramSpec {
+export function programSpec(scope: CallScope, program: Program, finder: FenceFinder): FencedProgram {
   for (const effect of programEffects(program, scope.place)) scope.admit(effect);
   const { needs } = program;
   const visible: string[] = [];
@@ -27,7 +38,11 @@ export function programSpec(scope: CallScope, program: Program): ProgramSpec {
     if (rel === undefined) binds.push({ path, ...(isWritable ? { writable: true } : {}) });
     else (isWritable ? writable : visible).push(rel);
   };
-  for (const path of needs.parts) show(path, false);
+  const { copies = [] } = needs;
+  for (const path of needs.parts) {
+    const isCopied = !within(path, scope.root) && copies.some(({ at }) => at === path);
+    if (!isCopied) show(path, false);
+  }
   const granted = [...needs.reads, ...needs.writes].map((path) => absolute(scope.root, scope.place(path)));
   // What is granted is there already; shown once more, on its own, it could not be replaced.
   const isGranted = (path: string) => granted.some((folder) => within(join(scope.root, path), folder));
@@ -39,25 +54,60 @@ export function programSpec(scope: CallScope, program: Program): ProgramSpec {
   }
   const [name, ...args] = program.argv;
   const own = name === 'node' ? process.execPath : name;
-  if (own !== name) binds.push({ path: own });
-  const shown = [...visible, ...writable];
-  return {
+  if (own !== name) {
+    binds.push({ path: own });
+    // Where it lies in a folder that a copy stands for, it is to be seen in the copy.
+    if (within(own, scope.root) && copies.some(({ at }) => within(own, at))) show(own, false);
+  }
+  const roots = shownRoots(scope.root, visible, writable, granted, binds);
+  const fences = finder.find(scope, roots);
+  const { hidden, readOnly } = fences;
+  const spec: ProgramSpec = {
     argv: [own, ...args],
     cwd: program.cwd ?? '.',
     visible,
     writable,
     binds,
+    copies,
     spawns: needs.subprocess,
-    ...fencedPaths(scope.root, shown.length > 0 ? scope.policy.fences : [], shown),
+    hidden,
+    readOnly,
     ...(program.limits ? { limits: program.limits } : {}),
   };
+  return { spec, roots, fences };
+}
+
+/** The folders to look through: what is shown of the workspace, and what is granted beside it. */
+function shownRoots(
+  root: string,
+  visible: readonly string[],
+  writable: readonly string[],
+  granted: readonly string[],
+  binds: readonly SandboxBind[],
+): FencedRoot[] {
+  const real = (path: string) => quietly(() => realpathSync.native(path));
+  const isWritable = (path: string) => binds.some((bind) => bind.writable && real(bind.path) === path);
+  const realOf = (paths: readonly string[]) => paths.flatMap((path) => real(join(root, path)) ?? []);
+  const below = realOf([...visible, ...writable]);
+  const beside = new Set(
+    granted.filter((path) => relativeTo(root, path) === undefined).flatMap((path) => real(path) ?? []),
+  );
+  return [
+    ...(below.length > 0 ? [{ path: root, below, writable: realOf(writable) }] : []),
+    ...[...beside].map((path) => ({ path, writable: isWritable(path) ? [path] : [] })),
+  ];
 }
 
 const isFile = (root: string, path: string): boolean =>
   !path.startsWith('..') && statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true;
 
 /** See `ProgramHandle.profile`. */
-export function profileOf(scope: CallScope, program: Program, spec = programSpec(scope, program)): string {
+export function profileOf(
+  scope: CallScope,
+  program: Program,
+  finder: FenceFinder,
+  { spec } = programSpec(scope, program, finder),
+): string {
   const { policy } = scope;
   return JSON.stringify([spec, program.env, program.needs.network, policy.programs, policy.packs]);
 }
@@ -75,13 +125,11 @@ const isThere = (root: string, path: string): boolean => existsSync(absolute(roo
 
 /** Only within the workspace: what is granted beside it is there, or is not. */
 function makeFolder(root: string, path: string): void {
-  if (path.startsWith('/') || isThere(root, path)) return;
-  let above = dirname(join(root, path));
-  while (!existsSync(above)) above = dirname(above);
-  if (!within(realpathSync(above), root))
+  if (path.startsWith('/')) return;
+  if (leadsOut(join(root, path), [root], readlinkSync))
     throw fail(
       'path.outside_workspace',
       `Cannot let a program write to "${path}": it leads out of the workspace`,
     );
-  mkdirSync(join(root, path), { recursive: true });
+  if (!isThere(root, path)) mkdirSync(join(root, path), { recursive: true });
 }

@@ -11,6 +11,7 @@ import { fail } from '../../contract/errors.ts';
 import type { ExecHandle, OpenProxy } from '../../contract/exec.ts';
 import type { ObjectStore } from '../../contract/object-store.ts';
 import { type Program, programEffects } from '../../contract/program.ts';
+import { isAlive, processIdentity } from '../../stores/process-identity.ts';
 import { createExecCapability } from './capability.ts';
 
 export interface ProgramFixture {
@@ -31,12 +32,12 @@ export async function withPrograms<T>(
   use: (fixture: ProgramFixture) => Promise<T>,
   openProxy: OpenProxy = () => Promise.reject(new Error('no proxy')),
 ): Promise<T> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-programs-')));
+  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-programs-')));
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), content);
   }
-  const capability = createExecCapability(openProxy);
+  const capability = createExecCapability(openProxy, { self: processIdentity(), isAlive });
   const call = (options: CallFixture = {}) => {
     const warnings: Warning[] = [];
     return Object.assign(capability.open(scopeOf(root, options, warnings)), { warnings });

@@ -88,6 +88,36 @@ describe('exec.run', () => {
     });
   });
 
+  it('leaves open what a fence does not hold for, and all below', async () => {
+    const files = { 'data/.npmrc': 'own', 'data/node_modules/a/.npmrc': 'theirs' };
+    await withPrograms(files, async ({ call }) => {
+      const fences = [{ glob: '**/.npmrc', read: false, write: true, except: ['**/node_modules'] }];
+      const { stdout } = await call({ policy: { fences } }).run(
+        sh('for f in data/.npmrc data/node_modules/a/.npmrc; do echo new > $f; cat $f; done', {
+          writes: ['data'],
+        }),
+        {},
+      );
+      assert.equal(text(stdout), 'ownnew\n');
+    });
+  });
+
+  it('walks a whole workspace and finds nothing of its state, instead of failing there', async () => {
+    await withPrograms(
+      { 'a/x': '', '.haft/haft.db': 'state', 'in/.haft/haft.db': 'state' },
+      async ({ call }) => {
+        const walk = sh('find . -name "*.db"; find . -type d | sort | tr "\\n" " "; grep -rc state .', {
+          reads: ['.'],
+        });
+        const { stdout, stderr, code } = await call().run(walk, {});
+        assert.deepEqual(
+          [text(stdout).split('\n')[0], text(stderr), code],
+          ['. ./.haft ./a ./in ./in/.haft ./a/x:0', '', 1],
+        );
+      },
+    );
+  });
+
   it('has PATH, HOME, TMPDIR and LANG, what it is given, and no other variable', async () => {
     await withPrograms({}, async ({ call }) => {
       const { stdout } = await call().run(

@@ -9,12 +9,14 @@ import type { OpenProxy } from '../../contract/exec.ts';
 import type { EgressConnection } from '../../contract/http.ts';
 import type { Program, ProgramOutcome, ProgramRun } from '../../contract/program.ts';
 import type { SandboxHandle, SandboxNetwork, SandboxResult } from '../../contract/sandbox.ts';
+import { type FenceKeeper, withFences, withoutFences } from './fences/with-fences.ts';
 import { programSpec } from './program-spec.ts';
 import { decideConnection } from './run-shell.ts';
 
 export interface ProgramSite {
   readonly scope: CallScope;
   readonly sandbox: SandboxHandle;
+  readonly fences: FenceKeeper;
   readonly openProxy: OpenProxy;
 }
 
@@ -24,7 +26,7 @@ export async function runProgram(
   how: ProgramRun,
 ): Promise<ProgramOutcome> {
   const { scope, sandbox } = site;
-  const spec = programSpec(scope, program);
+  const { spec, roots, fences } = programSpec(scope, program, site.fences);
   const signal = how.signal ? AbortSignal.any([how.signal, scope.signal]) : scope.signal;
   signal.throwIfAborted();
   const contained = await isContained(site);
@@ -39,8 +41,10 @@ export async function runProgram(
     const env = { ...sandbox.baseEnv, ...program.env };
     const full = { ...spec, ...how, env, network: network.network, signal };
     const result = contained
-      ? await sandbox.run(full)
-      : await (await import('./bare-program.ts')).runBareProgram(scope.root, full);
+      ? await withFences(scope, site.fences, roots, fences, () => sandbox.run(full))
+      : await withoutFences(scope, site.fences, roots, async () =>
+          (await import('./bare-program.ts')).runBareProgram(scope.root, full),
+        );
     return { ...checked(scope, result, signal), connections };
   } finally {
     await network.close();

@@ -2,7 +2,9 @@
 // Refuses: to trust the tool that asks, and to run uncontained unless policy says that this machine may.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { toPrintable } from '../../base/byte-path.ts';
+import type { ShellListing } from '../../base/shell/analysis.ts';
 import { analyzeShell, shellArgv } from '../../base/shell/analyze-shell.ts';
 import { variableRisk } from '../../base/shell/risky-variables.ts';
 import type { CallScope } from '../../contract/capability.ts';
@@ -12,23 +14,11 @@ import type { EgressConnection } from '../../contract/http.ts';
 import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { shellEffects } from '../../contract/shell-effects.ts';
 import { createCapture } from './capture.ts';
-import { fencedPaths } from './fenced-paths.ts';
-
-/** A repository's own configuration cannot make git run anything, and a folder that only looks like one is none. */
-const GIT_SETTINGS: Readonly<Record<string, string>> = {
-  'core.hooksPath': '/dev/null',
-  'core.fsmonitor': 'false',
-  'safe.bareRepository': 'explicit',
-};
-const GIT_WITHOUT_SURPRISES: Readonly<Record<string, string>> = {
-  GIT_CONFIG_COUNT: String(Object.keys(GIT_SETTINGS).length),
-  ...Object.fromEntries(
-    Object.entries(GIT_SETTINGS).flatMap(([key, value], n) => [
-      [`GIT_CONFIG_KEY_${n}`, key],
-      [`GIT_CONFIG_VALUE_${n}`, value],
-    ]),
-  ),
-};
+import type { Fences } from './fences/find-fences.ts';
+import type { Held } from './fences/placeholders.ts';
+import { type FenceKeeper, withFences, withoutFences } from './fences/with-fences.ts';
+import { GIT_WITHOUT_SURPRISES, gitEnvironment, startsGit } from './git/git-environment.ts';
+import { tellFences } from './tell-fences.ts';
 
 /** What is beyond the answer is kept on the host's disk, where no limit of the sandbox holds. No build says this much. */
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -38,6 +28,7 @@ export async function runShell(
   line: ShellLine,
   sandbox: SandboxHandle,
   openProxy: OpenProxy,
+  keeper: FenceKeeper,
 ): Promise<ShellOutcome> {
   const analysis = await analyzeShell(line.cmd);
   if (!analysis.ok) throw fail(analysis.reason, analysis.message, { ...analysis.at });
@@ -55,11 +46,16 @@ export async function runShell(
       reason: 'sandbox.unavailable',
       message: `The command ran without a sandbox: ${available.reason}`,
     });
+    const git = environmentOf(scope, analysis, () => keeper.find(scope, rootsOf(scope)), false);
     await scope.intend([]);
     const { runBare } = await import('./run-bare.ts');
-    return runBare(scope, line);
+    const bare = { ...line, env: { ...git, ...line.env } };
+    return withoutFences(scope, keeper, rootsOf(scope), () => runBare(scope, bare));
   }
 
+  const roots = rootsOf(scope);
+  const fences = keeper.find(scope, roots);
+  const git = environmentOf(scope, analysis, () => fences, true);
   // A program's changes are not known before it runs, but that it runs is recorded before it does.
   const intended = scope.intend([]);
   intended.catch(() => {}); // whoever waits for it learns of it
@@ -77,17 +73,19 @@ export async function runShell(
     const stdout = createCapture(line.captureBytes, scope.spills ?? scope.objects);
     const stderr = createCapture(line.captureBytes, scope.spills ?? scope.objects);
     const captures = { stdout, stderr };
-    const spec: SandboxSpec = {
+    const specWith = (held: Held): SandboxSpec => ({
       argv: shellArgv(line.cmd) as [string, ...string[]],
       cwd: line.cwd,
-      env: { ...sandbox.baseEnv, ...GIT_WITHOUT_SURPRISES, ...line.env },
+      env: { ...sandbox.baseEnv, ...git, ...line.env },
       ...(line.stdin === undefined ? {} : { stdin: line.stdin }),
       timeoutMs: line.timeoutMs,
       signal: scope.signal,
       awaits: intended,
       // What a call sets for itself ends with it.
-      expectAnother: Object.keys(line.env).length === 0,
-      ...fencedPaths(scope.root, scope.policy.fences),
+      // Nor can what is held for it wait for another.
+      expectAnother: Object.keys(line.env).length === 0 && held.paths.length === 0,
+      hidden: fences.hidden,
+      readOnly: fences.readOnly,
       network: proxy ? { proxy: proxy.address } : 'none',
       limits: { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },
       captureBytes: 0,
@@ -95,18 +93,53 @@ export async function runShell(
         line.onOutput?.(stream, chunk);
         return captures[stream].push(chunk);
       },
-    };
-    const result = await sandbox.run(spec);
-    return {
-      ...outcomeOf(scope, result),
-      stdout: await stdout.finish(),
-      stderr: await stderr.finish(),
-      connections,
-    };
+    });
+    const result = await withFences(scope, keeper, roots, fences, (held) => sandbox.run(specWith(held)));
+    const outcome = outcomeOf(scope, result);
+    const said = await stderr.finish();
+    if (outcome.code !== 0) tellFences(scope, line.cmd, line.cwd, said.bytes);
+    return { ...outcome, stdout: await stdout.finish(), stderr: said, connections };
   } finally {
     await proxy?.close();
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+const rootsOf = ({ root }: CallScope) => [{ path: root, writable: [root] }];
+
+/** What keeps git from starting what the repositories of this workspace name. */
+function environmentOf(
+  scope: CallScope,
+  { commands }: ShellListing,
+  fences: () => Fences,
+  contained: boolean,
+): Readonly<Record<string, string>> {
+  if (!startsGit(commands)) return GIT_WITHOUT_SURPRISES;
+  const below = fences().found.flatMap(({ kind, path }) => (kind === 'git' ? [path] : []));
+  const inside = (path: string) => path === scope.root || path.startsWith(`${scope.root}/`);
+  const { env, missed } = gitEnvironment(commands, {
+    entries: contained ? below : [...below, ...entriesAbove(scope.root)],
+    // What lies outside is not in the sandbox.
+    nameOf: (path) =>
+      inside(path)
+        ? toPrintable(path.slice(scope.root.length + 1))
+        : contained
+          ? undefined
+          : 'a folder outside',
+    contained,
+  });
+  if (missed.length > 0)
+    scope.warn({
+      reason: 'shell.wrapper',
+      message: `Git ran without the programs that a repository names for files: ${missed.slice(0, 5).join(', ')}${missed.length > 5 ? ', …' : ''}`,
+    });
+  return env;
+}
+
+/** Without a sandbox git also looks in the folders above. */
+function entriesAbove(root: string): string[] {
+  const parent = dirname(root);
+  return parent === root ? [] : [join(parent, '.git'), ...entriesAbove(parent)];
 }
 
 function outcomeOf(

@@ -2,6 +2,7 @@
 // Refuses: to let it use the network for a call that is over: each connection is decided for the one that it serves now.
 import type { CallScope } from '../../contract/capability.ts';
 import type { ConnectionListener, Program, StandingProgram } from '../../contract/program.ts';
+import { holdPlaceholders } from './fences/placeholders.ts';
 import { profileOf, programSpec } from './program-spec.ts';
 import { isContained, openNetwork, type ProgramSite } from './run-program.ts';
 
@@ -17,8 +18,9 @@ export async function startProgram(
   const { sandbox } = site;
   let current = site.scope;
   let listener = heard;
-  const spec = programSpec(current, program);
-  const profile = profileOf(current, program, spec);
+  const fenced = programSpec(current, program, site.fences);
+  const { spec, fences } = fenced;
+  const profile = profileOf(current, program, site.fences, fenced);
   const contained = await isContained(site);
   const network = await openNetwork(
     site.openProxy,
@@ -26,12 +28,17 @@ export async function startProgram(
     () => current,
     (connection) => listener?.(connection),
   );
+  // While it lives, and not looked at afterwards: in that time others come and go in the same folders.
+  const held = holdPlaceholders(current.root, contained ? fences : NONE, site.fences.names);
   try {
     const full = { ...spec, env: { ...sandbox.baseEnv, ...program.env }, network: network.network };
     const started = contained
       ? await sandbox.start(full)
       : (await import('./bare-program.ts')).startBareProgram(current.root, full);
-    void started.result.then(() => network.close());
+    void started.result.then(() => {
+      held.release();
+      return network.close();
+    });
     return {
       stdin: started.stdin,
       stdout: started.stdout,
@@ -44,7 +51,10 @@ export async function startProgram(
       },
     };
   } catch (thrown) {
+    held.release();
     await network.close();
     throw thrown;
   }
 }
+
+const NONE = { missing: [], present: [] };

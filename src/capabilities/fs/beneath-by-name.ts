@@ -1,10 +1,10 @@
 // Owns: the weaker way to find a place, for systems where the kernel does not tell where a descriptor is.
 // Refuses: to claim more than it does: a link swapped between the look and the opening is noticed after, not prevented.
 import { type BigIntStats, closeSync, fstatSync, lstatSync, realpathSync } from 'node:fs';
-import { followNames } from './follow-names.ts';
+import { parentOf } from '../../base/rel-path.ts';
 import { type LastLink, type Located, sameThing } from './located.ts';
 import { type Attempt, osFailure, outside, raced } from './path-failures.ts';
-import { absolute, placeOf } from './root.ts';
+import { absolute, placeOf, whereLinksLead } from './root.ts';
 
 const BIG = { bigint: true } as const;
 
@@ -14,22 +14,23 @@ export function locateByName(attempt: Attempt, last: LastLink): Located {
   let real: string;
   let stat: BigIntStats;
   try {
-    real = last === 'follow' || rel === '.' ? realpathSync(absolute(root, rel)) : realParentOf(attempt);
+    real =
+      last === 'follow' || rel === '.' ? realpathSync.native(absolute(root, rel)) : realParentOf(attempt);
     stat = lstatSync(real, BIG);
   } catch (thrown) {
-    const led = followNames(root, rel);
-    if (led !== undefined && !placeOf(root, led)) throw outside(attempt);
+    if (whereLinksLead(root, rel) === undefined) throw outside(attempt);
     throw osFailure(thrown, attempt);
   }
   const place = placeOf(root, real);
-  if (!place) throw outside(attempt);
+  if (!place || whereLinksLead(root, last === 'follow' ? rel : parentOf(rel)) === undefined)
+    throw outside(attempt);
   return { ...place, stat, path: real, fd: -1 };
 }
 
 /** Checks after opening that the same thing is still at the same place; closes the descriptor when not. */
 export function verifyByName(found: Located, fd: number, verb: string): void {
   try {
-    if (sameThing(found.stat, fstatSync(fd, BIG)) && realpathSync(found.path) === found.path) return;
+    if (sameThing(found.stat, fstatSync(fd, BIG)) && realpathSync.native(found.path) === found.path) return;
   } catch {
     // It went away: raced, as below.
   }
@@ -40,6 +41,6 @@ export function verifyByName(found: Located, fd: number, verb: string): void {
 function realParentOf({ root, rel }: Attempt): string {
   const path = absolute(root, rel);
   const slash = path.lastIndexOf('/');
-  const parent = realpathSync(path.slice(0, slash) || '/');
+  const parent = realpathSync.native(path.slice(0, slash) || '/');
   return `${parent === '/' ? '' : parent}${path.slice(slash)}`;
 }

@@ -9,12 +9,12 @@ import {
   openSync,
   readlinkSync,
 } from 'node:fs';
+import { parentOf } from '../../base/rel-path.ts';
 import { locateByName, verifyByName } from './beneath-by-name.ts';
-import { followNames } from './follow-names.ts';
 import { type LastLink, type Located, release, sameThing } from './located.ts';
 import { O_NOFOLLOW, O_NONBLOCK, O_PATH } from './open-flags.ts';
 import { type Attempt, notAFile, osFailure, outside, raced } from './path-failures.ts';
-import { absolute, isOnOurMount, placeOf, type Root } from './root.ts';
+import { absolute, isOnOurMount, placeOf, type Root, whereLinksLead } from './root.ts';
 
 const ATTEMPTS = 8;
 const BIG = { bigint: true } as const;
@@ -37,7 +37,7 @@ export function locate(root: Root, rel: string, verb: string, last: LastLink = '
     }
     let found: Located | undefined;
     try {
-      found = pinned(attempt, named, fd);
+      found = pinned(attempt, named, fd, last);
     } finally {
       if (!found) closeSync(fd);
     }
@@ -76,11 +76,11 @@ export function openBeneath(
 }
 
 /** Undefined when the place changed between opening and asking where it is: worth another try. */
-function pinned(attempt: Attempt, named: string, fd: number): Located | undefined {
+function pinned(attempt: Attempt, named: string, fd: number, last: LastLink): Located | undefined {
   const path = `/proc/self/fd/${fd}`;
   const real = readlinkSync(path);
   const place = real === named ? attempt : placeOf(attempt.root, real);
-  if (place === undefined) throw outside(attempt);
+  if (place === undefined || (real !== named && leavesOnTheWay(attempt, last))) throw outside(attempt);
   const stat = fstatSync(fd, BIG);
   // The kernel marks a removed file by this suffix, which a name may also have.
   if (real.endsWith(' (deleted)')) {
@@ -92,7 +92,11 @@ function pinned(attempt: Attempt, named: string, fd: number): Located | undefine
 
 /** A link that leaves says so whether or not something is there: nobody learns what exists outside. */
 function whyNotOpened(attempt: Attempt, thrown: unknown) {
-  const led = followNames(attempt.root, attempt.rel);
-  if (led !== undefined && !placeOf(attempt.root, led)) return outside(attempt);
+  if (whereLinksLead(attempt.root, attempt.rel) === undefined) return outside(attempt);
   return osFailure(thrown, attempt);
+}
+
+/** A link out and back in again works only if what it passes is there, which would tell. */
+function leavesOnTheWay({ root, rel }: Attempt, last: LastLink): boolean {
+  return whereLinksLead(root, last === 'follow' ? rel : parentOf(rel)) === undefined;
 }

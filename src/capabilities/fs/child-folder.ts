@@ -30,7 +30,7 @@ export function leaveFolder(folder: PinnedFolder): void {
 export function readFolder(folder: PinnedFolder): Dirent[] | undefined {
   try {
     const entries = readdirSync(folder.path, { withFileTypes: true });
-    return isPinned(folder) || realpathSync(folder.path) === folder.path ? entries : undefined;
+    return isPinned(folder) || realpathSync.native(folder.path) === folder.path ? entries : undefined;
   } catch {
     return undefined;
   }

@@ -34,6 +34,10 @@ export function modeOf(stat: BigIntStats): number {
   return Number(stat.mode & 0o7777n);
 }
 
+export function ownerIn(stat: BigIntStats): { readonly uid: number; readonly gid: number } {
+  return { uid: Number(stat.uid), gid: Number(stat.gid) };
+}
+
 export function sameThing(a: BigIntStats, b: BigIntStats | undefined): boolean {
   return b !== undefined && a.ino === b.ino && a.dev === b.dev;
 }

@@ -1,6 +1,7 @@
 // Owns: a directory that paths may lie below, and how places beneath it are named.
-// Refuses: to resolve links; a root is given already resolved.
-import { closeSync, openSync, readFileSync } from 'node:fs';
+// Refuses: to resolve its own links; a root is given already resolved.
+import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';
+import { followLinks } from '../../base/follow-links.ts';
 import { O_PATH } from './open-flags.ts';
 
 /**
@@ -62,6 +63,16 @@ export function placeOf(root: Root, path: string): Place | undefined {
       best = { root: other, rel };
   }
   return best;
+}
+
+/**
+ * Where names and links lead from `root`, whether or not anything is there: undefined if out of every root, even if only on
+ * the way; 'circle' if nowhere. By names alone, so it proves nothing about what is opened.
+ */
+export function whereLinksLead(root: Root, rel: string): Place | 'circle' | undefined {
+  const roots = root.all.map(({ path }) => path);
+  const led = followLinks(absolute(root, rel), roots, readlinkSync);
+  return led === undefined ? 'circle' : placeOf(root, led);
 }
 
 function relative(root: Root, path: string): string | undefined {

@@ -4,10 +4,9 @@ import { joinRel, normalizeRelPath, parentOf } from '../../base/rel-path.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
-import { followNames } from './follow-names.ts';
 import { type LastLink, release } from './located.ts';
 import { cannot, outside, raced } from './path-failures.ts';
-import { type Place, placeOf, type Root } from './root.ts';
+import { type Place, placeOf, type Root, whereLinksLead } from './root.ts';
 import { hasTempName } from './temp-name.ts';
 
 /** What effects call a path that may lie below another root; nearly all are relative, and are what they are. */
@@ -60,9 +59,9 @@ function whatIsThere({ root, rel }: Place, verb: string, last: LastLink): Place 
 
 /** By names and links alone; undefined outside of every root. */
 function whereItLeads({ root, rel }: Place, last: LastLink): Place | undefined {
-  const led = followNames(root, last === 'follow' ? rel : parentOf(rel));
-  const real = led === undefined ? undefined : placeOf(root, led);
-  if (!real || last === 'follow') return real;
+  const real = whereLinksLead(root, last === 'follow' ? rel : parentOf(rel));
+  if (real === undefined || real === 'circle') return undefined;
+  if (last === 'follow') return real;
   return { root: real.root, rel: joinRel(real.rel, nameIn(rel)) };
 }
 

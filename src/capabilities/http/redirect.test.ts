@@ -120,30 +120,92 @@ describe('redirects', () => {
     assert.equal((await request({ url: `${origin}/e` }).answer).status, 302);
   });
 
-  it('carry credentials to the same origin, and to no other', async () => {
+  it('carry every header to the same origin, and to another only what says nothing of who asks', async () => {
     const other = await server(mirror);
     const { origin } = await server((got, answer) => {
       if (got.url === '/away') leadsTo(`${other.origin}/`)(got, answer);
+      else if (got.url === '/back') leadsTo(`${other.origin}/back`)(got, answer);
       else if (got.url === '/here') leadsTo('/end')(got, answer);
       else mirror(got, answer);
     });
-    const headers = {
-      Authorization: 'Bearer t',
-      Cookie: 'a=b',
-      'X-Api-Key': 'k',
-      Referer: 'r',
-      'X-Plain': 'p',
+    const secret = {
+      ...{
+        authorization: 'Bearer t',
+        cookie: 'a=b',
+        cookie2: 'a=b',
+        'x-api-key': 'k',
+        referer: 'r',
+        origin: 'o',
+      },
+      ...{ 'x-bearer': 'b', dpop: 'd', 'ocp-apim-subscription-key': 's', 'x-goog-iap-jwt-assertion': 'j' },
+      ...{ 'private-token': 'p', 'x-amz-security-token': 'x', 'x-vault-namespace': 'v', sid: 's', jwt: 'j' },
+      ...{ 'x-plain': 'p', 'x-forwarded-user': 'me', forwarded: 'for=1', from: 'me@a.test', signature: 's' },
     };
-    const here = seen((await request({ url: `${origin}/here`, headers }).answer).body).headers;
-    assert.deepEqual(
-      [here.authorization, here.cookie, here['x-api-key'], here['x-plain']],
-      ['Bearer t', 'a=b', 'k', 'p'],
+    const harmless = {
+      ...{ accept: 'text/html', 'accept-language': 'de', 'user-agent': 'me/1', range: 'bytes=0-9' },
+      ...{ 'if-none-match': '"e"', 'cache-control': 'no-cache' },
+    };
+    const headers = { ...secret, ...harmless };
+    const got = async (path: string) =>
+      seen((await request({ url: `${origin}${path}`, headers }).answer).body).headers;
+    const picked = (from: Record<string, string>, names: object) =>
+      Object.fromEntries(Object.keys(names).flatMap((name) => (name in from ? [[name, from[name]]] : [])));
+    const here = await got('/here');
+    assert.deepEqual(picked(here, headers), headers);
+    const away = await got('/away');
+    assert.deepEqual(picked(away, secret), {});
+    assert.deepEqual(picked(away, harmless), harmless);
+  });
+
+  it('do not bring back, on the way home, what was left behind', async () => {
+    let home = '';
+    const other = await server((got, answer) => leadsTo(`${home}/end`)(got, answer));
+    const { origin } = await server((got, answer) => {
+      if (got.url === '/') leadsTo(other.origin)(got, answer);
+      else mirror(got, answer);
+    });
+    home = origin;
+    const answer = await request({ url: origin, headers: { authorization: 'Bearer t' } }).answer;
+    assert.equal(seen(answer.body).headers.authorization, undefined);
+  });
+
+  for (const [status, method] of [
+    [307, 'POST'],
+    [308, 'POST'],
+    [307, 'PUT'],
+    [301, 'PUT'],
+    [302, 'PATCH'],
+    [308, 'DELETE'],
+  ] as const)
+    it(`refuse to carry the body of ${method} to another origin for ${status}`, async () => {
+      const other = await server(mirror);
+      const { origin } = await server((got, answer) => {
+        if (got.url === '/') leadsTo('/near', status)(got, answer);
+        else leadsTo(`${other.origin}/`, status)(got, answer);
+      });
+      const { answer } = request({ url: origin, method, body: 'the secret plan' });
+      await assert.rejects(answer, (thrown: Error & { reason: string; details: object }) => {
+        assert.equal(thrown.reason, 'http.redirect_body');
+        assert.deepEqual(thrown.details, { from: origin, to: other.origin });
+        assert.ok(thrown.message.includes(other.origin));
+        return true;
+      });
+      assert.equal(other.connections.made, 0);
+    });
+
+  it('lead a method without a body to another origin, and a body that becomes none', async () => {
+    const other = await server(mirror);
+    const { origin } = await server((got, answer) =>
+      leadsTo(`${other.origin}/`, Number(got.url?.slice(1)))(got, answer),
     );
-    const away = seen((await request({ url: `${origin}/away`, headers }).answer).body).headers;
-    assert.deepEqual(
-      [away.authorization, away.cookie, away['x-api-key'], away.referer, away['x-plain']],
-      [undefined, undefined, undefined, undefined, 'p'],
-    );
+    const got = async (status: number, body?: string) => {
+      const headers = { 'content-type': 'text/x' };
+      const sent = { url: `${origin}/${status}`, method: 'POST', headers, ...(body ? { body } : {}) };
+      return seen((await request(sent).answer).body);
+    };
+    for (const { method, body, headers } of [await got(303, 'b'), await got(302, 'b')])
+      assert.deepEqual([method, body, headers['content-type']], ['GET', '', undefined]);
+    assert.equal((await got(307)).method, 'POST');
   });
 
   const METHODS: readonly (readonly [number, string, string])[] = [

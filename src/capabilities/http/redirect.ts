@@ -1,6 +1,5 @@
 // Owns: where an answer leads on to, and what is sent there: as browsers do.
-// Refuses: to carry secrets to another origin, and to leave https.
-import { isSecretKey } from '../../base/redact/secret-keys.ts';
+// Refuses: to carry to another origin what was meant for this one, a body or a header, and to leave https.
 import { fail } from '../../contract/errors.ts';
 import { type ParsedHttpUrl, parseHttpUrl } from '../../contract/http.ts';
 import type { ResponseHead } from './exchange.ts';
@@ -28,17 +27,18 @@ export function nextHop(current: Outgoing, status: number, location: string): Ou
   }
   const becomesGet = turnsIntoGet(status, current.method);
   const elsewhere = next.url.origin !== current.url.origin;
+  const body = becomesGet ? null : current.body;
+  if (elsewhere && body !== null && body.length > 0) {
+    const [from, to] = [current.url.origin, next.url.origin];
+    const message = `Cannot follow the redirect (${status}) of ${from}: it would carry the body of this ${current.method} to ${to}, which is another origin; if it is meant for that one, send it there in a request of its own`;
+    throw fail('http.redirect_body', message, { from, to });
+  }
   const headers = new Map(
-    [...current.headers].filter(
-      ([name]) => !(becomesGet && ABOUT_BODY.has(name)) && !(elsewhere && isOfOrigin(name)),
+    [...current.headers].filter(([name]) =>
+      elsewhere ? FOR_ANY_ORIGIN.has(name) : !(becomesGet && ABOUT_BODY.has(name)),
     ),
   );
-  return {
-    ...next,
-    headers,
-    method: becomesGet ? 'GET' : current.method,
-    body: becomesGet ? null : current.body,
-  };
+  return { ...next, headers, method: becomesGet ? 'GET' : current.method, body };
 }
 
 function turnsIntoGet(status: number, method: string): boolean {
@@ -48,5 +48,19 @@ function turnsIntoGet(status: number, method: string): boolean {
 
 const ABOUT_BODY = new Set(['content-encoding', 'content-language', 'content-location', 'content-type']);
 
-/** Said to one origin only: credentials of any name, and what would tell the next one where the request came from. */
-const isOfOrigin = (name: string): boolean => isSecretKey(name) || name === 'referer' || name === 'origin';
+/** What says nothing of who asks. Any other header may be a credential, whatever its name. */
+const FOR_ANY_ORIGIN = new Set([
+  'accept',
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'pragma',
+  'range',
+  'user-agent',
+]);

@@ -51,7 +51,7 @@ export const QUERY: SearchQuery = {
 
 /** `files` makes the guarded handle. */
 export function createArena(files: (scope: CallScope) => FsHandle): Arena {
-  const home = realpathSync(mkdtempSync(join(tmpdir(), 'haft-search-')));
+  const home = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-search-')));
   const root = join(home, 'workspace');
   mkdirSync(root);
   const opened: SearchCapability[] = [];

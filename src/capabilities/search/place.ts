@@ -1,6 +1,7 @@
 // Owns: where a search begins: the folder that the glob names, after links, admitted by name and by where it really is.
 // Refuses: to promise that it stays there; what is found is held against the disk again (see guard.ts).
-import { realpathSync, statSync } from 'node:fs';
+import { readlinkSync, realpathSync, statSync } from 'node:fs';
+import { leadsOut } from '../../base/follow-links.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { isNeverSearched } from './selection.ts';
@@ -20,20 +21,19 @@ export interface Place {
 export function findPlace(scope: CallScope, base: string): Place | undefined {
   const effect = { kind: 'fs.read', path: base, tree: true } as const;
   scope.admit(effect);
-  const real = realFolder(base === '.' ? scope.root : `${scope.root}/${base}`, base);
+  const named = base === '.' ? scope.root : `${scope.root}/${base}`;
+  const roots = [scope.root, ...scope.extraRoots];
+  // Before looking: a link that leaves says so whether or not a folder is there.
+  if (leadsOut(named, roots, readlinkSync)) throw outside(base);
+  const real = realFolder(named, base);
   if (real === undefined) return undefined;
-  const root = [scope.root, ...scope.extraRoots]
+  const root = roots
     .filter((one) => real === one || real.startsWith(one.endsWith('/') ? one : `${one}/`))
     .reduce<string | undefined>(
       (best, one) => (best === undefined || one.length > best.length ? one : best),
       undefined,
     );
-  if (root === undefined) {
-    throw fail(
-      'path.outside_workspace',
-      `Cannot search "${base}": a link in it leads outside of the workspace`,
-    );
-  }
+  if (root === undefined) throw outside(base);
   const rel = real === root ? '.' : real.slice(root.endsWith('/') ? root.length : root.length + 1);
   const known =
     root === scope.root
@@ -45,6 +45,9 @@ export function findPlace(scope: CallScope, base: string): Place | undefined {
   const head = base === '.' ? '' : `${base}/`;
   return { root, rel, known, shown: (path) => (rel === base ? path : head + path.slice(cut)) };
 }
+
+const outside = (base: string) =>
+  fail('path.outside_workspace', `Cannot search "${base}": a link in it leads outside of the workspace`);
 
 function realFolder(path: string, base: string): string | undefined {
   try {

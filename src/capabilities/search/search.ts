@@ -1,6 +1,7 @@
 // Owns: `ctx.search.search`: where to look, with which engine, and what the caller is told beside the matches.
 // Refuses: nothing by itself; place, selection and engine refuse.
-import { statSync } from 'node:fs';
+import { readlinkSync, statSync } from 'node:fs';
+import { leadsOut } from '../../base/follow-links.ts';
 import type { CallScope, FsHandle } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SearchQuery, SearchResult } from '../../contract/search.ts';
@@ -55,11 +56,13 @@ export async function search(
 }
 
 /** Who names a folder means what is in it. */
-function folderGlob({ root }: CallScope, glob: string): string {
+function folderGlob({ root, extraRoots }: CallScope, glob: string): string {
   const path = literalPath(glob);
   if (path === undefined) return glob;
   if (path === '.') return '**';
-  return isFolder(`${root}/${path}`) ? `${glob}/**` : glob;
+  const named = `${root}/${path}`;
+  // A link that leaves is taken for a folder, which is refused: what is there is not looked at.
+  return leadsOut(named, [root, ...extraRoots], readlinkSync) || isFolder(named) ? `${glob}/**` : glob;
 }
 
 /** Whatever cannot be looked at (too long a name, links in a circle) is none; why is found out when it is opened. */

@@ -23,6 +23,8 @@ export interface Command {
   readonly positionals: readonly [least: number, most: number];
   /** What the first of them may be, where that is known; completion offers it. */
   readonly choices?: readonly string[];
+  /** It only reads what was recorded: it works also where the policy is not trusted, and then calls nothing. */
+  readonly reads?: boolean;
   /** It goes on until it is told to stop, and takes over what changes meanwhile. */
   readonly lives?: boolean;
   /** Answers with the exit code. Failures of the table may be thrown. */
@@ -55,6 +57,8 @@ export interface Io {
   stdin(): AsyncIterable<Uint8Array>;
   /** Asks a person for something that must not be seen. Absent where standard input is no terminal. */
   readonly askSecret?: ((question: string) => Promise<string>) | undefined;
+  /** Asks a person a question. Absent unless both standard input and standard error are a terminal. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Aborts on the first Ctrl-C, and when nobody reads standard output any more. */
   readonly signal: AbortSignal;
 }
@@ -66,6 +70,11 @@ export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
     type: 'string',
     value: 'DIR',
     help: 'the workspace (default: the nearest folder upwards with haft.yaml or .haft)',
+  },
+  trust: {
+    type: 'string',
+    value: 'SHA256',
+    help: 'use the haft.yaml with this hash without haft trust, for this run (several: with commas)',
   },
   frozen: { type: 'boolean', help: 'refuse to start with tools that are not as haft.lock has them' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },

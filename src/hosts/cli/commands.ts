@@ -21,6 +21,10 @@ export const CLI_COMMANDS: Commands = {
     summary: 'Write a haft.yaml for this folder',
     load: async () => (await import('./commands/init.ts')).command,
   },
+  trust: {
+    summary: 'Trust the policy of this workspace on this machine',
+    load: async () => (await import('./commands/trust.ts')).command,
+  },
   call: { summary: call.summary, load: async () => call },
   tools: {
     summary: 'List, find, add and look after tools',
@@ -86,6 +90,10 @@ export const CLI_COMMANDS: Commands = {
         summary: 'Propose lines from denied calls',
         load: async () => (await import('./commands/policy-suggest.ts')).command,
       },
+      diff: {
+        summary: 'Compare haft.yaml with what was trusted',
+        load: async () => (await import('./commands/policy-diff.ts')).command,
+      },
       hash: {
         summary: "Print the policy's hash",
         load: async () => (await import('./commands/policy-hash.ts')).command,
@@ -102,6 +110,10 @@ export const CLI_COMMANDS: Commands = {
       list: {
         summary: 'List them',
         load: async () => (await import('./commands/approvals-list.ts')).command,
+      },
+      show: {
+        summary: 'Show one of them',
+        load: async () => (await import('./commands/approvals-show.ts')).command,
       },
       grant: {
         summary: 'Let one through, once',

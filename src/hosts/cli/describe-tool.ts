@@ -1,20 +1,25 @@
-// Owns: what a person is told of a tool that cannot be used as things are.
+// Owns: what a person is told of tools that cannot be used as things are.
 // Refuses: to decide that; the listing says.
 import type { ToolListing } from '../../contract/runtime.ts';
 import { describeAdmit } from './output.ts';
 
-/** Lines for standard error; none for a tool that can be used. */
-export function whyDisabled({ contract, enabled, admit, quarantined, lacks }: ToolListing): string {
-  if (enabled) return '';
-  const lines = [
-    ...(quarantined ? [quarantined] : []),
-    ...(admit ? [`${contract.id} is disabled`, describeAdmit(admit)] : []),
-    ...(lacks
-      ? [
-          `${contract.id} is disabled: it needs a credential that nobody has set`,
-          ...lacks.map((line) => `  ${line}`),
-        ]
-      : []),
-  ];
+/** Text for standard error; none for tools that can be used. What several need alike is said once. */
+export function whyDisabled(listings: readonly ToolListing[]): string {
+  const lines: string[] = [];
+  const byAdmit = Map.groupBy(
+    listings.filter(({ enabled, admit }) => !enabled && admit !== undefined),
+    ({ admit }) => admit as string,
+  );
+  for (const { contract, enabled, admit, quarantined, lacks } of listings) {
+    if (enabled) continue;
+    if (quarantined) lines.push(quarantined);
+    const alike = byAdmit.get(admit ?? '')?.map((one) => one.contract.id) ?? [];
+    if (admit && alike[0] === contract.id)
+      lines.push(`${alike.join(', ')} ${alike.length > 1 ? 'are' : 'is'} disabled`, describeAdmit(admit));
+    if (lacks) {
+      lines.push(`${contract.id} is disabled: it needs a credential that nobody has set`);
+      lines.push(...lacks.map((line) => `  ${line}`));
+    }
+  }
   return lines.map((line) => `${line}\n`).join('');
 }

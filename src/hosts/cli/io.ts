@@ -36,6 +36,11 @@ export function processIo(): Io {
       if (!process.getBuiltinModule('node:tty').isatty(0)) return undefined;
       return async (question: string) => (await import('./ask-secret.ts')).askSecret(question);
     },
+    get ask() {
+      const { isatty } = process.getBuiltinModule('node:tty');
+      if (!isatty(0) || !isatty(2)) return undefined;
+      return async (question: string) => (await import('./ask.ts')).ask(question);
+    },
     get signal() {
       controller ??= new AbortController();
       if (!listening) {

@@ -3,14 +3,22 @@
 import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.ts';
 import type { Invocation, Io } from './command.ts';
 
+interface RuntimeUse {
+  readonly frozen?: boolean;
+  readonly living?: boolean;
+  /** Only what was recorded is asked for. */
+  readonly reads?: boolean;
+}
+
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
 export async function openRuntime(
   workspace: string,
   io: Io,
-  { frozen = false, living = false }: { readonly frozen?: boolean; readonly living?: boolean } = {},
+  { frozen = false, living = false, reads = false }: RuntimeUse = {},
 ): Promise<DefaultRuntime> {
   const runtime = await createDefaultRuntime({
     workspace,
+    untrusted: reads ? 'closed' : 'refuse',
     lock: frozen || isFrozen(process.env) ? 'frozen' : 'hold',
     ...(living ? { living, onWarning: (message: string) => io.err(`haft: ${message}\n`) } : {}),
   });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { COMMANDS } from '../../bin/main.ts';
 import { VERSION } from '../../contract/version.ts';
+import { removeTrusted, writeTrusted } from '../../preset/trust/trust-for-tests.ts';
 import type { Command } from './command.ts';
 import { runForTests as run } from './run-for-tests.ts';
 
@@ -117,12 +118,12 @@ describe('runCli', () => {
 
   describe('telling a person what is the matter', () => {
     it('shows a denial with the lines that would admit the call', async () => {
-      writeFileSync(
+      writeTrusted(
         join(workspace, 'haft.yaml'),
         'version: 1\npaths:\n  rules:\n    - { path: ".env", write: deny }\n',
       );
       const ran = await run(['call', 'file_write', '{"path":".env","content":""}', ...here()]);
-      rmSync(join(workspace, 'haft.yaml'));
+      removeTrusted(join(workspace, 'haft.yaml'));
       assert.equal(ran.exit, 3);
       assert.match(
         ran.err,
@@ -145,9 +146,9 @@ describe('runCli', () => {
     });
 
     it('says each problem of a bad policy once in haft doctor', async () => {
-      writeFileSync(join(workspace, 'haft.yaml'), 'version: 1\nnope: 1\n');
+      writeTrusted(join(workspace, 'haft.yaml'), 'version: 1\nnope: 1\n');
       const ran = await run(['doctor', ...here()]);
-      rmSync(join(workspace, 'haft.yaml'));
+      removeTrusted(join(workspace, 'haft.yaml'));
       assert.equal(ran.exit, 1);
       assert.equal(ran.out.split('key.unknown').length, 2, ran.out);
     });
@@ -159,11 +160,16 @@ describe('runCli', () => {
         examples: [],
         positionals: [0, 0],
         async run({ runtime, io }) {
-          const ownKeys = () => {
+          const opened = await runtime();
+          // What no caller can bring about: a text is taken apart by something that throws.
+          const split = mock.method(String.prototype, 'split', () => {
             throw new Error('the words of the bug');
-          };
-          const args = new Proxy({}, { ownKeys });
-          io.out(JSON.stringify(await (await runtime()).call({ tool: 'file_read', args })));
+          });
+          try {
+            io.out(JSON.stringify(await opened.call({ tool: 'file_read_range', args: { path: 'a.txt' } })));
+          } finally {
+            split.mock.restore();
+          }
           return 0;
         },
       };

@@ -5,6 +5,7 @@ import { closest } from '../../base/closest.ts';
 import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
 import { VERSION } from '../../contract/version.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
+import { givenTrust } from '../../preset/trust/trust.ts';
 import { COMMON_OPTIONS, type Command, type CommandOption, type Io } from './command.ts';
 import type { CommandEntry, CommandGroup, Commands } from './commands.ts';
 import { processIo } from './io.ts';
@@ -64,6 +65,7 @@ async function runCommand(
   run: Parsed & { readonly io: Io; readonly json: boolean },
 ): Promise<number> {
   const workspace = findWorkspace(run.flags.workspace as string | undefined);
+  const takeBack = giveTrust(run.flags.trust);
   let opened: Promise<DefaultRuntime> | undefined;
   try {
     return await command.run({
@@ -71,13 +73,26 @@ async function runCommand(
       workspace,
       runtime() {
         const frozen = run.flags.frozen === true;
-        opened ??= openRuntime(workspace, run.io, { frozen, living: command.lives === true });
+        const { lives: living = false, reads = false } = command;
+        opened ??= openRuntime(workspace, run.io, { frozen, living, reads });
         return opened;
       },
     });
   } finally {
     await (await opened?.catch(() => undefined))?.close();
+    takeBack();
   }
+}
+
+/** For everything that this command opens: the environment is where all of it looks. */
+function giveTrust(given: unknown): () => void {
+  if (typeof given !== 'string') return () => {};
+  const { HAFT_TRUST: before } = process.env;
+  process.env.HAFT_TRUST = [...givenTrust(given)].join(',');
+  return () => {
+    if (before === undefined) delete process.env.HAFT_TRUST;
+    else process.env.HAFT_TRUST = before;
+  };
 }
 
 type Found =
@@ -106,9 +121,12 @@ function findCommand(argv: readonly string[], commands: Commands): Found {
   };
 }
 
+/** Common flags that take a value. */
+const WITH_VALUE: readonly string[] = ['--workspace', '--trust'];
+
 /** The first word that is neither a flag nor a flag's value. */
 const wordAt = (argv: readonly string[]) =>
-  argv.findIndex((word, i) => !word.startsWith('-') && argv[i - 1] !== '--workspace');
+  argv.findIndex((word, i) => !word.startsWith('-') && !WITH_VALUE.includes(argv[i - 1] ?? ''));
 
 const asksForHelp = (argv: readonly string[]) => argv.includes('--help') || argv.includes('-h');
 

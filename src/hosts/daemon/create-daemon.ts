@@ -1,59 +1,94 @@
 // Owns: the HTTP door: requests in, the answers of the routes out, each a view over the runtime.
 // Refuses: decisions of its own; statuses come from the error table.
-import { randomBytes } from 'node:crypto';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import type { Socket } from 'node:net';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { parseStrict } from '../../base/strict-json.ts';
 import { createTurns } from '../../base/turns.ts';
 import type { ErrorMessage } from '../../contract/envelope.ts';
-import { ERRORS, fail, isFailure, type Reason, toErrorEntry } from '../../contract/errors.ts';
+import { ERRORS, type Failure, fail, isFailure, type Reason, toErrorEntry } from '../../contract/errors.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 import type { FindTools } from '../../runtime/tool-search/tool-finder.ts';
 import { createGuard } from './guard.ts';
 import { type Asked, checkAsked, type DaemonSite, type RouteToken } from './route.ts';
 import { ROUTES } from './routes/index.ts';
+import type { DaemonTokens } from './tokens.ts';
 
 export interface DaemonOptions {
   readonly runtime: DefaultRuntime;
   readonly version: string;
   readonly host: string;
   readonly port: number;
-  /** For calls. Made up when absent. */
-  readonly token?: string;
-  /**
-   * For answering approvals and managing tools: another one, so that who calls a tool can neither approve its own call
-   * nor add tools. Made up when absent.
-   */
-  readonly approvalToken?: string;
+  readonly tokens: DaemonTokens;
   /** Nothing may differ from haft.lock. */
   readonly frozen?: boolean;
   readonly maxBodyBytes?: number;
+  /** Less patience than usual, for tests. */
+  readonly patience?: Patience;
+}
+
+interface Patience {
+  /** For all of the headers of a request. */
+  readonly headers: number;
+  /** For all of a request, its body included. */
+  readonly request: number;
+  /** For the next request on a connection. */
+  readonly idle: number;
+  /** How often the first two are looked at. */
+  readonly check: number;
 }
 
 export interface Daemon {
   readonly address: string;
-  readonly token: string;
-  readonly approvalToken: string;
   close(): Promise<void>;
 }
 
 const LARGEST_BODY = 64 * 1024 * 1024;
+const MOST_CONNECTIONS = 1000;
+/** Milliseconds. Whoever may ask could otherwise hold connections and memory with a byte a minute. */
+const PATIENCE: Patience = { headers: 10_000, request: 30_000, idle: 60_000, check: 1000 };
 /** Ids of tools are as long as their servers like. */
 const LONGEST_NAME = 1024;
-const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { runtime, version, host, port, frozen = false } = options;
-  const { token = newToken(), approvalToken = newToken() } = options;
+  const { runtime, version, host, port, tokens, frozen = false } = options;
   const names = [...LOOPBACK, host];
-  const guards = { calls: createGuard(token, names), management: createGuard(approvalToken, names) };
-  const tokens = new Map<string, RouteToken>(ROUTES.map((route) => [route.path, route.token]));
+  const guards = {
+    calls: createGuard(tokens.calls, names),
+    management: createGuard(tokens.management, names),
+  };
+  const wants = new Map<string, RouteToken>(ROUTES.map((route) => [route.path, route.token]));
   const limit = options.maxBodyBytes ?? LARGEST_BODY;
+  const patience = options.patience ?? PATIENCE;
+  const whyNot = (request: FastifyRequest): Failure | undefined => {
+    const wanted = wants.get(request.routeOptions.url ?? '') ?? 'calls';
+    const guard = guards[wanted === 'management' ? 'management' : 'calls'];
+    return checkTarget(request.raw.url) ?? guard.check(request.raw.headersDistinct, wanted !== 'none');
+  };
   const server = fastify({
     bodyLimit: limit,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: LONGEST_NAME },
+    // Fastify's own is for ever. It ends when the request is there: a call may take as long as it takes.
+    requestTimeout: patience.request,
+    keepAliveTimeout: patience.idle,
+    http: {
+      headersTimeout: patience.headers,
+      connectionsCheckingInterval: patience.check,
+      // The guard refuses a request without a Host, with a body that says so.
+      requireHostHeader: false,
+    },
+    // A target that no route could have passes by the hook below.
+    frameworkErrors: (_error, request, reply) =>
+      refuse(
+        reply.header('connection', 'close'),
+        whyNot(request) ??
+          fail('usage', 'Cannot answer: the target is not well-formed, or a part of it is too long'),
+      ),
+    clientErrorHandler: (error, socket) => refuseUnread(error, socket, patience),
   });
+  server.server.maxConnections = MOST_CONNECTIONS;
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -72,10 +107,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     ),
   );
   server.addHook('onRequest', async (request, reply) => {
-    const wanted = tokens.get(request.routeOptions.url ?? '') ?? 'calls';
-    const guard = guards[wanted === 'management' ? 'management' : 'calls'];
-    const refusal = guard.check(request.headers, wanted !== 'none');
-    if (refusal) return refuse(reply, refusal);
+    const refusal = whyNot(request);
+    // What it may not ask is not read either.
+    if (refusal) return refuse(reply.header('connection', 'close'), refusal);
   });
   let finder: Promise<FindTools> | undefined;
   addRoutes(server, {
@@ -99,13 +133,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { port: bound } = server.server.address() as { port: number };
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
-    token,
-    approvalToken,
     close: () => server.close(),
   };
 }
-
-const newToken = () => randomBytes(24).toString('hex');
 
 function addRoutes(server: FastifyInstance, site: DaemonSite): void {
   const schemas = createSchemaCompiler();
@@ -126,6 +156,12 @@ function addRoutes(server: FastifyInstance, site: DaemonSite): void {
       },
     });
   }
+}
+
+/** A target that names a server would be routed by its path, whatever server it names. */
+function checkTarget(url = ''): Failure | undefined {
+  if (url.startsWith('/')) return undefined;
+  return fail('usage', 'Cannot answer: the target of a request is its path, which begins with "/"');
 }
 
 /** A caller who hangs up before the answer cancels its call. */
@@ -172,9 +208,43 @@ function toFailure(error: unknown, limit: number): unknown {
 }
 
 function refuse(reply: FastifyReply, thrown: unknown, status?: number): FastifyReply {
+  const body = errorMessage(thrown);
+  return reply.status(status ?? ERRORS[body.reason].http).send(body);
+}
+
+/** What Node gave up on before it was a request: no reply to send it by, only a socket. */
+function refuseUnread(error: NodeJS.ErrnoException, socket: Socket, { headers, request }: Patience): void {
+  // An answer is under way to an earlier request: more bytes would look like a part of it.
+  const { _httpMessage: under } = socket as { _httpMessage?: { headersSent: boolean } };
+  if (error.code === 'ECONNRESET' || !socket.writable || under?.headersSent) return void socket.destroy();
+  const [status, refusal] =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? ([
+          '408 Request Timeout',
+          fail(
+            'input.slow',
+            `Cannot read the request: headers have ${headers / 1000} s to arrive, and all of it ${request / 1000} s`,
+          ),
+        ] as const)
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? ([
+            '431 Request Header Fields Too Large',
+            fail('input.too_large', 'Cannot read the request: its headers are over the limit of 16 KiB'),
+          ] as const)
+        : ([
+            '400 Bad Request',
+            fail('usage', 'Cannot read the request: it is not well-formed HTTP'),
+          ] as const);
+  const body = JSON.stringify(errorMessage(refusal));
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}
+
+function errorMessage(thrown: unknown) {
   const { code, reason, message } = toErrorEntry(thrown);
-  const body: ErrorMessage = { type: 'ErrorMessage', code, message, reason };
-  return reply.status(status ?? ERRORS[reason].http).send(body);
+  return { type: 'ErrorMessage', code, message, reason } satisfies ErrorMessage;
 }
 
 function listenFailure(thrown: unknown, host: string, port: number): unknown {

@@ -2,21 +2,23 @@
 // Refuses: bytes and pipes (serve-stdio.ts), and any method that is not about tools or artifacts.
 import type { Rejection } from '../../base/rejection.ts';
 import { parseStrict } from '../../base/strict-json.ts';
-import type { EventMessage } from '../../contract/envelope.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import { catalogueOf } from './catalogue.ts';
 import { callResult, type Pieces } from './mapping.ts';
+import { createProgressSender } from './progress.ts';
 import {
   ENVELOPE_VERSIONS,
   HANDSHAKE_VERSIONS,
+  isRpcError,
   META,
   type RequestId,
   type RequestParams,
   RPC,
-  RpcError,
+  type RpcError,
   type RpcMessage,
+  rpcError,
 } from './protocol.ts';
 import type { ResourceSite } from './resources.ts';
 import type { SearchableMode } from './searchable.ts';
@@ -47,7 +49,7 @@ interface Request {
 const MODERN = ',"resultType":"complete"';
 const CAPABILITIES = { tools: { listChanged: true }, resources: {} };
 const INSTRUCTIONS =
-  'Every call is checked against the policy in haft.yaml and recorded. A refusal names the rule that decided and the line that would admit the call; mutating calls can be taken back with the tool "undo" and the haft/call_id of their result.';
+  'Every call is checked against the policy in haft.yaml and recorded. A refusal names the rule that decided and the line that would admit the call; changes of files can be taken back with the tool "undo" and the call_id at the end of their result.';
 
 export function createConnection(
   runtime: () => Promise<Runtime>,
@@ -57,8 +59,17 @@ export function createConnection(
   catalogue: () => string | undefined = () => undefined,
   /** Where three tools stand for all of them. */
   searchable?: SearchableMode,
+  /** Why there are no tools, where the policy is not trusted. */
+  untrusted: () => Promise<string | undefined> = async () => undefined,
 ): Connection {
-  const instructions = searchable ? `${searchable.instructions} ${INSTRUCTIONS}` : INSTRUCTIONS;
+  const usual = searchable ? `${searchable.instructions} ${INSTRUCTIONS}` : INSTRUCTIONS;
+  const instructions = async () => (await untrusted()) ?? usual;
+  const toolList = async (): Promise<string> => {
+    const known = catalogue();
+    if (known !== undefined) return searchable?.catalogue ?? known;
+    if ((await untrusted()) !== undefined) return '[]';
+    return searchable?.catalogue ?? catalogueOf(await runtime());
+  };
   const serverInfo = { name: 'haft', title: 'Haft', version };
   const underWay = new Map<RequestId, Cancellation>();
   const working = new Set<Promise<void>>();
@@ -70,7 +81,7 @@ export function createConnection(
     else send([head, ...result, '}']);
   };
   const refuse = (id: RequestId | null, error: RpcError) => {
-    const { code, message, data } = error;
+    const { rpc: code, message, data } = error;
     const fault = { code, message, ...(data === undefined ? {} : { data }) };
     send([JSON.stringify({ jsonrpc: '2.0', id, error: fault })]);
   };
@@ -82,31 +93,28 @@ export function createConnection(
       : '';
 
   const METHODS: Readonly<Record<string, (request: Request) => Promise<string | Pieces> | string>> = {
-    initialize: ({ params }) => {
+    initialize: async ({ params }) => {
       const asked = params.protocolVersion as (typeof HANDSHAKE_VERSIONS)[number];
       const protocolVersion = HANDSHAKE_VERSIONS.includes(asked) ? asked : HANDSHAKE_VERSIONS[0];
       return JSON.stringify({
         protocolVersion,
         capabilities: CAPABILITIES,
         serverInfo,
-        instructions,
+        instructions: await instructions(),
       });
     },
-    'server/discover': () =>
+    'server/discover': async () =>
       JSON.stringify({
         supportedVersions: ENVELOPE_VERSIONS,
         // Announcing changes would take `subscriptions/listen`, which clients then open.
         capabilities: { tools: {}, resources: {} },
-        instructions,
+        instructions: await instructions(),
         resultType: 'complete',
         ...listed,
         ...modernMeta,
       }),
     ping: () => '{}',
-    'tools/list': async (request) => {
-      const tools = searchable?.catalogue ?? catalogue() ?? catalogueOf(await runtime());
-      return `{"tools":${tools}${listTail(request)}}`;
-    },
+    'tools/list': async (request) => `{"tools":${await toolList()}${listTail(request)}}`,
     'tools/call': (request) => callTool(request),
     'resources/list': (request) =>
       resources(request, ({ listResources }, site) => listResources(request.params, site)),
@@ -126,31 +134,39 @@ export function createConnection(
 
   async function callTool({ params, extra, cancellation }: Request): Promise<Pieces> {
     const { name, arguments: args = {}, _meta: meta } = params;
-    if (typeof name !== 'string') throw new RpcError(RPC.params, 'tools/call needs params.name');
+    if (typeof name !== 'string') throw rpcError(RPC.params, 'tools/call needs params.name');
     if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-      throw new RpcError(RPC.params, 'params.arguments must be an object');
+      throw rpcError(RPC.params, 'params.arguments must be an object');
     }
     const token = meta?.progressToken;
-    const onEvent = token === undefined ? undefined : progressSender(token, send);
+    const progress =
+      token === undefined
+        ? undefined
+        : createProgressSender(token, (message) => cancellation.cancelled || send(message));
     const host = await runtime();
     const used = searchable ? await searchable.use(name, args as JsonObject, host, extra) : undefined;
     if (used && 'result' in used) return used.result;
-    const call = used?.call ?? { tool: name, args: args as JsonObject };
-    const response = await host.call(call, { signal: cancellation.signal, ...(onEvent ? { onEvent } : {}) });
+    const asked = used?.call ?? { tool: name, args: args as JsonObject };
+    const call = { ...asked, tool: host.named(asked.tool) ?? asked.tool };
+    const { signal } = cancellation;
+    const response = await host
+      .call(call, { signal, ...(progress ? { onEvent: progress.onEvent } : {}) })
+      .finally(() => progress?.end());
     const [error] = response.errors;
     if (error?.reason === 'tool.unknown' && !used)
-      throw new RpcError(RPC.params, error.message, { reason: error.reason });
-    return callResult(response, host.tool(call.tool)?.textField, extra);
+      throw rpcError(RPC.params, error.message, { reason: error.reason });
+    const dryRun = call.args?.dry_run === true;
+    return callResult(response, { tool: host.tool(call.tool), dryRun }, extra);
   }
 
   const answer = async (method: string, request: Request): Promise<void> => {
     try {
       const handler = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
-      if (!handler) throw new RpcError(RPC.method, `Method not found: ${method.slice(0, 80)}`);
+      if (!handler) throw rpcError(RPC.method, `Method not found: ${method.slice(0, 80)}`);
       const result = await handler(request);
       if (!request.cancellation.cancelled) reply(request.id, result);
     } catch (thrown) {
-      refuse(request.id, thrown instanceof RpcError ? thrown : startFailure(thrown));
+      refuse(request.id, isRpcError(thrown) ? thrown : startFailure(thrown));
     } finally {
       underWay.delete(request.id);
     }
@@ -160,7 +176,7 @@ export function createConnection(
     const asked = params._meta?.[META.protocolVersion];
     if (asked !== undefined && !ENVELOPE_VERSIONS.includes(asked as (typeof ENVELOPE_VERSIONS)[number])) {
       const data = { supported: ENVELOPE_VERSIONS, requested: asked };
-      return refuse(id, new RpcError(RPC.version, 'Unsupported protocol version', data));
+      return refuse(id, rpcError(RPC.version, 'Unsupported protocol version', data));
     }
     const cancellation = new Cancellation();
     underWay.set(id, cancellation);
@@ -179,16 +195,16 @@ export function createConnection(
       const { message, refusal } = parse(text);
       if (refusal) return refuse(idOf(message), refusal);
       if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-        return refuse(null, new RpcError(RPC.request, 'A message is one JSON-RPC object'));
+        return refuse(null, rpcError(RPC.request, 'A message is one JSON-RPC object'));
       }
       const { method, id, params = {} } = message as RpcMessage;
       if (typeof params !== 'object' || params === null) {
-        return refuse(null, new RpcError(RPC.request, 'params must be an object'));
+        return refuse(null, rpcError(RPC.request, 'params must be an object'));
       }
       if (typeof method !== 'string') {
         // An answer to a request of ours would be fine; we make none.
         if ('result' in message || 'error' in message) return;
-        return refuse(null, new RpcError(RPC.request, 'A message needs a method'));
+        return refuse(null, rpcError(RPC.request, 'A message needs a method'));
       }
       if (id === undefined) {
         if (method === 'notifications/cancelled')
@@ -196,11 +212,11 @@ export function createConnection(
         return;
       }
       if (typeof id !== 'string' && typeof id !== 'number') {
-        return refuse(null, new RpcError(RPC.request, 'id must be a string or a number'));
+        return refuse(null, rpcError(RPC.request, 'id must be a string or a number'));
       }
       begin(method, id, params as RequestParams);
     },
-    unreadable: () => refuse(null, new RpcError(RPC.parse, 'The line is not UTF-8 text')),
+    unreadable: () => refuse(null, rpcError(RPC.parse, 'The line is not UTF-8 text')),
     toolsChanged: () => send(['{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}']),
     async settled() {
       await Promise.all([...working]);
@@ -214,8 +230,8 @@ function parse(text: string): { readonly message?: unknown; readonly refusal?: R
     return { message: parseStrict(text) };
   } catch (thrown) {
     const { reason, message: why } = thrown as Rejection;
-    if (reason !== 'input.not_canonical') return { refusal: new RpcError(RPC.parse, 'The line is not JSON') };
-    return { message: JSON.parse(text), refusal: new RpcError(RPC.params, why, { reason }) };
+    if (reason !== 'input.not_canonical') return { refusal: rpcError(RPC.parse, 'The line is not JSON') };
+    return { message: JSON.parse(text), refusal: rpcError(RPC.params, why, { reason }) };
   }
 }
 
@@ -226,25 +242,8 @@ function idOf(message: unknown): RequestId | null {
 
 /** The runtime could not be opened: a bad policy, a damaged store. Every request says so, rather than none. */
 function startFailure(thrown: unknown): RpcError {
-  if (!isFailure(thrown)) return new RpcError(RPC.internal, 'Internal error');
-  return new RpcError(RPC.internal, thrown.message, { code: thrown.code, reason: thrown.reason });
-}
-
-/** MCP's progress must grow with every notification; a tool's percentage need not. */
-function progressSender(token: unknown, send: (message: Pieces) => void): (event: EventMessage) => void {
-  let last = 0;
-  return ({ progress }) => {
-    if (!progress) return;
-    last = Math.max(last + 0.001, progress.pct ?? 0);
-    const { message } = progress;
-    const params = {
-      progressToken: token,
-      progress: last,
-      total: 100,
-      ...(message === undefined ? {} : { message }),
-    };
-    send([JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })]);
-  };
+  if (!isFailure(thrown)) return rpcError(RPC.internal, 'Internal error');
+  return rpcError(RPC.internal, thrown.message, { code: thrown.code, reason: thrown.reason });
 }
 
 /** Whether a client took its request back, and a signal for who waits: most are answered before anybody could. */

@@ -4,23 +4,32 @@ import { quoteText } from '../../base/quote-text.ts';
 import type { CallResponse } from '../../contract/envelope.ts';
 import type { ErrorEntry } from '../../contract/errors.ts';
 import type { ToolListing } from '../../contract/runtime.ts';
+import { onlyReads, type ToolContract } from '../../contract/tool.ts';
+import { contentBlocks } from './content-blocks.ts';
 
 /** A tool in `tools/list`. */
-export function toMcpTool({ contract }: ToolListing) {
+export function toMcpTool({ contract, name, origin }: ToolListing) {
+  const readOnly = onlyReads(contract);
   return {
-    name: contract.id,
+    name: name ?? contract.id,
     title: contract.title,
     description: contract.description,
     inputSchema: contract.input,
     outputSchema: contract.output,
     annotations: {
       title: contract.title,
-      readOnlyHint: !contract.mutates,
-      destructiveHint: contract.mutates,
+      readOnlyHint: readOnly,
+      destructiveHint: contract.mutates || !contract.idempotent,
       idempotentHint: contract.idempotent,
-      openWorldHint: contract.tags.includes('network'),
+      openWorldHint: reachesOut(contract, origin),
     },
   };
+}
+
+/** Of a pack's tool nobody knows that it does not, unless it answers the same each time or its server says so. */
+function reachesOut({ tags, deterministic }: ToolContract, origin: string): boolean {
+  if (tags.includes('network') || tags.includes('shell')) return true;
+  return origin.startsWith('pack ') && !deterministic && !tags.includes('mcp');
 }
 
 /** A message in pieces: text, and bytes that are sent more than once. */
@@ -31,16 +40,28 @@ const LONG_TEXT = 16 * 1024;
 
 /**
  * The result of `tools/call`, as JSON. The text block is the answer as JSON, or the one field that a reader wants to
- * see unquoted, a list of texts line by line. A failure carries no `structuredContent`, so that no client holds it against the output schema.
+ * see unquoted, a list of texts line by line; an upstream server's blocks are passed on as they came. A failure carries no `structuredContent`, so that no client holds it against the output schema.
  */
-export function callResult(response: CallResponse, textField: string | undefined, extra: string): Pieces {
+export function callResult(response: CallResponse, { tool, dryRun }: CalledTool, extra: string): Pieces {
   const meta = metaOf(response);
+  const callId = tool?.mutates && !dryRun && mayHaveChanged(response) ? textBlock(callIdText(response)) : '';
+  const { content } = response;
   if (!response.ok) {
     const text = JSON.stringify(response.errors.map(errorText).join('\n'));
-    return [`{"content":[{"type":"text","text":${text}}],"isError":true${extra},"_meta":${meta}}`];
+    const blocks = content ? `,${contentBlocks(content.blocks)}` : '';
+    return [
+      `{"content":[{"type":"text","text":${text}}${blocks}${callId}],"isError":true${extra},"_meta":${meta}}`,
+    ];
   }
+  if (content) {
+    const blocks = `${contentBlocks(content.blocks)}${warningBlocks(response)}${callId}`;
+    const { content: _, ...rest } = response.data as Record<string, unknown>;
+    const data = JSON.stringify(content.inData ? rest : response.data);
+    return [`{"content":[${blocks}],"structuredContent":${data},"isError":false${extra},"_meta":${meta}}`];
+  }
+  const textField = tool?.textField;
   const begin = '{"content":[{"type":"text","text":';
-  const middle = `}${warningBlocks(response)}],"structuredContent":`;
+  const middle = `}${warningBlocks(response)}${callId}],"structuredContent":`;
   const end = `,"isError":false${extra},"_meta":${meta}}`;
   const shown = textField === undefined ? undefined : (response.data as Record<string, unknown>)[textField];
   const text = Array.isArray(shown) ? shown.join('\n') : shown;
@@ -60,12 +81,26 @@ export function callResult(response: CallResponse, textField: string | undefined
   return [`${begin}${JSON.stringify(typeof text === 'string' ? text : data)}${middle}${data}${end}`];
 }
 
+/** What a result looks like depends on the tool, where it is known. */
+export interface CalledTool {
+  readonly tool: ToolContract | undefined;
+  /** The caller only wanted to see what would change. */
+  readonly dryRun?: boolean;
+}
+
+const textBlock = (text: string): string => `,${JSON.stringify({ type: 'text', text })}`;
+
 /** What the reader should know beside the answer, each as a block of its own. */
 function warningBlocks({ warnings = [] }: CallResponse): string {
-  return warnings
-    .map(({ message }) => `,${JSON.stringify({ type: 'text', text: `Note: ${message}` })}`)
-    .join('');
+  return warnings.map(({ message }) => textBlock(`Note: ${message}`)).join('');
 }
+
+/** Most clients show a model the text alone, and `undo` takes the id. */
+const callIdText = ({ callId }: CallResponse): string => `call_id: ${callId}`;
+
+/** What was refused before it began changed nothing. */
+const mayHaveChanged = ({ errors: [error] }: CallResponse): boolean =>
+  error === undefined || (error.code !== 'E_POLICY' && error.code !== 'E_VALIDATION_FAIL');
 
 function metaOf(response: CallResponse): string {
   const { callId, runId, replayed, durationMs, errors, warnings } = response;

@@ -41,13 +41,12 @@ export interface RequestParams {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-export class RpcError {
-  readonly code: number;
-  readonly message: string;
-  readonly data: unknown;
-  constructor(code: number, message: string, data?: unknown) {
-    this.code = code;
-    this.message = message;
-    this.data = data;
-  }
+/** What a request is refused with. Known by its `rpc`: the built command has several copies of this file. */
+export type RpcError = Error & { readonly rpc: number; readonly data?: unknown };
+
+export function rpcError(rpc: number, message: string, data?: unknown): RpcError {
+  return Object.assign(new Error(message), data === undefined ? { rpc } : { rpc, data });
 }
+
+export const isRpcError = (thrown: unknown): thrown is RpcError =>
+  thrown instanceof Error && 'rpc' in thrown && typeof thrown.rpc === 'number';

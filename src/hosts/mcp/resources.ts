@@ -4,7 +4,7 @@ import type { CallResponse } from '../../contract/envelope.ts';
 import { ERRORS } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { CallOptions, Runtime } from '../../contract/runtime.ts';
-import { type RequestParams, RPC, RpcError } from './protocol.ts';
+import { type RequestParams, RPC, type RpcError, rpcError } from './protocol.ts';
 
 export interface ResourceSite {
   readonly runtime: Runtime;
@@ -20,7 +20,7 @@ const SCHEME = 'haft://artifact/';
 
 export async function listResources({ cursor }: RequestParams, site: ResourceSite): Promise<Result> {
   if (cursor !== undefined && typeof cursor !== 'string')
-    throw new RpcError(RPC.params, 'cursor must be the nextCursor of an earlier list');
+    throw rpcError(RPC.params, 'cursor must be the nextCursor of an earlier list');
   const args = { limit: PAGE, ...(cursor === undefined ? {} : { before: cursor }) };
   const { artifacts, truncated } = await made<ArtifactList>(site, 'artifact_list', args, { cursor });
   return {
@@ -55,12 +55,12 @@ export function listTemplates(): Result {
 }
 
 export async function readResource({ uri }: RequestParams, site: ResourceSite): Promise<Result> {
-  if (typeof uri !== 'string') throw new RpcError(RPC.params, 'resources/read needs params.uri');
+  if (typeof uri !== 'string') throw rpcError(RPC.params, 'resources/read needs params.uri');
   const args = parseUri(uri);
   const data = await made<ArtifactContent>(site, 'artifact_get', { ...args, max_bytes: LONGEST }, { uri });
   if (data.truncated) {
     const message = `Cannot read it in one answer: it is ${data.size} bytes, over ${LONGEST}; read ranges of it with ?start_byte=…&end_byte=…`;
-    throw new RpcError(RPC.params, message, { uri, reason: 'file.too_large', size: data.size });
+    throw rpcError(RPC.params, message, { uri, reason: 'file.too_large', size: data.size });
   }
   const { content = '', encoding, entries, size, end_byte: end } = data;
   if (entries) return { contents: [{ uri, mimeType: TREE, text: JSON.stringify({ entries }) }] };
@@ -100,7 +100,7 @@ async function made<T>(
   const { code, reason, message } = error;
   // Revisions before 2026-07-28 had a code of their own for what is not there; this one is understood by all.
   const rpc = reason === 'object.missing' ? RPC.params : ERRORS[reason].rpc;
-  throw new RpcError(rpc, message, { ...asked, code, reason });
+  throw rpcError(rpc, message, { ...asked, code, reason });
 }
 
 /** `haft://artifact/sha256:…`, with a path in a tree and a range of bytes where asked for. */
@@ -126,5 +126,5 @@ const RANGE: ReadonlySet<string> = new Set(['start_byte', 'end_byte']);
 function notFound(uri: string): RpcError {
   const message =
     'Cannot find the resource: artifacts are haft://artifact/sha256:<64 hex digits>, with ?start_byte=N&end_byte=M for a range';
-  return new RpcError(RPC.params, message, { uri: uri.slice(0, 200) });
+  return rpcError(RPC.params, message, { uri: uri.slice(0, 200) });
 }

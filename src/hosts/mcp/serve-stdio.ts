@@ -19,13 +19,15 @@ export interface StdioSite {
   /** The tools as JSON text, where they are known without the runtime. */
   catalogue?(): string | undefined;
   readonly searchable?: SearchableMode | undefined;
+  /** Why there are no tools, where the policy is not trusted. */
+  untrusted?(): Promise<string | undefined>;
 }
 
 /** The longest line that is read. A longer one ends the connection: it cannot be answered, and it must not fill memory. */
 const LONGEST_LINE = 128 * 1024 * 1024;
 
 export function serveStdio(runtime: () => Promise<Runtime>, version: string, site: StdioSite): StdioServer {
-  const { input, output, catalogue, searchable } = site;
+  const { input, output, catalogue, searchable, untrusted } = site;
   let outbox: (string | Uint8Array)[] = [];
   const flush = () => {
     const pieces = outbox;
@@ -37,7 +39,7 @@ export function serveStdio(runtime: () => Promise<Runtime>, version: string, sit
     if (outbox.length === 0) process.nextTick(flush);
     outbox.push(...message, '\n');
   };
-  const connection = createConnection(runtime, version, send, catalogue, searchable);
+  const connection = createConnection(runtime, version, send, catalogue, searchable, untrusted);
 
   const lines = createLineSplitter(LONGEST_LINE, (line) => {
     if (!isUtf8(line)) return connection.unreadable();

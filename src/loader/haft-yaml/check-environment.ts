@@ -2,7 +2,8 @@
 // Refuses: being cached; it runs whenever the policy is loaded.
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import type { LoadedPolicy } from '../../contract/policy.ts';
+import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
+import { findOwnFolders } from '../find-own-folders.ts';
 import { isWithin } from '../is-within.ts';
 import { quoted } from '../yaml/located.ts';
 import type { Draft, DraftSite } from './draft.ts';
@@ -12,22 +13,25 @@ export type Resolved = NonNullable<LoadedPolicy['resolved']>;
 /** Reports roots that cannot be used, and answers where everything leads. */
 export function checkEnvironment(draft: Draft, workspace: string, site: DraftSite): Resolved {
   const root = follow(workspace);
+  const own = findOwnFolders();
   const extraRoots = (draft.paths?.extra_roots ?? []).map((written, at) => {
     if (written === undefined) return '';
     const real = follow(resolveFrom(root, written));
     const where = `paths.extra_roots[${at}]`;
     for (const { code, applies, fact, hint } of ROOT_PROBLEMS) {
-      if (!applies(real, root)) continue;
+      if (!applies(real, root, own.folders)) continue;
       site.report.error(code, site.place(where), `${where}: ${quoted(written)} ${fact}`, hint);
       break;
     }
     return real;
   });
-  const packs = (draft.packs ?? []).flatMap((pack) =>
-    typeof pack === 'string' ? [follow(resolveFrom(root, pack))] : [],
-  );
+  const packs = packFolders(draft).map((folder) => follow(resolveFrom(root, folder)));
   checkRunFolder(draft, [root, ...extraRoots], site);
-  return { workspace: root, extraRoots, packs };
+  const inWorkspace = (path: string) => isWithin(path, root);
+  const folders = own.folders.filter(inWorkspace);
+  const links = own.links.filter(inWorkspace);
+  const isApart = folders.length === 0 && links.length === 0;
+  return { workspace: root, extraRoots, packs, ...(isApart ? {} : { own: { folders, links } }) };
 }
 
 /** What tools can reach they could change while a run reads it. */
@@ -42,7 +46,7 @@ interface RootProblem {
   readonly code: string;
   readonly fact: string;
   readonly hint?: string;
-  applies(real: string, workspace: string): boolean;
+  applies(real: string, workspace: string, own: readonly string[]): boolean;
 }
 
 const ROOT_PROBLEMS: readonly RootProblem[] = [
@@ -59,6 +63,13 @@ const ROOT_PROBLEMS: readonly RootProblem[] = [
     fact: 'is inside of the workspace, where paths are granted already',
     hint: 'remove it',
     applies: (real, workspace) => isWithin(real, workspace),
+  },
+  {
+    code: 'root.holds_haft',
+    fact: 'holds, or lies in, the folder where Haft keeps its key, what you trust and its compiled code: tools could give themselves any right',
+    hint: 'name the folders in it that are needed',
+    applies: (real, _workspace, own) =>
+      own.some((folder) => isWithin(folder, real) || isWithin(real, folder)),
   },
 ];
 

@@ -32,7 +32,7 @@ export function policyTexts(): Load {
   after(() => rmSync(folder, { recursive: true }));
   return async (file) => {
     writeFileSync(join(workspace, 'haft.yaml'), file);
-    const availableRules = ['sec.paths.sandbox', 'secrets.scan'];
+    const availableRules = ['code.ast.parsed', 'secrets.scan'];
     const { value, diagnostics } = await loadHaftYaml({ workspace, availableRules });
     const failed = diagnostics.some(({ severity }) => severity === 'error');
     assert.equal(value === undefined, failed, 'a policy with errors has no value');

@@ -40,7 +40,7 @@ const CASES: readonly DiagnosticCase[] = [
   {
     code: 'yaml.duplicate_key',
     at: [4, 3],
-    lines: ['git:', '  allow_push: true', '  allow_push: false'],
+    lines: ['undo:', '  max_bytes: 1', '  max_bytes: 2'],
     says: 'line 3',
   },
   { code: 'yaml.multiple_documents', at: [2, 1], lines: ['---', 'version: 1'], hint: '---' },
@@ -249,7 +249,7 @@ describe('loadHaftYaml', () => {
 
   it('takes a byte order mark, CRLF and aliases', async () => {
     const text =
-      '\ufeffversion: 1\r\ngit:\r\n  allow_push: true\r\npaths:\r\n  rules:\r\n    - &r {path: a, read: deny}\r\n    - *r\r\n';
+      '\ufeffversion: 1\r\nundo:\r\n  max_bytes: 1\r\npaths:\r\n  rules:\r\n    - &r {path: a, read: deny}\r\n    - *r\r\n';
     assert.deepEqual(await load(text), []);
   });
 });

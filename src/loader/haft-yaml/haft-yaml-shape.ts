@@ -81,6 +81,12 @@ const pathRule: MapShape = {
     ),
     read: verdict('What happens to reads of it.'),
     write: verdict('What happens to writes of it.'),
+    programs: {
+      is: 'choice',
+      of: ['allow', 'deny'],
+      doc: '`allow` binds tools alone: where `path` matches, no rule of this file keeps sandboxed programs from what this rule names (`read`, `write`).',
+      default: 'deny',
+    },
     examples: examples('A path; `read:` or `write:` before it names one of the two.'),
   },
 };
@@ -162,7 +168,7 @@ const SECTIONS = {
     keys: {
       extra_roots: list(
         text('folder', 'A folder, relative to haft.yaml or absolute.'),
-        'Folders beside the workspace that paths may lie below.',
+        'Folders beside the workspace that paths may lie below. None that holds the workspace, or the folders where Haft keeps its key and what you trust.',
       ),
       rules: list(pathRule, 'Of the rules that match a path the strictest wins.'),
     },

@@ -7,10 +7,17 @@ import type { LoadedPolicy } from '../../contract/policy.ts';
 import { isWithin } from '../is-within.ts';
 import { decodeText } from '../yaml/decode-text.ts';
 import { createReport, type Report } from '../yaml/report.ts';
+import { checkEffects } from './check-effects.ts';
 import { checkEnvironment } from './check-environment.ts';
 import { checkValidators } from './check-validators.ts';
 import type { Draft } from './draft.ts';
-import { type CheckedPolicy, readCachedPolicy, writeCachedPolicy } from './policy-cache.ts';
+import {
+  type CheckedPolicy,
+  readCachedPolicy,
+  readLastPolicy,
+  writeCachedPolicy,
+  writeLastPolicy,
+} from './policy-cache.ts';
 import { checkOutOfReach, readPolicyFile } from './read-policy-file.ts';
 
 export interface LoadHaftYamlOptions {
@@ -19,6 +26,8 @@ export interface LoadHaftYamlOptions {
   readonly file?: string;
   /** Where checked policies are kept; `.haft/cache/policy` of the workspace. */
   readonly cacheFolder?: string;
+  /** Reads the text itself, whatever the cache says: for whoever goes by the file's bytes alone. */
+  readonly fresh?: boolean;
   /** Ids of the rules that this host can run; without it nothing is said about rules that are not built in. */
   readonly availableRules?: readonly string[];
 }
@@ -39,10 +48,13 @@ export async function loadHaftYaml(options: LoadHaftYamlOptions): Promise<LoadRe
     if (report.failed) return { value: undefined, diagnostics: report.diagnostics() };
     return { value: defaultPolicy(workspace), diagnostics: [] };
   }
-  const sha256 = sha256Hex(bytes);
   const cacheFolder = options.cacheFolder ?? join(workspace, '.haft', 'cache', 'policy');
-  const cached = readCachedPolicy(cacheFolder, sha256);
+  const isUsual = options.file === undefined;
+  const last = options.fresh || !isUsual ? undefined : readLastPolicy(cacheFolder, bytes);
+  const sha256 = last?.sha256 ?? sha256Hex(bytes);
+  const cached = options.fresh ? undefined : (last ?? readCachedPolicy(cacheFolder, sha256));
   if (cached) {
+    if (!last && isUsual) writeLastPolicy(cacheFolder, bytes, sha256, cached);
     for (const { code, message, hint, ...at } of cached.warnings) report.warn(code, at, message, hint);
     return finish(cached, cached.file as Draft, { ...options, path, name, sha256, report });
   }
@@ -86,6 +98,8 @@ function finish(checked: CheckedPolicy, draft: Draft, site: FinishSite): LoadRes
   const draftSite = { report, compilePattern: undefined, place };
   const resolved = checkEnvironment(draft, workspace, draftSite);
   checkValidators(draft, availableRules, draftSite);
+  // Not kept with the checked policy: the next version may give a key its effect.
+  if (availableRules) checkEffects(draft, draftSite);
   checkOutOfReach(path, resolved, report);
   const diagnostics = report.diagnostics();
   if (report.failed) return { value: undefined, diagnostics };

@@ -12,7 +12,10 @@ const START = { line: 1, column: 1 };
 export function readPolicyFile(path: string, workspace: string, report: Report): Uint8Array | undefined {
   let descriptor: number | undefined;
   try {
-    if (lstatSync(path).isSymbolicLink() && isWithin(realpathSync(path), realpathSync(workspace))) {
+    if (
+      lstatSync(path).isSymbolicLink() &&
+      isWithin(realpathSync.native(path), realpathSync.native(workspace))
+    ) {
       const message = 'It is a link to another file in the workspace, which tools could write';
       report.error('file.link', START, message, 'put the file itself here');
       return undefined;
@@ -40,7 +43,7 @@ export function readPolicyFile(path: string, workspace: string, report: Report):
 /** A file that lies below an extra root, or is a link to there, could be written by the tools that it binds. */
 export function checkOutOfReach(path: string, { workspace, extraRoots }: Resolved, report: Report): void {
   if (extraRoots.length === 0) return;
-  const real = realpathSync(path);
+  const real = realpathSync.native(path);
   if (isWithin(real, workspace) || !extraRoots.some((root) => isWithin(real, root))) return;
   report.error('file.link', START, 'It lies below one of paths.extra_roots, where tools could write it');
 }

@@ -1,11 +1,13 @@
 // Owns: the reference page of haft.yaml, written from the table.
 // Refuses: keys and defaults of its own; what the page says about them is what the loader checks.
+import { ENFORCED_BY_POLICY } from '../../contract/rule.ts';
 import { sectionsOf } from '../yaml/shape-rows.ts';
+import { KEYS_WITHOUT_EFFECT } from './check-effects.ts';
 import { HAFT_YAML } from './haft-yaml-shape.ts';
 
 /** Markdown. */
 export function renderHaftYamlReference(): string {
-  return [INTRODUCTION, ...sectionsOf(HAFT_YAML), DECISIONS, EXAMPLE].join('\n\n').concat('\n');
+  return [INTRODUCTION, ...sectionsOf(HAFT_YAML), DECISIONS, noEffect(), EXAMPLE].join('\n\n').concat('\n');
 }
 
 const INTRODUCTION = `# haft.yaml
@@ -15,6 +17,16 @@ network, no shell and no push. The file is read-only to tools.
 
 Every problem is told at once, with line, column and what to type instead; a file with any error refuses start-up.
 \`haft policy check\` shows the same without starting anything.`;
+
+const noEffect = (): string => `## Keys that have no effect yet
+
+They are read and checked, so that a file can be written for versions to come. \`haft policy check\`, \`haft doctor\` and
+hosts that stay (\`haft serve\`, \`haft mcp\`) name those that a file uses.
+
+| key | why |
+| --- | --- |
+${[...Object.entries(KEYS_WITHOUT_EFFECT), ...Object.entries(ENFORCED_BY_POLICY).map(([rule, why]) => [`validators: ${rule}`, `it always holds: ${why}`])].map(([key, why]) => `| \`${key}\` | ${why} |`).join('\n')}
+| \`validators\`: other rules that are not built | as \`warning\` or \`suggestion\` they are named; as \`blocking\` they refuse start-up |`;
 
 const DECISIONS = `## How rules decide
 
@@ -26,8 +38,12 @@ const DECISIONS = `## How rules decide
   everything below it. One that begins with \`/\` is about a folder of \`paths.extra_roots\`; one that begins with \`**\` about both.
 - Protected whatever the rules say: \`.haft\` is neither read nor written; \`haft.yaml\`, \`haft.lock\` and pack folders are not
   written; \`.git\` is written only by git tools, its \`hooks\` and \`config\` by none.
-- A call that would write a whole folder is denied where a rule denies something that it names in there. A rule whose \`**\`
-  could lead anywhere is held against each file as it is touched. Listings and searches leave out what may not be read.
+- A call that would write a whole folder is denied, or asked about, where a rule says so of something that it names in
+  there. A rule whose \`**\` could lead anywhere is held against each file before any is touched; one that asks then refuses,
+  and the answer names the path to ask about by itself. Listings and searches leave out what may not be read.
+- Sandboxed programs cannot be asked about one file, so what a rule asks about or denies is closed to them. A rule with
+  \`programs: allow\` binds tools alone: where its path matches, no rule of this file keeps programs from what it names.
+  \`{ path: "**/node_modules", write: ask, programs: allow }\` asks before \`file_write\` and lets \`npm install\` work.
 - Patterns of \`shell_allow\` are linear-time regular expressions without look-around, over each canonical command of a line.
   One that allows counts only from the start of the command, with or without \`^\`; one that asks or denies counts anywhere.
   Write them in single quotes: in double quotes a backslash means something else to YAML.

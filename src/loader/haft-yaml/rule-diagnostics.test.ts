@@ -30,6 +30,28 @@ const CASES: readonly DiagnosticCase[] = [
     hint: 'blocking',
   },
   {
+    code: 'key.no_effect',
+    at: [3, 5],
+    lines: ['validators:', '  - rule: sec.paths.sandbox', '    enforcement: blocking'],
+    severity: 'warning',
+    says: 'it always holds',
+    hint: 'remove it',
+  },
+  {
+    code: 'key.no_effect',
+    at: [2, 56],
+    lines: ['git: {allow_push: true, require_clean_tree_for_commit: true}'],
+    severity: 'warning',
+    says: 'git.require_clean_tree_for_commit has no effect yet',
+  },
+  {
+    code: 'key.no_effect',
+    at: [3, 21],
+    lines: ['ast:', '  validate_on_edit: true'],
+    severity: 'warning',
+    says: 'ast.validate_on_edit has no effect yet',
+  },
+  {
     code: 'rule.duplicate',
     at: [5, 11],
     lines: [

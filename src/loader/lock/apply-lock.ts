@@ -41,7 +41,8 @@ function driftsOf(pack: OpenPack, lock: LockFile): readonly Drift[] {
   const doubtful = pack.tools.filter((tool) => {
     const source = sourceDigest(tool);
     const locked = lockedOf(lock, tool.contract.id);
-    return source === undefined || locked?.pack !== name || locked.source !== source;
+    const same = locked?.pack === name && locked.source === source && locked.code === tool.pins?.code;
+    return source === undefined || !same;
   });
   if (doubtful.length === 0) return [];
   const known = doubtful.flatMap(({ contract: { id } }) => {

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { LockFile } from '../../contract/lock.ts';
 import { parseLock, renderLock } from './lock-text.ts';
@@ -32,6 +33,33 @@ export function readLockFile(workspace: string): LockFile | undefined {
     return parseLock(readFileSync(descriptor, 'utf8'));
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** SHA-256 of it in Haft's own spelling, or of its bytes where it cannot be read as one; null where there is none. */
+export function lockDigest(workspace: string): string | null {
+  let descriptor: number;
+  try {
+    descriptor = openSync(join(workspace, NAME), constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    return 'unreadable';
+  }
+  try {
+    const text = readFileSync(descriptor, 'utf8');
+    return sha256Hex(respelled(text));
+  } catch {
+    return 'unreadable';
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function respelled(text: string): string {
+  try {
+    return renderLock(parseLock(text));
+  } catch {
+    return text;
   }
 }
 

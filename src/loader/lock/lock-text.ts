@@ -29,8 +29,12 @@ function problemOf(value: unknown): string | undefined {
   const { packs, tools } = value;
   if (!isMap(packs) || !isMap(tools)) return 'it has no packs or no tools';
   for (const [name, pack] of Object.entries(packs)) {
-    if (!isMap(pack) || typeof pack.origin !== 'string' || typeof pack.config !== 'string')
-      return `packs: "${name.slice(0, 80)}" is not what Haft writes`;
+    const fine =
+      isMap(pack) &&
+      typeof pack.origin === 'string' &&
+      typeof pack.config === 'string' &&
+      (pack.files === undefined || isMap(pack.files));
+    if (!fine) return `packs: "${name.slice(0, 80)}" is not what Haft writes`;
   }
   for (const [id, tool] of Object.entries(tools)) {
     const fine =

@@ -9,7 +9,7 @@ import type { Binding, BoundTool, ToolPins } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
 
-export type PinnedPack = Pick<OpenPack, 'installation' | 'tools'>;
+export type PinnedPack = Pick<OpenPack, 'installation' | 'tools' | 'files'>;
 
 /** Everything that is there now, as `haft.lock` would hold it. */
 export function pinPacks(packs: readonly PinnedPack[]): LockFile {
@@ -24,8 +24,8 @@ export function pinPacks(packs: readonly PinnedPack[]): LockFile {
   };
 }
 
-function pinPack({ installation: { origin, config } }: PinnedPack): LockedPack {
-  return { origin, config: digest('toolpack/v1', canonicalJson(config)) };
+function pinPack({ installation: { origin, config }, files }: PinnedPack): LockedPack {
+  return { origin, config: digest('toolpack/v1', canonicalJson(config)), ...(files ? { files } : {}) };
 }
 
 export function pinTool(pack: string, tool: BoundTool): LockedTool {

@@ -212,6 +212,32 @@ const CHECKS: readonly Check[] = [
     );
   },
 
+  /** What it answers would depend on more than anybody can look up again, or be more than its answer. */
+  function replay({ deterministic, actions, execution, caps }, tell) {
+    // With actions, the tool alone cannot be called.
+    const inherits = !actions || Object.values(actions).some((one) => one?.deterministic === undefined);
+    const ways = [
+      ...(deterministic === true && inherits ? [at('deterministic')] : []),
+      ...Object.entries(actions ?? {}).flatMap(([name, action]) =>
+        action?.deterministic === true ? [at('actions', name, 'deterministic')] : [],
+      ),
+    ];
+    const facts = [
+      ...(execution?.kind === 'http'
+        ? ['it is an http tool, and what a service answers can be another thing tomorrow']
+        : []),
+      ...(execution?.kind !== 'http' && caps?.network?.length
+        ? ['caps.network lets it ask others, and what they answer can be another thing tomorrow']
+        : []),
+      ...(caps?.filesystem?.write?.length
+        ? ['caps.filesystem.write lets it write files, and a replay writes none']
+        : []),
+    ];
+    for (const way of ways)
+      for (const fact of facts)
+        tell.error('deterministic.contradicted', way, `${wayText(way)}: it is true, and ${fact}`, 'false');
+  },
+
   function inputType({ inputSchema }, tell) {
     const { type } = (inputSchema ?? {}) as { readonly type?: string | readonly string[] };
     if (type === undefined || [type].flat().includes('object')) return;

@@ -80,7 +80,12 @@ export const KEY_RULES: Rules = {
         config: '{ type: object }',
         retry: '{ attempts: 2 }',
       },
-      { health: '{ strategy: process }', actions: '{ go: {} }', templating: "{ cacheKey: '{{ input }}' }" },
+      {
+        health: '{ strategy: process }',
+        actions: '{ go: {} }',
+        deterministic: 'true',
+        templating: "{ cacheKey: '{{ input }}' }",
+      },
       { execution: python("module: 'run:main', warm: true") },
     ],
     refuses: [

@@ -60,7 +60,7 @@ function findFolder(dir: string): string | Diagnostic {
     message,
   });
   try {
-    const folder = realpathSync(dir);
+    const folder = realpathSync.native(dir);
     if (statSync(folder).isDirectory()) return folder;
     return problem('pack.not_directory', 'It is not a folder');
   } catch (error) {

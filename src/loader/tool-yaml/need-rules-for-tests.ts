@@ -123,10 +123,42 @@ export const NEED_RULES: Rules = {
       },
     ],
   },
+  'deterministic tools': {
+    code: 'deterministic.contradicted',
+    takes: [
+      { deterministic: 'true', caps: '{ filesystem: { read: [data] }, subprocess: true, network: [] }' },
+      { deterministic: 'true', caps: '{ network: [https] }', actions: '{ go: { deterministic: false } }' },
+    ],
+    refuses: [
+      {
+        text: { deterministic: '¦true', caps: '{ network: [https] }' },
+        says: 'caps.network lets it ask others',
+        hint: 'false',
+      },
+      {
+        text: { deterministic: '¦true', caps: '{ filesystem: { write: [out] } }' },
+        says: 'a replay writes none',
+        hint: 'false',
+      },
+      {
+        text: { deterministic: '¦true', execution: http() },
+        says: 'it is an http tool',
+        hint: 'false',
+      },
+      {
+        text: { actions: '{ go: { deterministic: ¦true } }', caps: '{ network: [http] }' },
+        says: 'actions.go.deterministic: it is true, and caps.network',
+        hint: 'false',
+      },
+    ],
+  },
   templating: {
     code: 'templating.engine',
     takes: [
-      { templating: '{ engine: jinja2, context: { a: [1, { b: null }] }, cacheKey: "{{ input.a }}" }' },
+      {
+        templating: '{ engine: jinja2, context: { a: [1, { b: null }] }, cacheKey: "{{ input.a }}" }',
+        deterministic: 'true',
+      },
       {
         templating: '{ cacheKey: "{{ input.a }}" }',
         deterministic: 'false',

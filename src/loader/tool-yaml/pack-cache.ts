@@ -7,7 +7,7 @@ import { ABSENT, canKeep, DIGEST, decodeKept, encodeKept, type Kept } from './pa
 import { type FileStamp, stampAt } from './pack-files.ts';
 
 /** To be counted up whenever a manifest that was good would now be read otherwise or refused. */
-const FORMAT = 3;
+const FORMAT = 4;
 
 /**
  * A file that changed so shortly before it was read may change again without a new stamp: clocks of file systems tick

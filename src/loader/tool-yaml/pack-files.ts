@@ -111,7 +111,7 @@ export function createPackReader(folder: string): PackReader {
     return answer(() => {
       // Looking is cheaper than failing, and modules are looked for in several places.
       if (!lstatSync(`${folder}/${path}`, QUIETLY)) return undefined;
-      const real = realpathSync(`${folder}/${path}`);
+      const real = realpathSync.native(`${folder}/${path}`);
       return isWithin(real, folder) ? take(real) : OUTSIDE;
     });
   };

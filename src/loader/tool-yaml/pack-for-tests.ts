@@ -9,7 +9,7 @@ import { after } from 'node:test';
 export const MANIFEST: { readonly [key: string]: string } = {
   id: 'demo.tool',
   version: '1.0.0',
-  deterministic: 'true',
+  deterministic: 'false',
   timeoutMs: '1000',
   limits: '{ maxInputBytes: 100, maxOutputBytes: 200 }',
   inputSchema: '{ type: object }',
@@ -29,7 +29,7 @@ export function manifest(change: { readonly [key: string]: string | null } = {})
 
 /** A folder with these files, removed when the tests of the file are over. */
 export function makePack(files: { readonly [path: string]: string | Uint8Array }): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'haft-pack-')));
+  const folder = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-pack-')));
   after(() => rmSync(folder, { recursive: true, force: true }));
   addFiles(folder, files);
   return folder;

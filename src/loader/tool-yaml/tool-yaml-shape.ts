@@ -94,7 +94,9 @@ export const TOOL_YAML: MapShape = {
     ),
     tags: list(text('plain', 'A word.'), 'Words to find it by.', { default: 'none' }),
     deterministic: {
-      ...flag('Whether equal inputs give equal outputs: then a call may be answered from an earlier result.'),
+      ...flag(
+        'Whether equal inputs give equal outputs: then a call may be answered from an earlier result. Not with `caps.network` or `caps.filesystem.write`, nor of an http tool.',
+      ),
       code: 'deterministic.invalid',
     },
     idempotent: flag(

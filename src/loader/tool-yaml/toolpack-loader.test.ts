@@ -195,7 +195,9 @@ describe('ToolpackLoader', () => {
 
 describe('a loaded tool', () => {
   it('has every default filled in', async () => {
-    const { source, digest, ...tool } = (await loaded({ 'a.tool.yaml': manifest() })).get('demo.tool');
+    const { source, digest, ...tool } = (
+      await loaded({ 'a.tool.yaml': manifest({ deterministic: 'true' }) })
+    ).get('demo.tool');
     assert.deepEqual(tool, {
       id: 'demo.tool',
       version: '1.0.0',

@@ -10,6 +10,6 @@ export interface BenchFolder {
 }
 
 export function makeBenchFolder(): BenchFolder {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'haft-bench-')));
+  const path = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-bench-')));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }

@@ -49,7 +49,7 @@ export function readPackFiles(dir: string): PackFiles | readonly Diagnostic[] {
   };
   let folder: string;
   try {
-    folder = realpathSync(dir);
+    folder = realpathSync.native(dir);
   } catch {
     tell('', 'pack.missing', 'There is no such folder');
     return problems;

@@ -27,7 +27,7 @@ const PREFIX = 'haft-toolpack-';
 /** `age` is how old its files look, in seconds. */
 export function takeSnapshot({ folder, files }: PackFiles, age: number): Snapshot {
   sweep();
-  const copy = realpathSync(mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`)));
+  const copy = realpathSync.native(mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`)));
   try {
     for (const { path, sha256 } of files) {
       const content = readFileSync(join(folder, path));

@@ -12,6 +12,7 @@ import type { LoadResult } from '../../contract/manifest.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { PreparedRun, RunExecutor } from '../../contract/runs.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
+import { isAlive, processIdentity } from '../../stores/process-identity.ts';
 import { createSchemaCompiler } from '../schema/schema-compiler.ts';
 import { openToolpack, type ToolpackSite } from './open-toolpack.ts';
 
@@ -57,8 +58,11 @@ export interface PackFixture {
 export const NO_RUNS: RunExecutor = { execute: () => Promise.reject(new Error('no runs here')) };
 
 export async function withPacks<T>(use: (fixture: PackFixture) => Promise<T>): Promise<T> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-packs-')));
-  const capability = createExecCapability(() => Promise.reject(new Error('no proxy')));
+  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-packs-')));
+  const capability = createExecCapability(() => Promise.reject(new Error('no proxy')), {
+    self: processIdentity(),
+    isAlive,
+  });
   const exec: ExecHandle = capability.open(scopeOf(root));
   const opened: OpenPack[] = [];
   const pinned: string[] = [];

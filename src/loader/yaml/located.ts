@@ -82,7 +82,7 @@ const PLAIN: { readonly [K in Located['is']]: (node: Extract<Located, { is: K }>
   other: ({ found, told }): Unreadable => ({ [UNREADABLE]: found, told }),
 };
 
-const UNREADABLE = Symbol('unreadable');
+const UNREADABLE = Symbol.for('haft.unreadable');
 
 /** Stands for what is no JSON. Has no canonical form, so that whoever takes it for a value refuses it. */
 export interface Unreadable {

@@ -4,7 +4,7 @@
 export type Plain = null | boolean | number | string | Plain[] | { [key: string]: Plain };
 
 /** Thrown for whatever is not plain; it has no message, because another reader finds out what it is. */
-export const notPlain: unique symbol = Symbol('not plain');
+export const notPlain: unique symbol = Symbol.for('haft.not-plain');
 
 /** The key that begins at `at`; `end` is behind its colon, which a space or the end of the line follows. */
 export function readKey(

@@ -6,7 +6,14 @@ import { createHttpAdapter } from '../../adapters/http/http.ts';
 import { createMcpAdapter } from '../../adapters/mcp/mcp.ts';
 import { createProcessAdapter } from '../../adapters/process/process.ts';
 import { createStdioAdapter } from '../../adapters/stdio/stdio.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { Installation } from '../../contract/manifest.ts';
 import type { Runtime } from '../../contract/runtime.ts';
+import { createCodeCopies } from '../../loader/code/code-copies.ts';
+import type { NpxSite } from '../../loader/code/npx-package.ts';
+import { createReadInputs } from '../../loader/code/read-inputs.ts';
+import { type ServerConfig, takeServer } from '../../loader/code/server-code.ts';
+import type { TakenServer } from '../../loader/code/taken-server.ts';
 import { applyLock, checkFrozen } from '../../loader/lock/apply-lock.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
@@ -30,9 +37,13 @@ export function createDefaultPacks(site: PackSite): Packs {
   const credentials = openCredentials({ workspace: root, users: async () => store.credentials });
   const secretsFor: SecretsFor = async ({ config }) =>
     (await credentials.resolve(serverNeeds(config), '')).secrets;
+  const code = createCodeCopies(`${root}/.haft`);
+  const readInputs = createReadInputs(root);
   const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh, living, credentials };
+  const servers = createServers({ root, code, install: fresh });
+  const handles = { handlesFor, startFor: servers.startFor };
   const yaml = combineAdapters('yaml', [
-    createProcessAdapter({ handlesFor }),
+    createProcessAdapter({ handlesFor, copyOf: (at, digest) => code.use({ at }, digest), readInputs }),
     createHttpAdapter({ handlesFor }),
   ]);
   const health = createHealthMonitor({
@@ -50,11 +61,15 @@ export function createDefaultPacks(site: PackSite): Packs {
     onWarning,
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
-      mcp: serverOpener({ ...server, adapter: createMcpAdapter({ handlesFor, secretsFor }) }),
-      stdio: serverOpener({ ...server, adapter: createStdioAdapter({ handlesFor, secretsFor }) }),
+      mcp: serverOpener({ ...server, ...servers, adapter: createMcpAdapter({ ...handles, secretsFor }) }),
+      stdio: serverOpener({
+        ...server,
+        ...servers,
+        adapter: createStdioAdapter({ ...handles, secretsFor, readInputs }),
+      }),
       path: toolpackOpener(
         { root, runtime, schemas, cacheFolder: `${root}/.haft/cache/toolpacks` },
-        folderOpener({ ...server, root, adapter: yaml, sessions: runtime.sessions }),
+        folderOpener({ ...server, root, code, adapter: yaml, sessions: runtime.sessions }),
       ),
     },
   });
@@ -74,6 +89,18 @@ export function createDefaultPacks(site: PackSite): Packs {
       await packs.close();
       await health.close();
     },
+  };
+}
+
+/** What the servers of this host are made of, by installation: its digest is of that, too. */
+function createServers(site: NpxSite) {
+  const taken = new Map<string, TakenServer>();
+  const keyOf = ({ name, digest }: Installation) => `${name} ${digest}`;
+  return {
+    takeCode: (config: JsonObject) => takeServer(config as unknown as ServerConfig, site),
+    started: (installation: Installation, server: TakenServer): void =>
+      void taken.set(keyOf(installation), server),
+    startFor: (installation: Installation) => taken.get(keyOf(installation))?.start() ?? { copies: [] },
   };
 }
 

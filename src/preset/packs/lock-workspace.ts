@@ -2,7 +2,7 @@
 // Refuses: to accept anything else than what was shown.
 import { sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
-import type { Drift, LockFile } from '../../contract/lock.ts';
+import type { Drift, LockFile, Unpinned } from '../../contract/lock.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import { compareLock } from '../../loader/lock/compare-lock.ts';
 import { readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
@@ -10,6 +10,7 @@ import { renderLock } from '../../loader/lock/lock-text.ts';
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
 import { replacePack } from '../../loader/lock/replace-pack.ts';
 import { createDefaultRuntime } from '../default.ts';
+import { keepLockTrust } from '../trust/trust.ts';
 
 /**
  * `look` writes nothing. `add` takes over packs that nobody locked yet, and nothing else. `accept` takes over all that
@@ -26,6 +27,12 @@ export interface LockReport {
   readonly digest: string;
   readonly packs: number;
   readonly tools: number;
+  /** What tools run and no digest covers, by pack. */
+  readonly unpinned: readonly UnpinnedOf[];
+}
+
+export interface UnpinnedOf extends Unpinned {
+  readonly pack: string;
 }
 
 export interface LockOptions {
@@ -43,7 +50,7 @@ export async function lockWorkspace(
   { shown, live = [], onWarning = () => {} }: LockOptions = {},
 ): Promise<LockReport> {
   const accepted = readLockFile(workspace);
-  const asked = await currentLock(workspace, onWarning);
+  const { lock: asked, unpinned } = await currentLock(workspace, onWarning);
   const current = live.reduce(
     (lock, pack) => replacePack(lock, pack.installation.name, pinPacks([pack])),
     asked,
@@ -56,6 +63,7 @@ export async function lockWorkspace(
   const drifts = compareLock(accepted ?? NOTHING, current);
   const settled = drifts.every(({ state }) => state === 'unlocked') || step === 'accept';
   const written = (step === 'add' || step === 'accept') && settled && writeLockFile(workspace, current);
+  if (written) keepLockTrust(workspace);
   const isEmpty = Object.keys(current.packs).length === 0;
   return {
     ok: step === 'frozen' ? drifts.length === 0 && (accepted !== undefined || isEmpty) : settled,
@@ -64,15 +72,23 @@ export async function lockWorkspace(
     digest,
     packs: Object.keys(current.packs).length,
     tools: Object.keys(current.tools).length,
+    unpinned,
   };
 }
 
 const NOTHING: LockFile = { version: 1, packs: {}, tools: {} };
 
-async function currentLock(workspace: string, onWarning: (message: string) => void): Promise<LockFile> {
+async function currentLock(
+  workspace: string,
+  onWarning: (message: string) => void,
+): Promise<{ readonly lock: LockFile; readonly unpinned: readonly UnpinnedOf[] }> {
   const runtime = await createDefaultRuntime({ workspace, lock: 'ignore', freshPacks: true, onWarning });
   try {
-    return pinPacks(runtime.installations.all());
+    const packs = runtime.installations.all();
+    const unpinned = packs.flatMap(({ installation: { name: pack }, unpinned: some = [] }) =>
+      some.map((one) => ({ pack, ...one })),
+    );
+    return { lock: pinPacks(packs), unpinned };
   } finally {
     await runtime.close();
   }

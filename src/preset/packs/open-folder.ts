@@ -7,9 +7,13 @@ import type { Adapter } from '../../contract/adapter.ts';
 import { type Credentials, userOf } from '../../contract/credentials.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject, SchemaCompiler } from '../../contract/json.ts';
-import type { Installation } from '../../contract/manifest.ts';
+import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import type { OpenPack, Runtime } from '../../contract/runtime.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
+import type { CodeCopies } from '../../loader/code/code-copies.ts';
+import { lockedFiles } from '../../loader/code/locked-files.ts';
+import type { Tree } from '../../loader/code/read-tree.ts';
+import { unpinnedTools } from '../../loader/code/unpinned-tools.ts';
 import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
 import type { OpenEntry } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
@@ -18,6 +22,8 @@ export interface FolderSite {
   /** haft.yaml lies here. */
   readonly root: string;
   readonly adapter: Adapter;
+  /** Of the folders that programs of packs lie in. */
+  readonly code: CodeCopies;
   readonly schemas: SchemaCompiler;
   /** Where checked packs are kept, two levels below the state folder. */
   readonly cacheFolder: string;
@@ -30,7 +36,7 @@ export function folderOpener(site: FolderSite): OpenEntry {
   return async (entry) => {
     const { name, path = '.' } = entry;
     const loader = new ToolpackLoader({ cacheFolder: site.cacheFolder });
-    const { diagnostics } = await loader.loadDir(join(site.root, path), path);
+    const { diagnostics, folder } = await loader.loadDir(join(site.root, path), path);
     for (const { file, line, message } of diagnostics) site.onWarning(`${path}/${file}:${line}: ${message}`);
     const definitions = loader.list();
     if (definitions.length === 0) site.onWarning(`The pack "${path}" has no *.tool.yaml`);
@@ -44,9 +50,22 @@ export function folderOpener(site: FolderSite): OpenEntry {
       health: { status: 'unverified', checkedTs: null },
     };
     const tools = definitions.flatMap(bindYamlTool);
-    return [{ installation, adapter: site.adapter, tools, secrets: secretsOf(site) }];
+    const code = tools.some(isProgram) ? site.code.take({ at: folder }, path) : undefined;
+    const pinned = code ? tools.map((tool) => (isProgram(tool) ? withCode(tool, code) : tool)) : tools;
+    const files = code ? { files: lockedFiles(code) } : {};
+    const unpinned = unpinnedTools(definitions, code?.outward ?? []);
+    return [
+      { installation, adapter: site.adapter, tools: pinned, ...files, unpinned, secrets: secretsOf(site) },
+    ];
   };
 }
+
+const isProgram = ({ binding }: BoundTool): boolean => binding.adapter === 'process';
+
+const withCode = (tool: BoundTool, { digest: code }: Tree): BoundTool => ({
+  ...tool,
+  pins: { ...tool.pins, code },
+});
 
 /** A call gets the secrets of whoever its session was opened for. */
 function secretsOf({ credentials, sessions }: FolderSite): NonNullable<OpenPack['secrets']> {

@@ -2,7 +2,7 @@
 // Refuses: to open anything.
 import type { EventBus } from '../../contract/event.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
-import type { Clock, Runtime } from '../../contract/runtime.ts';
+import type { Clock, Runtime, ToolNames } from '../../contract/runtime.ts';
 import type { Store } from '../../contract/store.ts';
 
 export interface PackSite {
@@ -10,7 +10,9 @@ export interface PackSite {
   /** Told how the health of packs changes. */
   readonly events: EventBus;
   readonly clock: Clock;
-  readonly store: Pick<Store, 'credentials' | 'installations'>;
+  readonly store: Pick<Store, 'credentials' | 'installations' | 'toolNames'>;
+  /** What MCP clients call tools. */
+  readonly names: ToolNames;
   /** The workspace. */
   readonly root: string;
   readonly onWarning?: ((message: string) => void) | undefined;
@@ -19,6 +21,8 @@ export interface PackSite {
   readonly fresh?: boolean | undefined;
   /** The host stays, and takes over what changes meanwhile. */
   readonly living?: boolean | undefined;
+  /** Below another workspace only what its policy names as well is opened, and it cannot name what was added here. */
+  readonly below?: boolean | undefined;
   /** Instead of those that haft.yaml names and those that were added: for trying some out. */
   readonly packs?: PolicyFile['packs'] | undefined;
 }

@@ -9,6 +9,7 @@ export function createPacksOnDemand(site: PackSite): Packs {
   let open: Packs | undefined;
   const packsOf = async ({ packs = [] }: Pick<PolicyFile, 'packs'>): Promise<typeof packs> => {
     if (site.packs) return site.packs;
+    if (site.below) return packs;
     const records = await site.store.installations.list();
     if (records.length === 0) return packs;
     return (await import('./installed-packs.ts')).installedPacks(packs, records);
@@ -19,9 +20,23 @@ export function createPacksOnDemand(site: PackSite): Packs {
       if (!loaded && packs.length === 0 && site.lock !== 'frozen') return;
       loaded ??= import('./default-packs.ts').then((module) => module.createDefaultPacks(site));
       open = await loaded;
+      const kept = await site.store.toolNames.all();
+      site.names.recall(kept);
       await open.follow({ packs });
+      // What is only tried out is told to nobody.
+      if (!site.packs) await keepNames(site, kept);
     },
     spoken: () => open?.spoken() ?? [],
     close: async () => (await loaded)?.close(),
   };
+}
+
+/** From their first start on the tools keep their names, whatever is installed later. */
+async function keepNames({ runtime, names, store, onWarning }: PackSite, kept: ReadonlyMap<string, string>) {
+  const ids = runtime.installations.all().flatMap(({ tools }) => tools.map(({ contract }) => contract.id));
+  const fresh = new Map(ids.filter((id) => !kept.has(id)).map((id) => [id, names.nameOf(id)]));
+  if (fresh.size === 0) return;
+  await store.toolNames.keep(fresh).catch((thrown: Error) => {
+    onWarning?.(`Cannot keep what MCP clients call the tools: ${thrown.message}`);
+  });
 }

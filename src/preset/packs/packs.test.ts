@@ -9,6 +9,7 @@ import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { boundTool } from '../../contract/tools-for-tests.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../default.ts';
+import { writeTrusted } from '../trust/trust-for-tests.ts';
 import { createPacks, type OpenEntry } from './open-packs.ts';
 import { packEntries } from './pack-entries.ts';
 
@@ -91,7 +92,7 @@ describe('following a policy', () => {
 
   it('does not start on a server whose config says nothing', async () => {
     await withWorkspace(async (workspace) => {
-      writeFileSync(join(workspace, 'haft.yaml'), 'version: 1\npacks: [{name: a, mcp: {comand: [x]}}]\n');
+      writeTrusted(join(workspace, 'haft.yaml'), 'version: 1\npacks: [{name: a, mcp: {comand: [x]}}]\n');
       await assert.rejects(createDefaultRuntime({ workspace }), {
         reason: 'pack.invalid',
         message: /"a".*comand/s,
@@ -102,7 +103,7 @@ describe('following a policy', () => {
   it('starts beside a server that is not there, and says so', async () => {
     await withWorkspace(async (workspace) => {
       const yaml = 'version: 1\npacks: [{name: gone, stdio: {command: [no-such-program-of-haft]}}]\n';
-      writeFileSync(join(workspace, 'haft.yaml'), yaml);
+      writeTrusted(join(workspace, 'haft.yaml'), yaml);
       const warnings: string[] = [];
       const runtime = await createDefaultRuntime({ workspace, onWarning: (line) => warnings.push(line) });
       try {
@@ -118,7 +119,7 @@ describe('following a policy', () => {
     await withWorkspace(async (workspace) => {
       const names = Array.from({ length: 12 }, (_, n) => `hub${n}`);
       const packs = names.map((name) => ({ name, mcp: { command: ['node', 'hub.mjs'] } }));
-      writeFileSync(join(workspace, 'haft.yaml'), JSON.stringify({ version: 1, packs }));
+      writeTrusted(join(workspace, 'haft.yaml'), JSON.stringify({ version: 1, packs }));
       writeFileSync(join(workspace, 'hub.mjs'), hubServer('Here.'));
       const listed = async () => {
         const warnings: string[] = [];

@@ -1,7 +1,7 @@
 // Owns: the credentials of a pack that is a server: those that its config names, of the system.
 // Refuses: those of users: one server answers the calls of all sessions.
 import type { CredentialNeed, Credentials } from '../../contract/credentials.ts';
-import { fail } from '../../contract/errors.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { OWN_VARIABLE } from '../../contract/own-variable.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
@@ -24,6 +24,21 @@ export function serverNeeds({ credentials }: JsonObject): readonly CredentialNee
 export function serverSecrets(config: JsonObject, credentials: Credentials): Pick<OpenPack, 'secrets'> {
   const needs = serverNeeds(config);
   return needs.length === 0 ? {} : { secrets: () => credentials.resolve(needs, '') };
+}
+
+/** The same for why it could not be started. */
+export async function withoutServerSecrets(
+  thrown: unknown,
+  config: JsonObject,
+  credentials: Credentials,
+): Promise<unknown> {
+  const needs = serverNeeds(config);
+  if (needs.length === 0 || !isFailure(thrown)) return thrown;
+  const resolved = await credentials.resolve(needs, '').catch(() => undefined);
+  if (!resolved) return thrown;
+  const { redactor } = resolved;
+  const { reason, message, details } = thrown;
+  return fail(reason, redactor.text(message), details && redactor.value(details));
 }
 
 /** The key and the tokens of Haft are no server's, whatever its config says. */

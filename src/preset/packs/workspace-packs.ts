@@ -5,6 +5,7 @@ import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { LockFile } from '../../contract/lock.ts';
+import type { LoadedPolicy } from '../../contract/policy.ts';
 import type { InstallationRecord, Store } from '../../contract/store.ts';
 import { compareLock, isQuarantined } from '../../loader/lock/compare-lock.ts';
 import { readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
@@ -13,8 +14,9 @@ import { replacePack } from '../../loader/lock/replace-pack.ts';
 import { tellPacksChanged } from '../../loader/notices.ts';
 import { processIdentity } from '../../stores/process-identity.ts';
 import { openSqliteStore } from '../../stores/sqlite/open-sqlite-store.ts';
+import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';
-import { loadPolicy } from '../load-policy.ts';
+import { givenTrust, keepLockTrust } from '../trust/trust.ts';
 import { installedPacks, type KnownPack, knownPacks } from './installed-packs.ts';
 import { type PackEntry, packEntries } from './pack-entries.ts';
 
@@ -51,11 +53,14 @@ export async function withWorkspacePacks<T>(
   use: (packs: WorkspacePacks) => Promise<T>,
   options: WorkspacePacksOptions = {},
 ): Promise<T> {
-  const written = await writtenPacks(workspace);
+  const { file, outer } = await readPolicy(workspace);
+  const written = file.packs ?? [];
   const folder = `${workspace}/.haft`;
   const store = await openSqliteStore({ folder, process: processIdentity(), clock: Date });
   try {
-    return await use(createWorkspacePacks(workspace, written, store.installations, options));
+    return await use(
+      createWorkspacePacks(workspace, written, store.installations, { ...options, outer: outer?.[0]?.name }),
+    );
   } finally {
     await store.close();
   }
@@ -67,7 +72,7 @@ function createWorkspacePacks(
   workspace: string,
   written: Written,
   store: Store['installations'],
-  { frozen = false }: WorkspacePacksOptions,
+  { frozen = false, outer }: WorkspacePacksOptions & { readonly outer: string | undefined },
 ): WorkspacePacks {
   const list = async () => knownPacks(written, await store.list());
   const find = async (name: string, action: string): Promise<KnownPack> => {
@@ -85,7 +90,7 @@ function createWorkspacePacks(
   };
   const changeLock = (change: (lock: LockFile) => LockFile) => {
     const lock = readLockFile(workspace);
-    if (lock) writeLockFile(workspace, change(lock));
+    if (lock && writeLockFile(workspace, change(lock))) keepLockTrust(workspace);
   };
   const refuseTaken = async (name: string) => {
     if ((await list()).some((pack) => pack.name === name))
@@ -100,6 +105,8 @@ function createWorkspacePacks(
     },
     async add(name, entry) {
       mayChange('add');
+      if (outer !== undefined)
+        throw fail('usage', `Cannot add "${name}" here: ${outer} holds here as well; name the pack in both`);
       const [checked] = packEntries({ packs: [{ ...entry, name }] });
       if (checked?.kind === 'path') throw notHere(name, checked.path ?? '');
       await refuseTaken(name);
@@ -165,9 +172,9 @@ function createWorkspacePacks(
   };
 }
 
-async function writtenPacks(workspace: string): Promise<Written> {
-  const { value, diagnostics } = await loadPolicy(workspace);
-  if (value) return value.file.packs ?? [];
+async function readPolicy(workspace: string): Promise<LoadedPolicy> {
+  const { value, diagnostics } = await loadTrusted(workspace, givenTrust(undefined));
+  if (value) return value;
   throw fail('policy.invalid', `Cannot read haft.yaml:\n${diagnostics.map(formatDiagnostic).join('\n')}`);
 }
 

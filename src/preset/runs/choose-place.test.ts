@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import { isFailure } from '../../contract/errors.ts';
 import type { ExecutionPlan } from '../../contract/plan.ts';
 import type { RunsPolicy } from '../../contract/policy.ts';
+import { backendsInUse } from '../../contract/policy-match.ts';
 import type { RunChoice } from '../../contract/runs.ts';
 import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
-import { type AdmitsByTag, backendsInUse, choosePlace } from './choose-place.ts';
+import { type AdmitsByTag, choosePlace } from './choose-place.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
 const IMAGE = `registry/tools/sort@${DIGEST}`;

@@ -73,10 +73,6 @@ export interface Granted {
   readonly glob?: string;
 }
 
-/** Every backend that some tool may be executed on. */
-export const backendsInUse = ({ backend = 'local', backends = [], rules = [] }: RunsPolicy = {}) =>
-  unique([backend, ...backends, ...rules.flatMap((rule) => [rule.backend, ...(rule.backends ?? [])])]);
-
 function chooseBackend({ tool, plans, backend: asked }: RunChoice, runs: RunsPolicy): BackendName {
   const granted = grantedBackends(tool, runs);
   if (asked !== undefined && !isBackend(asked))

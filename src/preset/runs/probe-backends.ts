@@ -1,10 +1,11 @@
 // Owns: whether each engine that policy lets runs go to answers, found out by asking it.
 // Refuses: to run anything on it.
+
 import { newId } from '../../base/new-id.ts';
 import { toErrorEntry } from '../../contract/errors.ts';
 import type { BackendName, RunsPolicy } from '../../contract/policy.ts';
+import { backendsInUse } from '../../contract/policy-match.ts';
 import { BACKEND_MAKERS } from './backend-makers.ts';
-import { backendsInUse } from './choose-place.ts';
 
 export interface ProbedBackend {
   readonly name: BackendName;

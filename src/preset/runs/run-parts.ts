@@ -1,5 +1,6 @@
 // Owns: where the runs of a workspace are executed: its backends, and the folders that attempts work in.
 // Refuses: to start anything before an attempt needs it.
+
 import { createAttemptFolders } from '../../backends/attempt-folders.ts';
 import { workspaceScope } from '../../backends/workspace-scope.ts';
 import { digestOf } from '../../base/image-reference.ts';
@@ -7,9 +8,10 @@ import type { ArtifactStore } from '../../contract/artifacts.ts';
 import type { Backend } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { BACKEND_NAMES, type PolicyFile } from '../../contract/policy.ts';
+import { backendsInUse } from '../../contract/policy-match.ts';
 import type { RunParts } from '../../contract/runs.ts';
 import { BACKEND_MAKERS, type BackendSite } from './backend-makers.ts';
-import { backendsInUse, choosePlace } from './choose-place.ts';
+import { choosePlace } from './choose-place.ts';
 import { entriesFor, pinnedByPolicy } from './image-rules.ts';
 import { createLazyBackend } from './lazy-backend.ts';
 

@@ -175,6 +175,9 @@ describe('what a denial proposes', () => {
     const engine = await engineOf('version: 1\n');
     const admit = (command: string) => parse(engine.decideEffect('t', { kind: 'exec', command }).admit ?? '');
     assert.deepEqual(admit('npm run build'), { shell_allow: ['^npm run(\\s|$)'] });
+    // The first word after these is a file: others beside it are another command.
+    assert.deepEqual(admit('rm dist'), { shell_allow: ['^rm dist$'] });
+    assert.deepEqual(admit('cp a b'), { shell_allow: ['^cp a b$'] });
     assert.deepEqual(admit('ls'), { shell_allow: ['^ls$'] });
     assert.deepEqual(admit('python -c x'), { shell_allow: ['^python -c x$'] });
     assert.deepEqual(admit('cat a.txt'), { shell_allow: ['^cat a\\.txt$'] });

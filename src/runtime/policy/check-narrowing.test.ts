@@ -56,6 +56,10 @@ const NARROWS: { readonly [name: string]: Session } = {
 };
 
 const WIDENS: { readonly [name: string]: readonly [session: Session, keys: readonly string[]] } = {
+  'programs that a rule does not bind': [
+    { paths: { rules: [{ path: '**', write: 'ask', programs: 'allow' }] } },
+    ['paths.rules[0].programs'],
+  ],
   'another host': [
     { network: { allowed_domains: ['crates.io', 'evil.org'] } },
     ['network.allowed_domains[1]'],
@@ -113,6 +117,16 @@ describe('checkNarrowing', () => {
       });
     });
   }
+
+  it('refuses more than what holds where the host says nothing', () => {
+    const session = { approvals: { expire_ms: 15 * 60_000 }, undo: { max_bytes: 64 * 1024 * 1024 } };
+    assert.deepEqual(wideningKeys({ version: 1 }, { version: 1, ...session }), []);
+    const more = { approvals: { expire_ms: 15 * 60_000 + 1 }, undo: { max_bytes: 64 * 1024 * 1024 + 1 } };
+    assert.deepEqual(wideningKeys({ version: 1 }, { version: 1, ...more }), [
+      'approvals.expire_ms',
+      'undo.max_bytes',
+    ]);
+  });
 
   it('refuses commands where the host grants none, and a milder default', () => {
     const closed: PolicyFile = { version: 1, tools: { default: 'deny' } };

@@ -1,7 +1,7 @@
 // Owns: whether a session's registry only takes away from what the host grants: one row for each key.
 // Refuses: grants of a session, even such as would have no effect.
 import { fail } from '../../contract/errors.ts';
-import type { Enforcement, PolicyFile, Verdict } from '../../contract/policy.ts';
+import { type Enforcement, POLICY_DEFAULTS, type PolicyFile, type Verdict } from '../../contract/policy.ts';
 import {
   coversDomain,
   isStricter,
@@ -59,15 +59,17 @@ const ROWS: { readonly [K in keyof Required<PolicyFile>]: Row } = {
   tools: wideningTools,
   paths: (_host, { paths }) => [
     ...(paths?.extra_roots ?? []).map((_, at) => `.extra_roots[${at}]`),
-    ...(paths?.rules ?? []).flatMap(({ read, write }, at) => [
+    ...(paths?.rules ?? []).flatMap(({ read, write, programs }, at) => [
       ...(read === 'allow' ? [`.rules[${at}].read`] : []),
       ...(write === 'allow' ? [`.rules[${at}].write`] : []),
+      ...(programs === 'allow' ? [`.rules[${at}].programs`] : []),
     ]),
   ],
   budgets: (host, session) => larger(host.budgets, session.budgets),
   limits: (host, session) => larger(host.limits, session.limits),
-  approvals: (host, session) => larger(host.approvals, session.approvals),
-  undo: (host, session) => larger(host.undo, session.undo),
+  approvals: (host, session) =>
+    larger({ ...POLICY_DEFAULTS.approvals, ...host.approvals }, session.approvals),
+  undo: (host, session) => larger({ ...POLICY_DEFAULTS.undo, ...host.undo }, session.undo),
   sandbox: (host, session) => (session.sandbox === 'optional' && host.sandbox !== 'optional' ? [''] : []),
   packs: () => [''],
   runs: () => [''],

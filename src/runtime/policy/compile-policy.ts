@@ -1,7 +1,7 @@
 // Owns: a policy made ready to decide: globs and domains compiled, every rule with its name and line.
 // Refuses: deciding, and loading the pattern engine; patterns are compiled when a command has to be decided.
 import type { classifyHost } from '../../base/ip-address.ts';
-import type { DomainRule, LoadedPolicy, PolicyFile, Verdict } from '../../contract/policy.ts';
+import type { DomainRule, LoadedPolicy, PolicyFile, RunsPolicy, Verdict } from '../../contract/policy.ts';
 import {
   type CommandPattern,
   compilePathGlob,
@@ -36,6 +36,7 @@ export interface Layer {
   readonly domains: readonly DomainEntry[] | undefined;
   readonly commands: readonly CommandEntry[] | undefined;
   readonly allowPush: boolean | undefined;
+  readonly runs: RunsPolicy | undefined;
   /** The rule's name as decisions show it, and its line. */
   cite(rule: string): { readonly rule: string; readonly line?: number | undefined; readonly where: string };
   /** A session's rules cannot be lifted by haft.yaml. */
@@ -57,6 +58,8 @@ interface PathEntry {
   readonly path: PathMatcher;
   readonly read: Verdict | undefined;
   readonly write: Verdict | undefined;
+  /** It binds tools, and takes programs out of what other rules of its layer say. */
+  readonly freesPrograms: boolean;
 }
 
 interface DomainEntry {
@@ -79,6 +82,7 @@ export function compilePolicy(loaded: LoadedPolicy, narrowing: readonly PolicyFi
   return {
     layers: [
       compileLayer(loaded.file, hostLayer(loaded)),
+      ...(loaded.outer ?? []).map(({ name, file }) => compileLayer(file, outerLayer(name))),
       ...narrowing.map((file) => compileLayer(file, SESSION)),
     ],
     workspace: loaded.resolved?.workspace,
@@ -100,6 +104,14 @@ const hostLayer = ({ name, lines }: LoadedPolicy): LayerOrigin => ({
     return { rule, line, where: line === undefined ? rule : `${rule} (${name} line ${line})` };
   },
   grant: (grant) => grant,
+});
+
+/** Said whole; what it denies is for a person to change there. */
+const outerLayer = (name: string): LayerOrigin => ({
+  name,
+  complete: true,
+  cite: (rule) => ({ rule: `outer:${rule}`, where: `${rule} of ${name}` }),
+  grant: () => undefined,
 });
 
 /** Of a session what is absent is not narrowed. */
@@ -125,12 +137,13 @@ function compileLayer(file: PolicyFile, { complete, ...origin }: LayerOrigin): L
         matches: (id) => matchesTool(tool, id),
       })),
     },
-    paths: (file.paths?.rules ?? []).map(({ path, read, write }, at) => ({
+    paths: (file.paths?.rules ?? []).map(({ path, read, write, programs }, at) => ({
       rule: `paths.rules[${at}]`,
       glob: path,
       path: compilePathGlob(path),
       read,
       write,
+      freesPrograms: programs === 'allow',
     })),
     domains:
       complete || domains
@@ -149,5 +162,6 @@ function compileLayer(file: PolicyFile, { complete, ...origin }: LayerOrigin): L
           })
         : undefined,
     allowPush: complete ? (file.git?.allow_push ?? false) : file.git?.allow_push,
+    runs: complete ? (file.runs ?? {}) : undefined,
   };
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { engineFrom, policyFrom } from '../../../test/support/policy-from-text.ts';
 import type { Effect } from '../../contract/effect.ts';
+import type { BackendName, Fence } from '../../contract/policy.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
 import {
   connect,
@@ -24,6 +25,7 @@ const TOOLS =
   'tools:\n  default: deny\n  rules:\n    - {tool: "file_*", decision: allow}\n    - {tool: file_write, decision: ask, paths: [src]}\n    - {tool: fs_list, decision: allow, paths: ["docs/**"]}\n    - {tool: file_write, decision: deny, paths: [vendor/lib]}';
 
 const RUNS = 'tools:\n  rules:\n    - {tool: steps, decision: deny}\n    - {tool: sort, decision: ask}';
+const onBackend = (backend: BackendName): Effect => ({ kind: 'run.backend', backend });
 const submits = (tool: string): Effect => ({ kind: 'run.submit', tool, backend: 'slurm' });
 
 const CASES: readonly DecisionCase[] = [
@@ -39,6 +41,26 @@ const CASES: readonly DecisionCase[] = [
 
   // Runs
   { when: 'looking at a run', effect: { kind: 'run.read', run: 'run_1' }, is: 'allow default' },
+  { when: 'docker, by default', effect: onBackend('docker'), is: 'deny runs.backends' },
+  { when: 'the sandbox of this machine', effect: onBackend('local'), is: 'allow runs.backends' },
+  {
+    when: 'slurm, where callers may choose it',
+    policy: 'runs:\n  backends: [slurm]',
+    effect: onBackend('slurm'),
+    is: 'allow runs.backends',
+  },
+  {
+    when: 'docker, where a rule sends some tool there',
+    policy: 'runs:\n  rules: [{tool: sort, backend: docker}]',
+    effect: onBackend('docker'),
+    is: 'allow runs.backends',
+  },
+  {
+    when: 'slurm, where all goes to docker',
+    policy: 'runs:\n  backend: docker',
+    effect: onBackend('slurm'),
+    is: 'deny runs.backends',
+  },
   { when: 'submitting a tool', effect: submits('other'), is: 'allow default' },
   {
     when: 'submitting a tool that a rule denies',
@@ -217,6 +239,48 @@ describe('createPolicyEngine decides', () => {
     await engine.ready([exec('cargo test')]);
     assert.equal(engine.ready([exec('cargo test')]), undefined);
     assert.equal(engine.decideEffect('t', exec('cargo test')).verdict, 'allow');
+  });
+});
+
+const bare = ({ where: _where, admit: _admit, ...fence }: Fence) => fence;
+
+describe('fences', () => {
+  const DEPENDENCIES = `paths:
+  rules:
+    - {path: '**/.env', read: deny, write: deny}
+    - {path: '**/.npmrc', write: ask}
+    - {path: '**/node_modules', write: ask, programs: allow}`;
+
+  it('asks about no program: what asks or denies stands in its way', async () => {
+    const engine = await engineFrom("paths: {rules: [{path: a, write: ask}, {path: '**/.env', read: deny}]}");
+    assert.deepEqual(engine.fences('shell_exec').map(bare), [
+      { glob: 'a', read: false, write: true },
+      { glob: '**/.env', read: true, write: false },
+    ]);
+    const [{ where, admit } = {}] = engine.fences('shell_exec');
+    assert.equal(where, 'paths.rules[0] (haft.yaml line 2)');
+    assert.equal(admit, 'paths:\n  rules:\n    - path: a\n      write: ask\n      programs: allow\n');
+  });
+
+  it('leaves programs alone where a rule binds tools only, for what that rule names', async () => {
+    const engine = await engineFrom(DEPENDENCIES);
+    assert.equal(engine.decideEffect('file_write', write('node_modules/a/b')).verdict, 'ask');
+    assert.deepEqual(engine.fences('shell_exec').map(bare), [
+      { glob: '**/.env', read: true, write: false, except: [] },
+      { glob: '**/.env', read: false, write: true, except: ['**/node_modules'] },
+      { glob: '**/.npmrc', read: false, write: true, except: ['**/node_modules'] },
+    ]);
+  });
+
+  it('keeps what a session denies, whatever haft.yaml leaves to programs', async () => {
+    const session = { version: 1, paths: { rules: [{ path: 'node_modules', write: 'deny' }] } } as const;
+    const fences = (await engineFrom(DEPENDENCIES, [session])).fences('shell_exec');
+    assert.deepEqual(fences.at(-1), {
+      glob: 'node_modules',
+      read: false,
+      write: true,
+      where: 'paths.rules[0] of the session',
+    });
   });
 });
 

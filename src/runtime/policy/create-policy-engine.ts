@@ -5,7 +5,7 @@ import { isUnder } from '../../base/rel-path.ts';
 import { describeEffect, type Effect } from '../../contract/effect.ts';
 import type { Fence, LoadedPolicy, PolicyEngine, PolicyFile, Verdict } from '../../contract/policy.ts';
 import { isStricter, loadPatternCompiler, matchesDomain } from '../../contract/policy-match.ts';
-import { type CompiledPolicy, compilePolicy } from './compile-policy.ts';
+import { type CompiledPolicy, compilePolicy, type Layer } from './compile-policy.ts';
 import { type ToolRules, toolRules } from './decide-tool.ts';
 import { DECIDERS } from './deciders/index.ts';
 import { decideFrom, type Finding, type FindingDecision, GRANT, grantOf } from './finding.ts';
@@ -13,6 +13,7 @@ import { type Grant, renderGrant } from './grant.ts';
 import { locatePath } from './locate-path.ts';
 import { narrowFile } from './narrow-file.ts';
 import { hashPolicy, hashProjection, writeProjection } from './policy-hash.ts';
+import { ownedBy, ownFences } from './protected-paths.ts';
 
 export interface PolicyEngineOptions {
   readonly loaded: LoadedPolicy;
@@ -31,7 +32,8 @@ const MAX_REMEMBERED = 4096;
 
 export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptions): GrantingEngine {
   const policy = compilePolicy(loaded, narrowing);
-  const file = narrowFile(loaded.file, narrowing);
+  const narrower = [...(loaded.outer ?? []).map((outer) => outer.file), ...narrowing];
+  const file = narrowFile(loaded.file, narrower);
   const tools = new Map<string, KnownTool>();
   const remembered = new Map<Effect['kind'], Map<string, FindingDecision>>();
   const projections = new Map<string, string>();
@@ -42,7 +44,12 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
     if (known) return known;
     const rules = toolRules(tool, policy);
     const plain = decideFrom(rules.findings(undefined, false), `call ${tool}`, undefined);
-    const made = { rules, plain, sees: once(() => seesFor(policy, tool, plain)) };
+    const made = {
+      rules,
+      plain,
+      sees: once(() => seesFor(policy, tool, plain)),
+      fences: once(() => fencesFor(policy, tool)),
+    };
     if (tools.size < MAX_REMEMBERED) tools.set(tool, made);
     return made;
   };
@@ -87,18 +94,18 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
     strictestDecision([effectDecision(effect), toolDecision(tool, effect)]);
 
   return {
-    loaded: narrowing.length === 0 ? loaded : { ...loaded, file },
+    loaded: narrower.length === 0 ? loaded : { ...loaded, file },
     host: loaded.file,
     get hash() {
-      hash ??= hashPolicy(loaded.file, narrowing);
+      hash ??= hashPolicy(loaded.file, narrower);
       return hash;
     },
     hashFor(tool) {
-      const known = projections.get(tool) ?? hashProjection(tool, loaded.file, narrowing);
+      const known = projections.get(tool) ?? hashProjection(tool, loaded.file, narrower);
       if (projections.size < MAX_REMEMBERED) projections.set(tool, known);
       return known;
     },
-    projectionFor: (tool) => writeProjection(tool, loaded.file, narrowing),
+    projectionFor: (tool) => writeProjection(tool, loaded.file, narrower),
     ready(effects) {
       const needs = (kind: Effect['kind']) => effects.some((effect) => effect.kind === kind);
       const commands = needs('exec') && policy.patterns.size === 0 && policy.layers.some(hasPatterns);
@@ -114,17 +121,7 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       return { decision, all };
     },
     sees: (tool) => knownTool(tool).sees(),
-    fences: (tool) =>
-      [
-        ...policy.layers.flatMap(({ paths }) =>
-          paths.map(({ glob, read, write }) => fence(glob, read, write)),
-        ),
-        ...policy.layers.flatMap((layer) =>
-          layer.tools.rules
-            .filter((rule) => rule.globs && rule.matches(tool))
-            .flatMap(({ globs = [], verdict }) => globs.map((glob) => fence(glob, verdict, verdict))),
-        ),
-      ].filter(({ read, write }) => read || write),
+    fences: (tool) => knownTool(tool).fences(),
     allowsPrivate: (target) =>
       policy.layers.every(
         ({ domains }) =>
@@ -139,11 +136,40 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
   };
 }
 
+function fencesFor({ layers, protectedPaths }: CompiledPolicy, tool: string): readonly Fence[] {
+  const ofTool = layers.flatMap((layer) =>
+    layer.tools.rules
+      .filter((rule) => rule.globs && rule.matches(tool))
+      .flatMap(({ globs = [], verdict }) => globs.map((glob) => fence(glob, verdict, verdict))),
+  );
+  const all = [...ownFences(protectedPaths), ...layers.flatMap(fencesOf), ...ofTool];
+  return all.filter(({ read, write }) => read || write);
+}
+
 const fence = (glob: string, read: Verdict = 'allow', write: Verdict = 'allow'): Fence => ({
   glob,
   read: read !== 'allow',
   write: write !== 'allow',
 });
+
+/** A layer frees programs from its own rules only: what a session denies stays denied. */
+function fencesOf({ paths, cite, grant }: Layer): Fence[] {
+  const freed = paths.filter(({ freesPrograms }) => freesPrograms);
+  const except = (access: 'read' | 'write') =>
+    freed.filter((rule) => rule[access] !== undefined).map(({ glob }) => glob);
+  return paths
+    .filter(({ freesPrograms }) => !freesPrograms)
+    .flatMap(({ rule, glob, read, write }) => {
+      const said = { ...(read ? { read } : {}), ...(write ? { write } : {}) };
+      const opened = grant({ paths: { rules: [{ path: glob, ...said, programs: 'allow' }] } });
+      const cited = { where: cite(rule).where, ...(opened ? { admit: renderGrant(opened) } : {}) };
+      if (freed.length === 0) return [{ ...fence(glob, read, write), ...cited }];
+      return [
+        { ...fence(glob, read), except: except('read'), ...cited },
+        { ...fence(glob, 'allow', write), except: except('write'), ...cited },
+      ];
+    });
+}
 
 const STATE_FOLDER = '.haft';
 
@@ -163,6 +189,7 @@ interface KnownTool {
   readonly plain: FindingDecision;
   /** The same function while the policy is the same. */
   readonly sees: () => (path: string) => boolean;
+  readonly fences: () => readonly Fence[];
 }
 
 /** Only whether, not why: a listing asks for every entry of a tree. */
@@ -174,7 +201,10 @@ function seesFor(policy: CompiledPolicy, tool: string, plain: FindingDecision): 
       .filter((rule) => rule.verdict !== 'allow' && rule.matches(tool))
       .flatMap(({ paths = [] }) => paths),
   ]);
-  const isState = (path: string) => path.startsWith(STATE_FOLDER) && isUnder(path, STATE_FOLDER);
+  const closed = policy.protectedPaths.filter(({ path, read }) => !read && path !== STATE_FOLDER);
+  const isState = (path: string) =>
+    (path.includes(STATE_FOLDER) && ownedBy(path, 'read') !== undefined) ||
+    closed.some((one) => isUnder(path, one.path));
   if (hiding.length === 0) return (path) => !isState(path);
   return (path) => !isState(path) && !hiding.some((matcher) => matcher.matches(path));
 }

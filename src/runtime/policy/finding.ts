@@ -19,7 +19,7 @@ export interface Finding {
 }
 
 /** Under a symbol, so that a decision that is printed or stored says it once, as `admit`. */
-export const GRANT = Symbol('grant');
+export const GRANT = Symbol.for('haft.grant');
 
 export interface FindingDecision extends Decision {
   /** What would admit the call; absent for an allow, and where nothing can. */

@@ -54,6 +54,20 @@ const EDITS: readonly Edit[] = [
     file: false,
     tool: false,
   },
+  {
+    name: 'that programs are bound, written out',
+    from: 'write: ask}',
+    to: 'write: ask, programs: deny}',
+    file: false,
+    tool: false,
+  },
+  {
+    name: 'a rule that does not bind programs',
+    from: 'write: ask}',
+    to: 'write: ask, programs: allow}',
+    file: true,
+    tool: true,
+  },
   { name: 'an empty section', from: 'limits:', to: 'undo: {}\nlimits:', file: false, tool: false },
   {
     name: 'examples',
@@ -75,7 +89,6 @@ const EDITS: readonly Edit[] = [
     tool: false,
   },
   { name: 'another tool', from: 'tool: curl', to: 'tool: curl_all', file: true, tool: false },
-  { name: 'a question about another path', from: 'path: docs', to: 'path: docs2', file: true, tool: false },
   {
     name: 'a question about this tool',
     from: 'file_read, decision: allow',
@@ -106,7 +119,31 @@ const EDITS: readonly Edit[] = [
     tool: false,
   },
 
-  // What can
+  {
+    name: 'a question about paths of another tool',
+    from: 'curl, decision: deny',
+    to: 'curl, decision: ask, paths: [x]',
+    file: true,
+    tool: false,
+  },
+
+  // What can: also what is asked about, to which programs are closed
+  { name: 'a question about another path', from: 'path: docs', to: 'path: docs2', file: true, tool: true },
+  {
+    name: 'a question about reading',
+    from: 'write: ask}',
+    to: 'write: ask, read: ask}',
+    file: true,
+    tool: true,
+  },
+  { name: 'a question less', from: 'write: ask}', to: 'write: allow}', file: true, tool: true },
+  {
+    name: 'a question about paths of this tool',
+    from: 'file_read, decision: allow',
+    to: 'file_read, decision: ask, paths: [x]',
+    file: true,
+    tool: true,
+  },
   { name: 'an image', from: 'limits:', to: 'runs: {images: ["a/*"]}\nlimits:', file: true, tool: true },
   {
     name: 'how much a run may use up',
@@ -161,7 +198,8 @@ describe('the hash of a policy', () => {
     assert.notEqual(onA, await hashFor('{tool: t, paths: [b], decision: allow}'));
     assert.notEqual(onA, await hashFor('{tool: t, decision: allow}'));
     assert.notEqual(onA, await hashFor(''));
-    assert.equal(onA, await hashFor('{tool: t, paths: [a], decision: ask}, {tool: u, decision: allow}'));
+    assert.equal(onA, await hashFor('{tool: t, paths: [a], decision: allow}, {tool: u, decision: allow}'));
+    assert.notEqual(onA, await hashFor('{tool: t, paths: [a], decision: ask}'), 'closed to programs');
   });
 
   it('counts what a session narrows, and nothing else of it', async () => {

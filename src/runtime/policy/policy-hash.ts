@@ -2,7 +2,7 @@
 // Refuses: spelling; order of rules, defaults that were written out and examples change nothing.
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
-import type { PolicyFile, Verdict } from '../../contract/policy.ts';
+import type { PolicyFile, ToolRule, Verdict } from '../../contract/policy.ts';
 import { matchesTool } from '../../contract/policy-match.ts';
 
 /** `policy/v1` digest of the whole file's meaning. */
@@ -14,7 +14,8 @@ export function hashPolicy(host: PolicyFile, narrowing: readonly PolicyFile[]): 
 
 /**
  * `policy/v1` digest of the grants and limits that hold for this tool. An approved call does what an allowed one
- * does, so `ask` counts as `allow`; budgets, approvals, undo, validators and other tools are not in it.
+ * does, so `ask` counts as `allow`, except of paths: nobody is asked when a program opens a file, so an `ask` closes it to
+ * programs as a `deny` does. Budgets, approvals, undo, validators and other tools are not in it.
  */
 export function hashProjection(tool: string, host: PolicyFile, narrowing: readonly PolicyFile[]): string {
   return digest('policy/v1', writeProjection(tool, host, narrowing));
@@ -55,7 +56,12 @@ function meaningOf(file: PolicyFile): unknown {
     paths: {
       extra_roots: asSet(file.paths?.extra_roots ?? []),
       rules: asSet(
-        (file.paths?.rules ?? []).map(({ path, read, write }) => [path, read ?? null, write ?? null]),
+        (file.paths?.rules ?? []).map(({ path, read, write, programs }) => [
+          path,
+          read ?? null,
+          write ?? null,
+          ...(programs === 'allow' ? [programs] : []),
+        ]),
       ),
     },
     budgets: file.budgets ?? {},
@@ -83,12 +89,34 @@ function projectionOf(tool: string, file: PolicyFile, complete: boolean): unknow
     extra_roots: asSet(file.paths?.extra_roots ?? []),
     unreadable: denied('read'),
     unwritable: denied('write'),
+    ...askedOf(file, granting),
+    ...freedOf(file),
     network: domainsOf(file, complete, answered),
     shell_allow: commandsOf(file, complete, answered),
     allow_push: file.git?.allow_push ?? (complete ? false : null),
     limits: file.limits ?? {},
     sandbox: file.sandbox ?? (complete ? 'required' : null),
     ...runsOf(tool, file),
+  };
+}
+
+/** What programs are closed to because somebody would have to be asked (`PolicyEngine.fences`). */
+function askedOf(file: PolicyFile, granting: readonly ToolRule[]): object {
+  const ofTool = granting.flatMap(({ decision, paths }) => (decision === 'ask' ? (paths ?? []) : []));
+  const asked = (access: 'read' | 'write') =>
+    (file.paths?.rules ?? [])
+      .filter((rule) => rule[access] === 'ask' && rule.programs !== 'allow')
+      .map(({ path }) => path);
+  const closed = [asSet([...asked('read'), ...ofTool]), asSet([...asked('write'), ...ofTool])];
+  return closed.some(({ length }) => length > 0) ? { asked: closed } : {};
+}
+
+/** Where programs are kept from less than tools. */
+function freedOf(file: PolicyFile): object {
+  const freed = (file.paths?.rules ?? []).filter(({ programs }) => programs === 'allow');
+  if (freed.length === 0) return {};
+  return {
+    freed: asSet(freed.map(({ path, read, write }) => [path, read !== undefined, write !== undefined])),
   };
 }
 

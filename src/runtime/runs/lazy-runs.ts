@@ -1,8 +1,20 @@
 // Owns: runs for a runtime that may never have one: everything is loaded with the first question.
 // Refuses: to cost a call of an ordinary tool anything.
 import { fail } from '../../contract/errors.ts';
+import { checkFields, type KnownFields } from '../../contract/known-fields.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
-import type { ChosenPlace, PrepareSite, RunChoice, RunParts, RuntimeRuns } from '../../contract/runs.ts';
+import type { RunQuery } from '../../contract/run-store.ts';
+import type {
+  ChosenPlace,
+  PrepareSite,
+  RecoverOptions,
+  RunCallOptions,
+  RunChoice,
+  RunParts,
+  RunSubmission,
+  RuntimeRuns,
+  SubmitOptions,
+} from '../../contract/runs.ts';
 import type { Runtime, RuntimeParts } from '../../contract/runtime.ts';
 import type { Runs } from './create-runs.ts';
 import { createStoreReplay } from './store-replay.ts';
@@ -57,15 +69,31 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
       execute: async (...args) => (await load()).execute(...args),
       get: async (...args) => (await load()).get(...args),
       attempts: async (...args) => (await load()).attempts(...args),
-      list: async (...args) => (await load()).list(...args),
+      async list(query) {
+        checkFields('list runs', query, QUERY);
+        return (await load()).list(query);
+      },
       look: async (...args) => (await load()).look(...args),
-      submit: async (...args) => (await load()).submit(...args),
+      async submit(request, options) {
+        checkFields('submit the run', request, SUBMISSION, 'fields of the request');
+        checkFields('submit the run', options, SUBMIT_OPTIONS);
+        return (await load()).submit(request, options);
+      },
       explain: async (...args) => (await load()).explain(...args),
-      retry: async (...args) => (await load()).retry(...args),
+      async retry(runId, options) {
+        checkFields('try the run again', options, CALL_OPTIONS);
+        return (await load()).retry(runId, options);
+      },
       cancel: async (...args) => (await load()).cancel(...args),
       watch: async (...args) => (await load()).watch(...args),
-      verify: async (...args) => (await load()).verify(...args),
-      recover: async (...args) => (await load()).recover(...args),
+      async verify(runId, options) {
+        checkFields('verify the run', options, CALL_OPTIONS);
+        return (await load()).verify(runId, options);
+      },
+      async recover(options) {
+        checkFields('recover runs', options, RECOVER_OPTIONS);
+        return (await load()).recover(options);
+      },
     },
     replay,
     async choose(run) {
@@ -96,3 +124,17 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
     },
   };
 }
+
+const QUERY: KnownFields<RunQuery> = {
+  tool: true,
+  state: true,
+  backend: true,
+  sinceTs: true,
+  prefix: true,
+  after: true,
+  limit: true,
+};
+const SUBMISSION: KnownFields<RunSubmission> = { tool: true, args: true, backend: true, placement: true };
+const SUBMIT_OPTIONS: KnownFields<SubmitOptions> = { sessionId: true, requestId: true, signal: true };
+const CALL_OPTIONS: KnownFields<RunCallOptions> = { signal: true, sessionId: true, backend: true };
+const RECOVER_OPTIONS: KnownFields<RecoverOptions> = { follow: true, runId: true };

@@ -77,7 +77,7 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
     async run(args, { tools }) {
       const id = textOf(args, 'describe_tool', 'tool');
       const all = tools().filter(({ enabled }) => enabled);
-      const contract = all.find((one) => one.contract.id === id)?.contract;
+      const contract = all.find((one) => one.contract.id === id || one.name === id)?.contract;
       if (!contract) {
         const near = closest(
           id,

@@ -3,6 +3,7 @@
 import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { fail } from '../../contract/errors.ts';
+import { configFolder } from '../../contract/own-folders.ts';
 
 export interface MachineSite {
   readonly env: { readonly [name: string]: string | undefined };
@@ -12,14 +13,13 @@ export interface MachineSite {
 
 /** `$XDG_CONFIG_HOME/haft`, or `~/.config/haft`. It need not be there yet. */
 export function findMachineFolder({ env, workspace }: MachineSite): string {
-  const home = env.XDG_CONFIG_HOME || (env.HOME && join(env.HOME, '.config'));
-  if (!home || !isAbsolute(home)) {
+  const folder = configFolder(env);
+  if (folder === undefined) {
     throw fail(
       'credentials.key',
       'Cannot find the folder of the key: set HOME, or the key itself in HAFT_KEY',
     );
   }
-  const folder = join(home, 'haft');
   const way = relative(workspace, resolved(folder));
   if (way === '' || !(way === '..' || way.startsWith('../') || isAbsolute(way))) {
     throw fail(

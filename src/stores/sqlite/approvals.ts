@@ -10,11 +10,12 @@ const OPEN_OF_KEY = `WHERE params_hash = ? AND tool = ? AND contract = ? AND pol
   AND status IN ('pending', 'granted', 'refused') AND expires_ts > ? ORDER BY created_ts DESC, id LIMIT 1`;
 
 const INSERT = `INSERT INTO approvals (id, tool, contract, policy_hash, params_hash, session, home, status, created_ts,
-  expires_ts, rule, effects, admit) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`;
+  expires_ts, rule, effects, admit, details) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)`;
+const FORGET = 'UPDATE approvals SET details = NULL WHERE details IS NOT NULL AND expires_ts <= ?';
 const CONSUME = "UPDATE approvals SET status = 'consumed' WHERE id = ?";
 const DECIDE = `UPDATE approvals SET status = ?, decided_by = ?, decided_ts = ?
   WHERE id = ? AND home = ? AND status = 'pending' AND expires_ts > ? RETURNING *`;
-const BY_ID = 'SELECT * FROM approvals WHERE id = ?';
+const BY_ID = 'SELECT * FROM approvals WHERE id = ? AND home = ?';
 const LIST = 'SELECT * FROM approvals WHERE home = ? ORDER BY created_ts, id';
 
 export function createApprovals(
@@ -36,9 +37,11 @@ export function createApprovals(
       const { id, tool, contract, policyHash, paramsHash, session, createdTs, expiresTs, rule, admit } =
         asked;
       const effects = canonicalText(asked.effects);
+      const details = asked.details && JSON.stringify(asked.details);
       return group.enqueue(() => {
         const open = openOf(asked, createdTs);
         if (open) return toApproval(open, createdTs);
+        connection.sql(FORGET).run(createdTs);
         connection
           .sql(INSERT)
           .run(
@@ -54,6 +57,7 @@ export function createApprovals(
             rule,
             effects,
             admit,
+            details,
           );
         return { ...asked, status: 'pending', decidedTs: null, decidedBy: null };
       });
@@ -63,7 +67,8 @@ export function createApprovals(
       group.enqueue(() => {
         const open = openOf(key, now);
         if (open?.status === 'granted') connection.sql(CONSUME).run(open.id);
-        return open?.status === 'granted' || open?.status === 'refused' ? open.status : undefined;
+        if (open?.status !== 'granted' && open?.status !== 'refused') return undefined;
+        return { status: open.status, id: open.id, decidedBy: open.decided_by ?? '' };
       }),
     decide: (id, decision, by, now) =>
       group.enqueue(() => {
@@ -71,7 +76,7 @@ export function createApprovals(
         return row && toApproval(row as unknown as ApprovalColumns, now);
       }, true),
     async get(id) {
-      const row = await connection.read(() => connection.sql(BY_ID).get(id));
+      const row = await connection.read(() => connection.sql(BY_ID).get(id, home));
       return row && toApproval(row as unknown as ApprovalColumns, clock.now());
     },
     async list({ status }, now) {
@@ -97,6 +102,7 @@ interface ApprovalColumns {
   readonly rule: string;
   readonly effects: string;
   readonly admit: string | null;
+  readonly details: string | null;
 }
 
 function toApproval(row: ApprovalColumns, now: number): Approval {
@@ -116,5 +122,6 @@ function toApproval(row: ApprovalColumns, now: number): Approval {
     rule: row.rule,
     effects: JSON.parse(row.effects),
     admit: row.admit,
+    details: row.details === null || row.expires_ts <= now ? null : JSON.parse(row.details),
   };
 }

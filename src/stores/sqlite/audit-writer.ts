@@ -1,6 +1,6 @@
 // Owns: putting a row at the end of the chain, inside a transaction, and the list of intents that wait for their outcome.
 // Refuses: to trust what it knew before the transaction began; another process may have appended since.
-import type { AppendReceipt, AuditEntry } from '../../contract/store.ts';
+import type { AppendReceipt, AuditEntry, AuditHead } from '../../contract/store.ts';
 import { AUDIT_COLUMNS, GENESIS, HASH, hashRow, PREV, SEQ, type StoredRow } from '../audit-row.ts';
 import type { Connection } from './connection.ts';
 import type { GroupPart } from './group-commit.ts';
@@ -8,6 +8,8 @@ import type { UsageLedger } from './usage-ledger.ts';
 
 export interface AuditWriter extends GroupPart {
   append(entry: AuditEntry, row: StoredRow): AppendReceipt;
+  /** Where the chain ended before the rows of this transaction; undefined where it has none. */
+  takeSince(): AuditHead | undefined;
 }
 
 export const HEAD = 'SELECT seq AS count, hash FROM audit ORDER BY seq DESC LIMIT 1';
@@ -23,6 +25,7 @@ export function createAuditWriter(connection: Connection, ledger: UsageLedger): 
   let seq = 0;
   let hash: string | undefined;
   let anyOpen: boolean | undefined;
+  let since: AuditHead | undefined;
 
   const open = (callId: string): void => {
     connection.sql(OPEN).run(callId, seq);
@@ -39,6 +42,7 @@ export function createAuditWriter(connection: Connection, ledger: UsageLedger): 
 
   return {
     begin() {
+      since = undefined;
       hash = undefined;
       anyOpen = undefined;
     },
@@ -47,6 +51,7 @@ export function createAuditWriter(connection: Connection, ledger: UsageLedger): 
         const head = connection.sql(HEAD).get() as { count: number; hash: string } | undefined;
         seq = head?.count ?? 0;
         hash = head?.hash ?? GENESIS;
+        since = { count: seq, hash };
       }
       row[SEQ] = ++seq;
       row[PREV] = hash;
@@ -57,5 +62,6 @@ export function createAuditWriter(connection: Connection, ledger: UsageLedger): 
       else close(entry);
       return { seq, usage: ledger.count(entry) };
     },
+    takeSince: () => since,
   };
 }

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-
-const MODULE = new URL('./load-sqlite.ts', import.meta.url).href;
+import { loadSqlite } from './load-sqlite.ts';
 
 describe('loadSqlite', () => {
-  it('prints nothing of its own and leaves every other warning alone', () => {
-    const code = `
-      const { loadSqlite } = await import(${JSON.stringify(MODULE)});
-      new (loadSqlite().DatabaseSync)(':memory:').close();
-      process.emitWarning('something else', 'ExperimentalWarning');`;
-    const child = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
-    assert.equal(child.status, 0, child.stderr);
-    assert.match(child.stderr, /ExperimentalWarning: something else/);
-    assert.doesNotMatch(child.stderr, /SQLite/);
-  });
+  for (const missing of [undefined, () => undefined]) {
+    it(`says which Node.js is needed where ${missing ? 'node:sqlite' : 'getBuiltinModule'} is missing`, (t) => {
+      const { getBuiltinModule } = process;
+      t.after(() => Object.assign(process, { getBuiltinModule }));
+      Object.assign(process, { getBuiltinModule: missing });
+      assert.throws(loadSqlite, {
+        reason: 'node.too_old',
+        message: `haft needs Node.js 22.19 or newer; this is ${process.versions.node}`,
+      });
+    });
+  }
 });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Store } from '../../contract/store.ts';
-import { entry } from '../../testing/store/entries.ts';
+import { entry, question } from '../../testing/store/entries.ts';
 import { storeSuite } from '../../testing/store-suite.ts';
 import { processIdentity } from '../process-identity.ts';
 import { openSqliteEnvironment } from './environment-for-tests.ts';
@@ -40,6 +40,24 @@ describe('openSqliteStore', () => {
       await mkdir(join(root, 'elsewhere'));
       await symlink('elsewhere', join(root, '.haft'));
       await assert.rejects(open(root), { reason: 'store.unwritable' });
+    }));
+
+  it('brings a database of before approvals had details up to date: the audit verifies, open questions stay', () =>
+    inWorkspace(async (root) => {
+      const store = await open(root);
+      await store.audit.append(entry(), true);
+      await store.approvals.request(question());
+      await store.close();
+      // As version 8 left it.
+      sql(root, 'ALTER TABLE approvals DROP COLUMN details; PRAGMA user_version = 8');
+      const again = await open(root);
+      assert.equal((await again.audit.verify()).ok, true);
+      const details = { args: {}, notes: [] };
+      const [old] = await again.approvals.list({}, 1500);
+      assert.deepEqual([old?.id, old?.status, old?.details], ['appr_1', 'pending', null]);
+      const other = question({ id: 'appr_2', tool: 'fs_move', details });
+      assert.deepEqual((await again.approvals.request(other)).details, details);
+      await again.close();
     }));
 
   it('refuses a database of a later version, and leaves it as it is', () =>
@@ -189,6 +207,7 @@ describe('a state folder that was copied', () => {
         rule: 'r',
         effects: [],
         admit: null,
+        details: null,
       };
       await store.approvals.request(asked);
       await store.approvals.decide('appr_1', 'granted', 'me', 2);
@@ -214,7 +233,7 @@ describe('a state folder that was copied', () => {
         process: processIdentity(),
         clock,
       });
-      assert.equal(await again.approvals.consume(key, 3), 'granted');
+      assert.equal((await again.approvals.consume(key, 3))?.status, 'granted');
       await again.close();
     } finally {
       rmSync(original, { recursive: true, force: true });

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
-import type { Store } from '../../contract/store.ts';
+import type { AuditProgress, Store } from '../../contract/store.ts';
 import type { ObjectUses } from '../object-uses.ts';
 import type { SmallObjects } from '../small-objects.ts';
 import { toFailure } from '../store-failure.ts';
@@ -24,6 +24,7 @@ import { createCheckpointer } from './checkpointer.ts';
 import { type Connection, connect, type Patience, untilFree } from './connection.ts';
 import { createCredentialRows } from './credential-rows.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createHeadWatch } from './head-watch.ts';
 import { createInstallations } from './installations.ts';
 import { createLocks } from './locks.ts';
 import { createObjectUses } from './object-uses.ts';
@@ -31,6 +32,7 @@ import { createRunStore } from './run-store.ts';
 import { prepareSchema } from './schema.ts';
 import { createSessions } from './sessions.ts';
 import { createSmallObjects } from './small-objects.ts';
+import { createToolNames } from './tool-names.ts';
 import { createUsageLedger } from './usage-ledger.ts';
 import { createWalSync } from './wal-sync.ts';
 
@@ -42,6 +44,8 @@ export interface SqliteStoreOptions extends Partial<Patience> {
   readonly clock: { now(): number };
   /** Told what was not as it should be and was put right. */
   readonly onWarning?: (message: string) => void;
+  /** Told how far the audit has come, within seconds of what this process appended and when it closes. */
+  readonly onProgress?: (progress: AuditProgress) => void;
 }
 
 export interface SqliteStore extends Store {
@@ -69,12 +73,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const ledger = createUsageLedger(connection);
   const writer = createAuditWriter(connection, ledger);
   const checkpointer = createCheckpointer(join(folder, 'haft.db'));
-  const parts = [writer, ledger];
+  const watch = options.onProgress && createHeadWatch(connection, writer, options.onProgress);
+  const parts = [writer, ledger, ...(watch ? [watch] : [])];
   const group = createGroupCommit({ connection, walSync, checkpointer, parts, patienceMs });
   const locks = createLocks(connection, group, options.process);
   const letGo = async (opened: Connection): Promise<void> => {
     await locks.releaseAll();
     await group.drain();
+    watch?.close();
     await checkpointer.close();
     walSync.close();
     opened.close();
@@ -88,6 +94,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     locks,
     credentials: createCredentialRows(connection, group),
     installations: createInstallations(connection, group, home),
+    toolNames: createToolNames(connection, group),
     runs: createRunStore(connection, group, options.process),
     artifacts: createArtifactRows(connection, group, clock),
     smallObjects: createSmallObjects(connection, group, clock),

@@ -213,6 +213,17 @@ const MIGRATIONS: readonly string[] = [
   -- Whose call began it: only that session may end it.
   ALTER TABLE attempts ADD COLUMN session TEXT;
   `,
+  `
+  -- What MCP clients call a tool whose id has dots. One that was given stays given.
+  CREATE TABLE tool_names (
+    tool TEXT PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- What a person sees of the call, while it can be judged.
+  ALTER TABLE approvals ADD COLUMN details TEXT;
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */

@@ -25,7 +25,7 @@ export const APPROVAL_CASES: readonly StoreCase[] = [
       const late = { createdTs: 2000, expiresTs: 3000 };
       assert.equal((await store.approvals.request(question({ id: 'appr_2', ...late }))).id, 'appr_2');
       await store.approvals.decide('appr_2', 'granted', 'person', 2100);
-      assert.equal(await store.approvals.consume(question(), 2200), 'granted');
+      assert.equal((await store.approvals.consume(question(), 2200))?.status, 'granted');
       assert.equal((await store.approvals.request(question({ id: 'appr_3', ...late }))).id, 'appr_3');
     },
   },
@@ -43,7 +43,8 @@ export const APPROVAL_CASES: readonly StoreCase[] = [
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, i) => (i % 2 ? store : other).approvals.consume(question(), 1300)),
       );
-      assert.equal(answers.filter((answer) => answer === 'granted').length, 1);
+      const got = answers.filter((answer) => answer !== undefined);
+      assert.deepEqual(got, [{ status: 'granted', id: 'appr_1', decidedBy: 'person' }]);
       assert.equal(await store.approvals.consume(question(), 1400), undefined);
       assert.equal((await store.approvals.get('appr_1'))?.status, 'consumed');
     },
@@ -57,7 +58,7 @@ export const APPROVAL_CASES: readonly StoreCase[] = [
       for (const other of others) {
         assert.equal(await store.approvals.consume(question(other), 1200), undefined, JSON.stringify(other));
       }
-      assert.equal(await store.approvals.consume(question({ session: 'sess_2' }), 1200), 'granted');
+      assert.equal((await store.approvals.consume(question({ session: 'sess_2' }), 1200))?.status, 'granted');
     },
   },
   {
@@ -65,8 +66,8 @@ export const APPROVAL_CASES: readonly StoreCase[] = [
     async run({ store }) {
       await store.approvals.request(question());
       await store.approvals.decide('appr_1', 'refused', 'person', 1100);
-      assert.equal(await store.approvals.consume(question(), 1200), 'refused');
-      assert.equal(await store.approvals.consume(question(), 1300), 'refused');
+      assert.equal((await store.approvals.consume(question(), 1200))?.status, 'refused');
+      assert.equal((await store.approvals.consume(question(), 1300))?.status, 'refused');
       assert.equal(await store.approvals.consume(question(), 2000), undefined);
     },
   },
@@ -90,6 +91,18 @@ export const APPROVAL_CASES: readonly StoreCase[] = [
       assert.equal((await store.approvals.list({ status: 'refused' }, 1200))[0]?.decidedBy, 'one');
       assert.deepEqual(await store.approvals.list({ status: 'pending' }, 1200), []);
       assert.equal(await store.approvals.get('appr_2'), undefined);
+    },
+  },
+  {
+    name: 'approvals.get and list have what a person judges by, until the time for an answer is over',
+    async run({ store, reopen }) {
+      const details = { args: { cmd: 'make' }, changes: [{ path: 'a' }], diff: '+x\n', notes: ['cut'] };
+      await store.approvals.request(question({ details }));
+      const other = await reopen();
+      assert.deepEqual((await other.approvals.list({}, 1999))[0]?.details, details);
+      assert.deepEqual((await other.approvals.list({}, 2000))[0]?.details, null);
+      await store.approvals.request(question({ id: 'appr_2', createdTs: 2500, expiresTs: 3000 }));
+      assert.deepEqual((await other.approvals.list({}, 1999))[0]?.details, null, 'it is no longer kept');
     },
   },
 ];

@@ -48,6 +48,7 @@ export function question(
     rule: 'tools.rules[0]',
     effects: [{ kind: 'fs.write', path: 'out.txt' }],
     admit: 'tools: {rules: [{tool: file_write, decision: allow}]}',
+    details: null,
     ...fields,
   };
 }

@@ -15,6 +15,24 @@ const OFF: InstallationRecord = { name: 'ci', entry: null, enabled: false, added
 
 export const INSTALLATION_CASES: readonly StoreCase[] = [
   {
+    name: 'toolNames.keep leaves a name with the tool that has it, for every process',
+    async run({ store, reopen }) {
+      await store.toolNames.keep(new Map([['hub.echo', 'hub-echo']]));
+      await store.toolNames.keep(
+        new Map([
+          ['hub.echo', 'another'],
+          ['other.tool', 'hub-echo'],
+          ['hub.sum', 'hub-sum'],
+        ]),
+      );
+      const kept = [...(await (await reopen()).toolNames.all())].sort();
+      assert.deepEqual(kept, [
+        ['hub.echo', 'hub-echo'],
+        ['hub.sum', 'hub-sum'],
+      ]);
+    },
+  },
+  {
     name: 'installations.put keeps packs that were added, and which are disabled, for every process',
     async run({ store, reopen }) {
       await store.installations.put(HUB);

@@ -69,9 +69,25 @@ export const MUTATION_PROPERTIES: Properties = {
   ),
   no_undo: flag(
     false,
-    'Keep no copy of what is replaced. The call then cannot be undone; for content too large to keep.',
+    'Keep no copy of what is replaced or deleted, which undo then cannot bring back; what the call created can still be removed. For content too large to keep.',
   ),
 };
+
+/** What entries could not be given, as an answer lists it. */
+export function losses(description: string): JsonSchema {
+  return {
+    type: 'array',
+    description,
+    items: record(
+      {
+        path: { type: 'string' },
+        what: { enum: ['owner', 'group', 'set_user_id', 'set_group_id', 'permission_bits'] },
+        why: { type: 'string' },
+      },
+      ['path', 'what', 'why'],
+    ),
+  };
+}
 
 /** One entry of a dry run's answer. */
 export interface PlannedChange {

@@ -60,6 +60,16 @@ describe('file_patch', () => {
     });
   }
 
+  it('says by how many lines a hunk moved, and nothing where none did', async () => {
+    harness.put('moved', `x\ny\n${TEXT}z\n${TEXT.toUpperCase()}`);
+    const second = '@@ -5,3 +5,3 @@\n ONE\n-TWO\n+two\n THREE\n';
+    const { data } = await harness.call(filePatch, { path: 'moved', unified_diff: HUNK + second });
+    assert.deepEqual(data.files[0]!.moved, [
+      { hunk: 1, line: 3, offset: 2 },
+      { hunk: 2, line: 7, offset: 2 },
+    ]);
+  });
+
   it('writes through a link inside of the workspace', async () => {
     harness.put('t/target', TEXT);
     symlinkSync('t/target', join(harness.root, 'through'));
@@ -160,6 +170,7 @@ describe('file_patch', () => {
       ['a hunk that changes nothing', 'r/file', '@@\n one\n', 'patch.malformed'],
       ['a hunk that does not fit', 'r/file', '@@\n one\n-zwei\n+TWO\n', 'patch.stale'],
       ['a hunk that fits twice', 'r/twice', '@@\n-a\n+A\n b\n', 'patch.ambiguous'],
+      ['a hunk that is cut off', 'r/file', HUNK.replace(' three\n', ''), 'patch.malformed'],
       ['overlapping hunks', 'r/file', `${HUNK}${HUNK.replace('TWO', 'ZWEI')}`, 'patch.overlap'],
       ['a file that is missing', 'r/none', HUNK, 'path.not_found'],
       ['a directory', 'r/dir', HUNK, 'path.is_directory'],

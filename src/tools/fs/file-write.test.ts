@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { sha256Hex } from '../../base/digest.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fileHarness } from './file-harness-for-tests.ts';
+import { filePatch } from './file-patch.ts';
 import { fileWrite } from './file-write.ts';
 import { undo } from './undo.ts';
 
@@ -80,6 +81,32 @@ describe('file_write', () => {
 
   it('takes an attribution', async () => {
     await harness.call(fileWrite, { path: 'attributed', content: '', attribution: { task_id: 42 } });
+  });
+
+  it('takes set-user-id and set-group-id from new content, as file_patch does, and says so', async () => {
+    const calls = [
+      () => harness.call(fileWrite, { path: 'set-id', content: 'new\n' }),
+      () => harness.call(filePatch, { path: 'set-id', unified_diff: '@@\n-old\n+new\n' }),
+    ];
+    for (const call of calls) {
+      harness.put('set-id', 'old\n');
+      chmodSync(join(harness.root, 'set-id'), 0o6755);
+      const { data, warnings } = await call();
+      assert.equal(mode('set-id'), '755');
+      assert.deepEqual(
+        data.not_kept?.map(({ path, what }) => [path, what]),
+        [
+          ['set-id', 'set_user_id'],
+          ['set-id', 'set_group_id'],
+        ],
+      );
+      assert.deepEqual(
+        warnings.map(({ reason }) => reason),
+        ['file.not_kept'],
+      );
+    }
+    harness.put('set-id', 'old\n', 0o755);
+    assert.equal((await harness.call(fileWrite, { path: 'set-id', content: 'x' })).data.not_kept, undefined);
   });
 
   it('can be undone, and with no_undo it cannot', async () => {

@@ -1,11 +1,12 @@
 // Owns: `file_write`: a file's whole content, put there at once or not at all.
 // Refuses: to write over a version that the caller did not expect, and to follow a link out of the workspace.
 import { sha256Hex } from '../../base/digest.ts';
-import type { Edit } from '../../contract/capability.ts';
+import type { Edit, Loss } from '../../contract/capability.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import {
   flag,
+  losses,
   MUTATION_PROPERTIES,
   type MutationArgs,
   PREVIEW_PROPERTIES,
@@ -15,7 +16,7 @@ import {
   sha256,
 } from './arguments.ts';
 import { reads, writes } from './file-effects.ts';
-import { previewEdit } from './preview.ts';
+import { lossesOf, previewEdit } from './preview.ts';
 import { fromContent } from './text-content.ts';
 
 export interface FileWriteArgs extends MutationArgs {
@@ -33,6 +34,7 @@ export interface FileWriteData extends Partial<Preview> {
   readonly bytes: number;
   readonly sha256: string;
   readonly created: boolean;
+  readonly not_kept?: readonly Loss[];
 }
 
 export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
@@ -43,10 +45,11 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
     'To change a part of a file use file_patch, which refuses when the file is not what you think. ' +
     'Pass expected_sha256 (from file_read) to never overwrite work that you have not seen, or must_create for a new file. ' +
     'Content is written exactly as sent: keep the CRLF or byte order mark of the original. ' +
-    'Permission bits stay unless mode_octal is given. A link is written through to its target inside the workspace. ' +
+    'Permission bits stay unless mode_octal is given; set-user-id and set-group-id never do, and not_kept says so. A link is written through to its target inside the workspace. ' +
     'Can be taken back with undo.',
   tags: ['filesystem', 'write'],
   mutates: true,
+  previews: true,
   input: record(
     {
       path: path('The file.'),
@@ -71,6 +74,9 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
       bytes: { type: 'integer' },
       sha256: sha256('Of the content; what expected_sha256 takes next time.'),
       created: { type: 'boolean', description: 'Nothing was there before.' },
+      not_kept: losses(
+        'What the replaced file had and the new one was not given; absent when there is none.',
+      ),
       ...PREVIEW_PROPERTIES,
     },
     ['written', 'bytes', 'sha256', 'created'],
@@ -99,6 +105,7 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
     }
     const changes = await ctx.fs.mutate([edit]);
     const created = changes.some((change) => change.after?.type === 'file' && change.before === null);
-    return { written: true, ...answer, created };
+    const lost = lossesOf(ctx, changes, 'kept');
+    return { written: true, ...answer, created, ...(lost.length > 0 ? { not_kept: lost } : {}) };
   },
 });

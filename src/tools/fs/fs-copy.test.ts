@@ -83,5 +83,17 @@ describe('fs_copy', () => {
     assert.deepEqual([harness.tree(), changes], [before, []]);
   });
 
+  it('dry_run of one file shows what its copy would replace', async () => {
+    harness.put('one/src', 'new\n');
+    harness.put('one/there', 'old\n');
+    const look = (dst: string) =>
+      harness.call(fsCopy, { src: 'one/src', dst, overwrite: true, dry_run: true });
+    assert.match(
+      (await look('one/deep/copy')).data.diff ?? '',
+      /^--- \/dev\/null\n\+\+\+ b\/one\/deep\/copy\n.*\n\+new$/m,
+    );
+    assert.match((await look('one/there')).data.diff ?? '', /^-old\n\+new$/m);
+  });
+
   describeRefusals(fsCopy, harness);
 });

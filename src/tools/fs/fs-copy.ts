@@ -1,9 +1,10 @@
 // Owns: `fs_copy`: a second file or folder like the first.
 // Refuses: to replace what is at the new path unless told to.
-import type { Edit } from '../../contract/capability.ts';
+import type { Edit, Loss } from '../../contract/capability.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import {
   flag,
+  losses,
   MUTATION_PROPERTIES,
   type MutationArgs,
   PREVIEW_PROPERTIES,
@@ -11,8 +12,8 @@ import {
   path,
   record,
 } from './arguments.ts';
-import { readsTree, writesTree } from './file-effects.ts';
-import { previewEdit } from './preview.ts';
+import { reads, readsTree, writesTree } from './file-effects.ts';
+import { lossesOf, previewEdit } from './preview.ts';
 
 export interface FsCopyArgs extends MutationArgs {
   readonly src: string;
@@ -24,6 +25,7 @@ export interface FsCopyArgs extends MutationArgs {
 
 export interface FsCopyData extends Partial<Preview> {
   readonly copied: boolean;
+  readonly not_kept?: readonly Loss[];
 }
 
 export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
@@ -36,6 +38,7 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
+  previews: true,
   input: record(
     {
       src: path('What to copy.'),
@@ -43,7 +46,7 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
       overwrite: flag(false, 'Replace the file at dst, or merge into the folder there.'),
       preserve_mode: flag(
         true,
-        'Give the copy the permission bits of the original. Otherwise those of the file that it replaces, else 0644 (folders 0755).',
+        'Give the copy the permission bits of the original and, as root, its owner; set-user-id and set-group-id go only with the owner. Otherwise those of the file that it replaces, else 0644 (folders 0755).',
       ),
       create_dirs: flag(true, 'Create missing folders above dst.'),
       ...MUTATION_PROPERTIES,
@@ -51,11 +54,21 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
     ['src', 'dst'],
   ),
   output: record(
-    { copied: { type: 'boolean', description: 'False only in a dry run.' }, ...PREVIEW_PROPERTIES },
+    {
+      copied: { type: 'boolean', description: 'False only in a dry run.' },
+      not_kept: losses(
+        'What the original has and its new place could not be given; absent when there is none.',
+      ),
+      ...PREVIEW_PROPERTIES,
+    },
     ['copied'],
   ),
   examples: [{ title: 'Copy a file', args: { src: 'config.example.json', dst: 'config.json' } }],
-  effects: (args, site) => [readsTree(site, args.src), writesTree(site, args.dst)],
+  effects: (args, site) => [
+    readsTree(site, args.src),
+    ...(args.dry_run ? [reads(site, args.dst)] : []),
+    writesTree(site, args.dst),
+  ],
   async run(args, ctx) {
     const edit: Extract<Edit, { op: 'move' | 'copy' }> = {
       op: 'copy',
@@ -67,7 +80,7 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
     if (args.dry_run) return { copied: false, ...(await previewEdit(ctx, edit)) };
-    await ctx.fs.mutate([edit]);
-    return { copied: true };
+    const lost = lossesOf(ctx, await ctx.fs.mutate([edit]), 'kept');
+    return { copied: true, ...(lost.length > 0 ? { not_kept: lost } : {}) };
   },
 });

@@ -36,6 +36,7 @@ export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
+  previews: true,
   input: record(
     {
       path: path('What to delete.'),

@@ -61,6 +61,33 @@ describe('fs_list', () => {
       { include_dirs: true, glob: '{empty,src}/**' },
       ['empty/', 'src/', 'src/*.rs', 'src/a b.rs', 'src/auth/', 'src/auth/mod.rs', 'src/lib.rs'],
     ],
+    ...['src', 'src/', './src', './src/.', 'src//'].map(
+      (glob): [string, { glob: string }, readonly string[]] => [
+        `the folder ${glob}`,
+        { glob },
+        ['src/*.rs', 'src/a b.rs', 'src/auth/', 'src/lib.rs'],
+      ],
+    ),
+    ...['.', './', './.'].map((glob): [string, { glob: string }, readonly string[]] => [
+      `the workspace by ${glob}`,
+      { glob },
+      ['README.md', 'docs/', 'empty/', 'link', 'outside', 'src/'],
+    ]),
+    ['an empty folder', { glob: 'empty' }, []],
+    ['an ignored folder that is named', { glob: 'target' }, ['target/out.rs']],
+    [
+      'a folder with its hidden files',
+      { glob: 'src/auth/', include_hidden: true },
+      ['src/auth/.hidden.rs', 'src/auth/mod.rs'],
+    ],
+    [
+      'the folder that a link leads to, by its slash',
+      { glob: 'link/' },
+      ['link/*.rs', 'link/a b.rs', 'link/auth/', 'link/lib.rs'],
+    ],
+    ['a link by its name', { glob: 'link' }, ['link']],
+    ['nothing for a file with a slash', { glob: 'README.md/' }, []],
+    ['nothing of a folder that is not there', { glob: 'missing' }, []],
     ['nothing where nothing is', { glob: 'missing/**' }, []],
     ['nothing below a file', { glob: 'README.md/*' }, []],
   ];

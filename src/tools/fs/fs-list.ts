@@ -1,6 +1,8 @@
 // Owns: `fs_list`: which files there are.
 // Refuses: their content, and what policy does not let tools see: that is left out.
 import { globBase } from '../../base/glob.ts';
+import type { ToolContext } from '../../contract/capability.ts';
+import { isFailure } from '../../contract/errors.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { flag, record } from './arguments.ts';
 import { readsTree } from './file-effects.ts';
@@ -24,7 +26,7 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
   title: 'List files',
   description:
     'Lists files by a glob, sorted, as paths relative to the workspace root: "src/**/*.rs", "*.{md,txt}", "docs/*". ' +
-    '"*" and "?" stay within one folder, "**" spans folders. ' +
+    '"*" and "?" stay within one folder, "**" spans folders. A folder ("src", "src/", ".") lists what is in it, folders too, but nothing deeper. ' +
     'What .gitignore ignores and names that begin with a dot are left out unless asked for; links are listed, never followed. ' +
     'To search the content of files use grep; to read one use file_read.',
   tags: ['filesystem', 'read'],
@@ -37,7 +39,8 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
         minLength: 1,
         maxLength: 1024,
         default: '**',
-        description: 'Relative to the workspace root. Write \\* for a star that is part of a name.',
+        description:
+          'A glob or a folder, relative to the workspace root. Write \\* for a star that is part of a name.',
       },
       max_results: {
         type: 'integer',
@@ -60,15 +63,19 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
     },
     ['files', 'count', 'truncated'],
   ),
-  examples: [{ title: 'Rust sources', args: { glob: 'src/**/*.rs' } }],
+  examples: [
+    { title: 'Rust sources', args: { glob: 'src/**/*.rs' } },
+    { title: 'What is in a folder', args: { glob: 'src' } },
+  ],
   effects: (args, site) => [readsTree(site, globBase(args.glob))],
   async run(args, ctx) {
+    const folder = await folderOf(args.glob, ctx);
     const { files, truncated } = await ctx.fs.list({
-      glob: args.glob,
+      glob: folder === undefined ? args.glob : `${folder}*`,
       maxResults: args.max_results,
       includeHidden: args.include_hidden,
       includeIgnored: args.include_ignored,
-      includeDirs: args.include_dirs,
+      includeDirs: args.include_dirs || folder !== undefined,
     });
     if (truncated) {
       const message = `Listed only the first ${files.length} paths; narrow the glob or raise max_results`;
@@ -77,3 +84,20 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
     return { files, count: files.length, truncated };
   },
 });
+
+/** The folder that is meant, as the beginning of a glob; undefined for a glob, a file, a link, or nothing at all. */
+async function folderOf(glob: string, ctx: ToolContext): Promise<string | undefined> {
+  const names = glob.split('/').filter((name) => name !== '' && name !== '.');
+  const plain = names.join('/');
+  if (plain === '') return '';
+  if (/(?<!\\)(?:\\\\)*[*?[{]/.test(plain)) return undefined;
+  if (/\/\.?$/.test(glob)) return `${plain}/`;
+  try {
+    const stat = await ctx.fs.stat(plain.replace(/\\(.)/g, '$1'));
+    return stat?.type === 'dir' ? `${plain}/` : undefined;
+  } catch (thrown) {
+    // What may not be looked at is left out of a listing; it is no reason to refuse one.
+    if (isFailure(thrown)) return undefined;
+    throw thrown;
+  }
+}

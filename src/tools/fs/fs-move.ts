@@ -1,9 +1,10 @@
 // Owns: `fs_move`: another name for a file, a link or a whole folder.
 // Refuses: to replace what is at the new name unless told to.
-import type { Edit } from '../../contract/capability.ts';
+import type { Edit, Loss } from '../../contract/capability.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import {
   flag,
+  losses,
   MUTATION_PROPERTIES,
   type MutationArgs,
   PREVIEW_PROPERTIES,
@@ -12,7 +13,7 @@ import {
   record,
 } from './arguments.ts';
 import { readsTree, writesTree } from './file-effects.ts';
-import { previewEdit } from './preview.ts';
+import { lossesOf, previewEdit } from './preview.ts';
 
 export interface FsMoveArgs extends MutationArgs {
   readonly src: string;
@@ -23,6 +24,7 @@ export interface FsMoveArgs extends MutationArgs {
 
 export interface FsMoveData extends Partial<Preview> {
   readonly moved: boolean;
+  readonly not_kept?: readonly Loss[];
 }
 
 export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
@@ -35,6 +37,7 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
+  previews: true,
   input: record(
     {
       src: path('What to move.'),
@@ -46,7 +49,13 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
     ['src', 'dst'],
   ),
   output: record(
-    { moved: { type: 'boolean', description: 'False only in a dry run.' }, ...PREVIEW_PROPERTIES },
+    {
+      moved: { type: 'boolean', description: 'False only in a dry run.' },
+      not_kept: losses(
+        'What the original has and its new place could not be given; absent when there is none.',
+      ),
+      ...PREVIEW_PROPERTIES,
+    },
     ['moved'],
   ),
   examples: [{ title: 'Rename a file', args: { src: 'src/old.rs', dst: 'src/new.rs' } }],
@@ -66,7 +75,7 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
     if (args.dry_run) return { moved: false, ...(await previewEdit(ctx, edit)) };
-    await ctx.fs.mutate([edit]);
-    return { moved: true };
+    const lost = lossesOf(ctx, await ctx.fs.mutate([edit]), 'kept');
+    return { moved: true, ...(lost.length > 0 ? { not_kept: lost } : {}) };
   },
 });

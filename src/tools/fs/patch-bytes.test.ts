@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { parsePatch } from '../../base/unified-diff/parse-patch.ts';
 import { patchBytes } from './patch-bytes.ts';
@@ -22,6 +23,36 @@ describe('patchBytes', () => {
   it('keeps CRLF, the byte order mark and a missing last newline', () => {
     const patched = apply(Buffer.from('\uFEFFa\r\nb\r\nc'), '@@\n a\n-b\n+B\n');
     assert.deepEqual(patched, Buffer.from('\uFEFFa\r\nB\r\nc'));
+  });
+
+  const INDEXED = (old: string, fresh: string, hunks: string) =>
+    `diff --git a/x b/x\nindex ${old}..${fresh} 100644\n--- a/x\n+++ b/x\n${hunks}`;
+  const hash = (text: string) =>
+    createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex').slice(0, 10);
+
+  it('checks the result by the hash of the diff, where the file is the one that it was made for', () => {
+    const [old, fresh] = ['a\nb\nc\nd\ne\nf\ng\nh\n', 'A\nb\nc\nd\ne\nf\ng\nH\n'];
+    const first = '@@ -1,4 +1,4 @@\n-a\n+A\n b\n c\n d\n';
+    const last = '@@ -5,4 +5,4 @@\n e\n f\n g\n-h\n+H\n';
+    const diff = (hunks: string) => INDEXED(hash(old), hash(fresh), hunks);
+    assert.equal(String(apply(Buffer.from(old), diff(first + last))), fresh);
+    const crlf = (text: string) => Buffer.from(text.replaceAll('\n', '\r\n'));
+    assert.deepEqual(apply(crlf(old), diff(first + last)), crlf(fresh));
+    for (const spoilt of [first, first + last.replace('+H', '+h2')]) {
+      assert.throws(
+        () => apply(Buffer.from(old), diff(spoilt)),
+        (thrown: { reason?: string; message: string }) =>
+          thrown.reason === 'patch.malformed' && /cut off or edited/.test(thrown.message),
+      );
+      // Another version of the file: the hash says nothing of what becomes of it.
+      assert.ok(apply(Buffer.from(`${old}more\n`), diff(spoilt)));
+    }
+  });
+
+  it('takes a new file as it is, whatever hash was made up for it', () => {
+    const diff =
+      'diff --git a/x b/x\nnew file mode 100644\nindex 0000000..e69de29\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n';
+    assert.equal(String(apply(new Uint8Array(), diff)), 'a\n');
   });
 
   const REFUSED: [string, string, string, string][] = [

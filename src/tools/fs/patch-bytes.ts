@@ -2,13 +2,16 @@
 // Refuses: to guess an encoding: text is matched as UTF-8 where the file is, else byte by byte.
 import { isUtf8 } from 'node:buffer';
 import { applyFilePatch } from '../../base/unified-diff/apply-patch.ts';
-import type { FilePatch, PatchedText, PatchRefusal } from '../../base/unified-diff/file-patch.ts';
+import { isBlob } from '../../base/unified-diff/blob-hash.ts';
+import type { FilePatch, PatchedText, PatchRefusal, PlacedHunk } from '../../base/unified-diff/file-patch.ts';
+import type { Base } from '../../base/unified-diff/place-hunks.ts';
 import { type Failure, fail, type Reason } from '../../contract/errors.ts';
 import { asBuffer } from './text-content.ts';
 
 export interface PatchedBytes {
   readonly bytes: Uint8Array;
   readonly hunksApplied: number;
+  readonly placed: readonly PlacedHunk[];
 }
 
 /**
@@ -16,15 +19,34 @@ export interface PatchedBytes {
  * reads it), then as the bytes that they have in UTF-8 (a UTF-8 file with a few broken bytes).
  */
 export function patchBytes(path: string, bytes: Uint8Array, patch: FilePatch): PatchedBytes {
-  const buffer = asBuffer(bytes);
-  if (isUtf8(buffer)) return written(path, applyFilePatch(buffer.toString('utf8'), patch), 'utf8');
+  const base =
+    patch.hashBefore === undefined ? 'unknown' : isContent(bytes, patch.hashBefore) ? 'same' : 'other';
+  const patched = patchAs(path, asBuffer(bytes), patch, base);
+  // No file is always the one that a new file's diff was made for; models make up the hash of what it becomes.
+  const checked = base === 'same' && patch.change !== 'create' && patch.hunks.length > 0;
+  if (!checked || isContent(patched.bytes, patch.hashAfter!)) return patched;
+  const fact =
+    'the file is the one that the diff was made for, and the result is not what its "index" line says: the diff was cut off or edited; send it whole, or without the "index" line';
+  throw fail('patch.malformed', `Cannot patch "${path}": ${fact}`, { path });
+}
+
+/** Git may keep lines with LF that the file has with CRLF. A deleted file has the hash zero. */
+function isContent(bytes: Uint8Array, hash: string): boolean {
+  if (/^0+$/.test(hash)) return bytes.length === 0;
+  if (isBlob(bytes, hash)) return true;
+  const text = asBuffer(bytes).toString('latin1');
+  return text.includes('\r\n') && isBlob(Buffer.from(text.replaceAll('\r\n', '\n'), 'latin1'), hash) === true;
+}
+
+function patchAs(path: string, buffer: Buffer, patch: FilePatch, base: Base): PatchedBytes {
+  if (isUtf8(buffer)) return written(path, applyFilePatch(buffer.toString('utf8'), patch, base), 'utf8');
   const text = buffer.toString('latin1');
   const narrow = patch.hunks.every((hunk) => hunk.lines.every((line) => !/[^\0-\xff]/.test(line.text)));
   if (narrow) {
-    const applied = applyFilePatch(text, patch);
+    const applied = applyFilePatch(text, patch, base);
     if (applied.ok) return written(path, applied, 'latin1');
   }
-  return written(path, applyFilePatch(text, asUtf8Bytes(patch)), 'latin1');
+  return written(path, applyFilePatch(text, asUtf8Bytes(patch), base), 'latin1');
 }
 
 function written(
@@ -33,7 +55,8 @@ function written(
   encoding: 'utf8' | 'latin1',
 ): PatchedBytes {
   if (!result.ok) throw refusal(path, result);
-  return { bytes: Buffer.from(result.text, encoding), hunksApplied: result.hunksApplied };
+  const { text, hunksApplied, placed } = result;
+  return { bytes: Buffer.from(text, encoding), hunksApplied, placed };
 }
 
 /** The patch with one character for each byte of its UTF-8 form. */

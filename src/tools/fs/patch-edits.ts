@@ -1,6 +1,7 @@
 // Owns: a diff's new contents, worked out from what is there, and the edits that put them in place.
 // Refuses: to change anything itself.
 import { sha256Hex } from '../../base/digest.ts';
+import type { PlacedHunk } from '../../base/unified-diff/file-patch.ts';
 import type { Edit, ToolContext } from '../../contract/capability.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { patchBytes } from './patch-bytes.ts';
@@ -11,6 +12,8 @@ export interface PatchedFile {
   readonly change: 'modify' | 'create' | 'delete' | 'rename' | 'copy';
   readonly hunks_applied: number;
   readonly from?: string;
+  /** The hunks that are not at the lines that their headers state. */
+  readonly moved?: readonly PlacedHunk[];
   /** Of the new content; absent for a deleted file. */
   readonly sha256?: string;
 }
@@ -28,13 +31,15 @@ export interface Patched {
 export async function applyTo(ctx: ToolContext, target: PatchTarget, expected?: string): Promise<Patched> {
   const { patch, from, to } = target;
   const before = from === null ? undefined : await readBefore(ctx, from, expected);
-  const { bytes, hunksApplied } = patchBytes((from ?? to)!, before?.bytes ?? new Uint8Array(), patch);
+  const { bytes, hunksApplied, placed } = patchBytes((from ?? to)!, before?.bytes ?? new Uint8Array(), patch);
   const after = to === null ? undefined : bytes;
+  const moved = placed.filter(({ offset }) => offset !== 0);
   const file: PatchedFile = {
     path: (to ?? from)!,
     change: patch.change,
     hunks_applied: hunksApplied,
     ...(from !== null && to !== null && from !== to ? { from } : {}),
+    ...(moved.length > 0 ? { moved } : {}),
     ...(after ? { sha256: sha256Hex(after) } : {}),
   };
   return { target, before, after, file };

@@ -1,7 +1,7 @@
 // Owns: the answer of a dry run: the planned changes, and a diff where that can be read.
 // Refuses: to decide what would be refused; the plan of the real change does, by `fs.preview`.
 import type { makeUnifiedDiff } from '../../base/unified-diff/make-diff.ts';
-import type { Change, Edit, EntryState, ToolContext } from '../../contract/capability.ts';
+import type { Change, Edit, EntryState, Loss, ToolContext } from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { PlannedChange, Preview } from './arguments.ts';
 import { asBuffer, isText } from './text-content.ts';
@@ -24,6 +24,21 @@ export function previewOf(ctx: ToolContext, changes: readonly Change[], diff: st
   }
   const shown = changes.slice(0, SHOWN_ENTRIES).map(planned);
   return { dry_run: true, changes: shown, ...(diff === undefined ? {} : { diff }) };
+}
+
+/** What entries should have and could not be given, with a warning that counts them. */
+export function lossesOf(
+  ctx: ToolContext,
+  changes: readonly Change[],
+  verb: 'restored' | 'kept',
+): readonly Loss[] {
+  const lost = changes.flatMap(({ path, lost = [] }) => lost.map((one) => ({ path, ...one })));
+  const [first] = lost;
+  if (!first) return [];
+  const more = lost.length > 1 ? `, and ${lost.length - 1} more` : '';
+  const message = `Not ${verb}: ${first.what.replaceAll('_', ' ')} of "${first.path}" (${first.why})${more}`;
+  ctx.warn({ reason: 'file.not_kept', message });
+  return lost;
 }
 
 /** A unified diff, or undefined where one side is binary or too large to read. Undefined bytes are no file. */
@@ -65,8 +80,9 @@ async function diffOfEdit(
   if (!change) return undefined;
   const { before, after, path, movedFrom } = change;
   if ('from' in edit) {
-    const renames = after?.type === 'file' && before === null && movedFrom !== undefined;
-    return renames ? unifiedDiff(movedFrom, path, '', '') : undefined;
+    if (after?.type !== 'file') return undefined;
+    if (movedFrom !== undefined) return before === null ? unifiedDiff(movedFrom, path, '', '') : undefined;
+    return edit.op === 'copy' ? diffOfCopy(ctx, edit, change) : undefined;
   }
   if (edit.op === 'delete' && (changes.length > 1 || before?.type !== 'file')) return undefined;
   const old = before === null ? NOTHING : await readShown(ctx, edit.path);
@@ -75,6 +91,19 @@ async function diffOfEdit(
     before === null ? undefined : { path, bytes: old },
     edit.op === 'write' ? { path, bytes: edit.bytes } : undefined,
   );
+}
+
+/** Of one file: what its copy would replace, and with what. */
+async function diffOfCopy(
+  ctx: ToolContext,
+  edit: { readonly from: string; readonly to: string },
+  { path, before }: Change,
+): Promise<string | undefined> {
+  if ((await ctx.fs.stat(edit.from))?.type !== 'file') return undefined;
+  const fresh = await readShown(ctx, edit.from);
+  const old = before === null ? NOTHING : await readShown(ctx, edit.to);
+  if (!fresh || !old) return undefined;
+  return diffOf(before === null ? undefined : { path, bytes: old }, { path, bytes: fresh });
 }
 
 function planned({ path, before, after, movedFrom }: Change): PlannedChange {

@@ -1,6 +1,6 @@
 // Owns: what `file_patch` does: which files a diff touches, and changing all of them or none.
 // Refuses: to be loaded before the first patch.
-import type { ToolContext } from '../../contract/capability.ts';
+import type { Loss, ToolContext } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
 import type { EffectSite } from '../../contract/tool.ts';
@@ -8,7 +8,7 @@ import type { MutationArgs, Preview } from './arguments.ts';
 import { reads, writes } from './file-effects.ts';
 import { applyTo, editsOf, type Patched, type PatchedFile } from './patch-edits.ts';
 import { type PatchTarget, patchTargets } from './patch-targets.ts';
-import { diffOf, previewOf } from './preview.ts';
+import { diffOf, lossesOf, previewOf } from './preview.ts';
 
 export interface FilePatchArgs extends MutationArgs {
   readonly path: string;
@@ -20,6 +20,7 @@ export interface FilePatchData extends Partial<Preview> {
   readonly hunks_applied: number;
   readonly files: readonly PatchedFile[];
   readonly sha256?: string;
+  readonly not_kept?: readonly Loss[];
 }
 
 export function patchEffects(args: FilePatchArgs, site: EffectSite): readonly Effect[] {
@@ -45,8 +46,8 @@ export async function runFilePatch(args: FilePatchArgs, ctx: ToolContext): Promi
     const changes = await ctx.fs.preview(edits);
     return { patched: false, ...answer, ...previewOf(ctx, changes, await diffOfAll(patched)) };
   }
-  await ctx.fs.mutate(edits);
-  return { patched: true, ...answer };
+  const lost = lossesOf(ctx, await ctx.fs.mutate(edits), 'kept');
+  return { patched: true, ...answer, ...(lost.length > 0 ? { not_kept: lost } : {}) };
 }
 
 function effectsOf(site: EffectSite, { from, to, patch }: PatchTarget): Effect[] {

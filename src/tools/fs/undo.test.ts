@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Effect } from '../../contract/effect.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
 import { fileHarness } from './file-harness-for-tests.ts';
 import { filePatch } from './file-patch.ts';
 import { fileRead } from './file-read.ts';
 import { fileWrite } from './file-write.ts';
+import { fsCopy } from './fs-copy.ts';
 import { fsDelete } from './fs-delete.ts';
 import { fsMove } from './fs-move.ts';
 import { undo } from './undo.ts';
@@ -40,8 +43,16 @@ describe('undo', () => {
     const before = harness.tree();
     const { callId } = await harness.call(fileWrite, { path: 'x/y/z', content: 'new' });
     const { data } = await harness.call(undo, { call_id: callId });
-    assert.deepEqual(data.restored, ['x', 'x/y', 'x/y/z']);
+    assert.deepEqual([data.restored, data.removed], [[], ['x', 'x/y', 'x/y/z']]);
     assert.deepEqual(harness.tree(), before);
+  });
+
+  it('removes what a call with no_undo created, as its description says', async () => {
+    const before = harness.tree();
+    const { callId } = await harness.call(fileWrite, { path: 'made', content: 'new', no_undo: true });
+    await harness.call(undo, { call_id: callId });
+    assert.deepEqual(harness.tree(), before);
+    assert.match(JSON.stringify(fileWrite.input), /what the call created can still be removed/);
   });
 
   it('can itself be undone', async () => {
@@ -63,13 +74,73 @@ describe('undo', () => {
     assert.equal(harness.text('chain'), '1\n');
   });
 
+  it('refuses what is already undone, naming the call that did, also when the file changed since', async () => {
+    harness.put('twice', 'v1');
+    const { callId } = await harness.call(fileWrite, { path: 'twice', content: 'v2' });
+    const { callId: by } = await harness.call(undo, { call_id: callId });
+    for (const change of [undefined, 'v3', 'v2']) {
+      if (change) harness.put('twice', change);
+      const failure = await harness.refuse(undo, { call_id: callId });
+      assert.deepEqual([failure.reason, failure.details?.undone_by], ['undo.already', by]);
+      assert.match(failure.message, /already undone/);
+    }
+    harness.put('twice', 'v1');
+    // Taken back in turn, it stands again.
+    const { callId: again } = await harness.call(undo, { call_id: by });
+    assert.equal(harness.text('twice'), 'v2');
+    assert.equal((await harness.refuse(undo, { call_id: by })).details?.undone_by, again);
+    await harness.call(undo, { call_id: callId });
+    assert.equal(harness.text('twice'), 'v1');
+  });
+
+  it('a dry run is no undo', async () => {
+    harness.put('dry twice', 'v1');
+    const { callId } = await harness.call(fileWrite, { path: 'dry twice', content: 'v2' });
+    await harness.call(undo, { call_id: callId, dry_run: true });
+    await harness.call(undo, { call_id: callId });
+    assert.equal(harness.text('dry twice'), 'v1');
+  });
+
   it('says so where nothing had to be restored', async () => {
     harness.put('again', 'v1');
     const { callId } = await harness.call(fileWrite, { path: 'again', content: 'v2' });
-    await harness.call(undo, { call_id: callId });
+    harness.put('again', 'v1');
     const { data, warnings } = await harness.call(undo, { call_id: callId });
     assert.deepEqual([data, warnings[0]?.reason], [{ undone: true, restored: [] }, 'undo.nothing']);
   });
+
+  if (process.geteuid?.() === 0) {
+    it('says what it could not give back, and fs_copy what it could not keep', async () => {
+      harness.put('owned/theirs', 'x', 0o4755);
+      const [home, theirs] = [dirname(harness.root), join(harness.root, 'owned/theirs')];
+      execFileSync('chown', ['-R', '65534:65534', home]);
+      chownSync(theirs, 1234, 65_534);
+      chmodSync(theirs, 0o4755);
+      const groups = process.getgroups!();
+      process.setgroups!([]);
+      process.setegid!(65_534);
+      process.seteuid!(65_534);
+      try {
+        const copy = await harness.call(fsCopy, { src: 'owned', dst: 'copied' });
+        const kept = copy.data.not_kept?.map(({ path, what }) => `${path} ${what}`);
+        assert.deepEqual(kept, ['copied/theirs set_user_id']);
+        assert.equal(copy.warnings[0]?.reason, 'file.not_kept');
+        const { callId } = await harness.call(fsDelete, { path: 'owned/theirs' });
+        for (const dry_run of [true, false]) {
+          const { data, warnings } = await harness.call(undo, { call_id: callId, dry_run });
+          const lost = data.not_restored?.map(({ path, what }) => `${path} ${what}`);
+          assert.deepEqual(lost, ['owned/theirs owner', 'owned/theirs set_user_id']);
+          assert.match(warnings[0]!.message, /^Not restored: owner of "owned\/theirs" \(it was user 1234/);
+        }
+        assert.equal(harness.tree()['owned/theirs'], 'file 755 x');
+      } finally {
+        process.seteuid!(0);
+        process.setegid!(0);
+        process.setgroups!(groups);
+        execFileSync('chown', ['-R', '0:0', home]);
+      }
+    });
+  }
 
   describe('dry_run', () => {
     it('answers the diff that would restore, and changes nothing', async () => {
@@ -109,7 +180,7 @@ describe('undo', () => {
     const { callId } = await harness.call(fileWrite, { path: 'made/file', content: 'x' });
     harness.put('made/other', 'work');
     const { data, warnings } = await harness.call(undo, { call_id: callId });
-    assert.deepEqual(data, { undone: true, restored: ['made/file'] });
+    assert.deepEqual(data, { undone: true, restored: [], removed: ['made/file'] });
     assert.match(warnings[0]?.message ?? '', /Left the folder "made"/);
     assert.equal(harness.text('made/other'), 'work');
   });
@@ -198,6 +269,28 @@ describe('undo', () => {
       for (const call_id of ['call_none', reading.callId, blind.callId]) {
         assert.equal((await harness.refuse(undo, { call_id })).reason, 'undo.unknown');
       }
+    });
+
+    it('what a program or a tool of a pack changed: that is not known', async () => {
+      const foreign = defineBuiltin<Record<string, never>, Record<string, never>>({
+        id: 'foreign',
+        title: 'Foreign',
+        description: 'Changes something by itself.',
+        tags: [],
+        mutates: true,
+        input: { type: 'object' },
+        output: { type: 'object' },
+        examples: [],
+        effects: () => [],
+        async run(_args, ctx) {
+          await ctx.intend();
+          return {};
+        },
+      });
+      const { callId } = await harness.call(foreign, {});
+      const failure = await harness.refuse(undo, { call_id: callId });
+      assert.equal(failure.reason, 'undo.not_known');
+      assert.match(failure.message, /what "foreign" changed is not known/);
     });
 
     it('what policy denies by now', async () => {

@@ -1,11 +1,11 @@
 // Owns: `undo`: taking back what one earlier call changed.
 // Refuses: to destroy work that came after it, and calls whose replaced content was not kept.
-import type { CallHistory, Change, Edit, ToolContext } from '../../contract/capability.ts';
+import type { CallHistory, Change, Edit, Loss, ToolContext } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { flag, PREVIEW_PROPERTIES, type Preview, record } from './arguments.ts';
-import { diffOf, previewOf, readShown } from './preview.ts';
+import { flag, losses, PREVIEW_PROPERTIES, type Preview, record } from './arguments.ts';
+import { diffOf, lossesOf, previewOf, readShown } from './preview.ts';
 import { explainConflict } from './undo-conflict.ts';
 
 export interface UndoArgs {
@@ -17,18 +17,21 @@ export interface UndoArgs {
 export interface UndoData extends Partial<Preview> {
   readonly undone: boolean;
   readonly restored: readonly string[];
+  readonly removed?: readonly string[];
+  readonly not_restored?: readonly Loss[];
 }
 
 export const undo = defineBuiltin<UndoArgs, UndoData>({
   id: 'undo',
   title: 'Undo a call',
   description:
-    'Takes back everything that one earlier call changed: files and folders get the content, names and permission bits that they had before it. ' +
+    'Takes back everything that one earlier call changed: files and folders get the content, names, permission bits and owner that they had before it; what they could not be given is in not_restored. ' +
     'Every answer carries its call_id. Nothing else is touched: when one of the files was changed since, the call is refused with undo.conflict and a diff of what changed, and nothing is undone. ' +
-    'Undo the later calls first, or mend the file with file_patch. An undo can itself be undone.',
+    'Undo the later calls first, or mend the file with file_patch. An undo can itself be undone. What programs and tools of packs changed is not known, and cannot be taken back.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
+  previews: true,
   input: record(
     {
       call_id: {
@@ -46,6 +49,12 @@ export const undo = defineBuiltin<UndoArgs, UndoData>({
     {
       undone: { type: 'boolean', description: 'False only in a dry run.' },
       restored: { type: 'array', items: { type: 'string' }, description: 'Every path that was put back.' },
+      removed: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Every path that is gone, since the call had made it; absent when there is none.',
+      },
+      not_restored: losses('What an entry had and could not be given; absent when there is none.'),
       ...PREVIEW_PROPERTIES,
     },
     ['undone', 'restored'],
@@ -65,14 +74,22 @@ export const undo = defineBuiltin<UndoArgs, UndoData>({
         throw await explainConflict(ctx, args.call_id, changes, thrown);
       },
     );
-    const restored = [...new Set(reverted.flatMap(touched))].sort();
-    if (restored.length === 0) {
+    const isGone = ({ after }: Change) => after === undefined || after === null;
+    const gone = new Set(reverted.flatMap((change) => (isGone(change) ? [change.path] : movedAway(change))));
+    const restored = [...new Set(reverted.flatMap(touched))].filter((path) => !gone.has(path)).sort();
+    const removed = gone.size > 0 ? { removed: [...gone].sort() } : {};
+    if (restored.length + gone.size === 0) {
       const message = `Nothing had to be restored: all is as it was before "${args.call_id}"`;
       ctx.warn({ reason: 'undo.nothing', message });
     }
-    if (!args.dry_run) return { undone: true, restored };
+    const lost = lossesOf(ctx, reverted, 'restored');
+    const notRestored = lost.length > 0 ? { not_restored: lost } : {};
+    if (!args.dry_run) {
+      ctx.testify({ undoes: args.call_id });
+      return { undone: true, restored, ...removed, ...notRestored };
+    }
     const diff = await restoringDiff(ctx, args.call_id, reverted);
-    return { undone: false, restored, ...previewOf(ctx, reverted, diff) };
+    return { undone: false, restored, ...removed, ...notRestored, ...previewOf(ctx, reverted, diff) };
   },
 });
 
@@ -80,7 +97,13 @@ async function undoable(callId: string, ctx: ToolContext): Promise<CallHistory> 
   const history = await ctx.history.changes(callId);
   if (!history) throw fail('undo.unknown', `Cannot undo "${callId}": no call of this id changed anything`);
   if (history.changes.length === 0) {
-    throw fail('undo.unknown', `Cannot undo "${callId}": "${history.tool}" changed nothing`);
+    const fact = `what "${history.tool}" changed is not known: only changes that Haft's own file tools make are kept`;
+    throw fail('undo.not_known', `Cannot undo "${callId}": ${fact}`, { call_id: callId, tool: history.tool });
+  }
+  const undoneBy = await ctx.history.undoneBy(callId);
+  if (undoneBy !== undefined) {
+    const fact = `it is already undone, by "${undoneBy}"; undo that one to have its changes again`;
+    throw fail('undo.already', `Cannot undo "${callId}": ${fact}`, { call_id: callId, undone_by: undoneBy });
   }
   const gone = history.changes.find((change) => change.before?.type === 'file' && !change.stored);
   if (!gone) return history;
@@ -97,6 +120,8 @@ function effectsOf(change: Change): Effect[] {
     { kind: 'fs.write', path, ...tree },
   ]);
 }
+
+const movedAway = ({ movedFrom }: Change): string[] => (movedFrom === undefined ? [] : [movedFrom]);
 
 function touched({ path, movedFrom }: Change): string[] {
   return movedFrom === undefined ? [path] : [path, movedFrom];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -9,6 +9,7 @@ import { createHttpKit, onLoopback } from '../../capabilities/http/servers-for-t
 import type { JsonObject } from '../../contract/json.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { createDefaultRuntime } from '../../preset/default.ts';
+import { writeTrusted } from '../../preset/trust/trust-for-tests.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
 import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
 import { curl } from './curl.ts';
@@ -97,13 +98,17 @@ describe('curl', () => {
     const { origin } = await server((got, answer) => {
       if (got.url === '/') answer.writeHead(302, { location: '/end?access_token=hush&page=2' }).end();
       else {
-        answer.setHeader('set-cookie', ['sid=hush; Path=/; HttpOnly', 'lang=de']);
+        answer.setHeader('set-cookie', ['sid=hush; Path=/; HttpOnly', 'lang=de', 'hush; Path=/']);
         answer.setHeader('x-api-key', 'hush');
         answer.setHeader('x-note', `key ${key}`).setHeader('etag', '"abc"').end('hush');
       }
     });
     const { data } = await call({ url: origin });
-    assert.deepEqual(data.headers['set-cookie'], ['sid=[redacted]; Path=/; HttpOnly', 'lang=[redacted]']);
+    assert.deepEqual(data.headers['set-cookie'], [
+      'sid=[redacted]; Path=/; HttpOnly',
+      'lang=[redacted]',
+      '[redacted]; Path=/',
+    ]);
     assert.deepEqual(
       [data.headers['x-api-key'], data.headers['x-note'], data.headers.etag],
       ['[redacted]', 'key [redacted]', '"abc"'],
@@ -169,7 +174,7 @@ describe('curl in a runtime', () => {
 
   /** The answer of one call under this list of domains. */
   async function call(domains: string, url: string) {
-    writeFileSync(join(workspace, 'haft.yaml'), `version: 1\nnetwork: {allowed_domains: [${domains}]}\n`);
+    writeTrusted(join(workspace, 'haft.yaml'), `version: 1\nnetwork: {allowed_domains: [${domains}]}\n`);
     const runtime = await createDefaultRuntime({ workspace });
     try {
       return await runtime.call({ tool: 'curl', args: { url } });

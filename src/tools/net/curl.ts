@@ -19,7 +19,8 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
   title: 'Make an HTTP request',
   description:
     'Sends one HTTP or HTTPS request to a host that haft.yaml allows, and answers its status, headers and body (base64, decompressed). ' +
-    'Any status is an answer, also 404 and 500. Up to three redirects are followed, each to an allowed host; credentials stay with the first one. ' +
+    'Any status is an answer, also 404 and 500. Up to three redirects are followed, each to an allowed host. To another origin only headers such as Accept, Range and User-Agent go along, and a body never does: ' +
+    'that redirect is refused (with follow_redirects: false it is answered, and says where it leads). ' +
     'Private and loopback addresses are refused unless haft.yaml names the host with private: true. ' +
     'A body over max_bytes is cut and truncated is true; with to_artifact the whole body is kept and its id answered. ' +
     'Values of cookies and other credentials in the answered headers and URLs are shown as [redacted].',

@@ -83,7 +83,10 @@ function shownHeaders(headers: HttpResponse['headers']): CurlData['headers'] {
   const { 'set-cookie': cookies, ...others } = headers;
   const shownOthers = REDACTOR.value(others);
   if (cookies === undefined) return shownOthers;
-  const list = [cookies].flat().map((cookie) => cookie.replace(/=[^;]*/, '=[redacted]'));
+  // One without a "=" has no name: all of it is the value.
+  const list = [cookies]
+    .flat()
+    .map((cookie) => cookie.replace(/^([^;=]*=)?[^;]*/, (_, name = '') => `${name}[redacted]`));
   return { ...shownOthers, 'set-cookie': list.length === 1 ? list[0]! : list };
 }
 

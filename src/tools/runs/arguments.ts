@@ -3,6 +3,7 @@
 import type { ToolContext } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
+import type { BackendName } from '../../contract/policy.ts';
 import { type AttemptRecord, RUN_TRANSITIONS } from '../../contract/run.ts';
 import type { RunLook } from '../../contract/runs.ts';
 import { record } from '../fs/arguments.ts';
@@ -90,12 +91,16 @@ export const RUN_FIELDS = {
 
 export const RUN_FIELD_NAMES = Object.keys(RUN_FIELDS);
 
+/** Nobody needs a tool of an engine that policy lets nothing run on. */
+export const onBackend = (backend: BackendName) => ({ kind: 'run.backend', backend }) as const;
+
 /** What the tools have in common that look at a run of one engine. */
-export const lookingOn = (backend: string) => ({
+export const lookingOn = (backend: BackendName) => ({
   limits: LIMITS,
   input: RUN_ARGS,
   output: record(RUN_FIELDS, RUN_FIELD_NAMES),
-  effects: ({ run_id: run }: RunArgs) => [{ kind: 'run.read', run } as const],
+  needs: () => [onBackend(backend)],
+  effects: ({ run_id: run }: RunArgs) => [onBackend(backend), { kind: 'run.read', run } as const],
   async run({ run_id }: RunArgs, ctx: ToolContext): Promise<RunFields> {
     const look = await ctx.runs.look(run_id);
     requireBackend(look, backend);

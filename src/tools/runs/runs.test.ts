@@ -88,7 +88,10 @@ describe('the tools of runs', () => {
     const args = { tool: 'steps', args: { how: 'ok' }, placement: { partition: 'short' } };
     const { data, effects } = await harness.call(slurmSubmit, args);
     assert.deepEqual(submitted, [{ ...args, backend: 'slurm' }]);
-    assert.deepEqual(effects, [{ kind: 'run.submit', tool: 'steps', backend: 'slurm' }]);
+    assert.deepEqual(effects, [
+      { kind: 'run.backend', backend: 'slurm' },
+      { kind: 'run.submit', tool: 'steps', backend: 'slurm' },
+    ]);
     assert.deepEqual([data.run_id, data.replayed, data.attempt?.attempt_id], [RUN, false, 'att_1']);
     for (const wrong of [
       { tool: 'steps', script: 'rm' },
@@ -130,6 +133,7 @@ describe('the tools of runs', () => {
     }
     const { effects } = await harness.call(slurmJobCancel, { run_id: RUN });
     assert.deepEqual(effects, [
+      { kind: 'run.backend', backend: 'slurm' },
       { kind: 'run.read', run: RUN },
       { kind: 'run.cancel', run: RUN },
     ]);

@@ -5,6 +5,7 @@ import { record } from '../fs/arguments.ts';
 import {
   EXAMPLE_RUN,
   LIMITS,
+  onBackend,
   RUN_ARGS,
   RUN_FIELD_NAMES,
   RUN_FIELDS,
@@ -26,10 +27,8 @@ export const slurmJobCancel = defineBuiltin<RunArgs, RunFields>({
   input: RUN_ARGS,
   output: record(RUN_FIELDS, RUN_FIELD_NAMES),
   examples: [{ title: 'A run that is under way', args: { run_id: EXAMPLE_RUN } }],
-  effects: ({ run_id: run }) => [
-    { kind: 'run.read', run },
-    { kind: 'run.cancel', run },
-  ],
+  needs: () => [onBackend('slurm')],
+  effects: ({ run_id: run }) => [onBackend('slurm'), { kind: 'run.read', run }, { kind: 'run.cancel', run }],
   async run({ run_id }, ctx) {
     requireBackend(await ctx.runs.look(run_id), 'slurm');
     await ctx.intend();

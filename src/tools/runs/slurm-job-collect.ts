@@ -3,7 +3,15 @@
 import type { RunData } from '../../contract/runs.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { record } from '../fs/arguments.ts';
-import { EXAMPLE_RUN, LIMITS, RUN_ARGS, RUN_ID, type RunArgs, requireBackend } from './arguments.ts';
+import {
+  EXAMPLE_RUN,
+  LIMITS,
+  onBackend,
+  RUN_ARGS,
+  RUN_ID,
+  type RunArgs,
+  requireBackend,
+} from './arguments.ts';
 
 export interface SlurmJobCollectData extends RunData {
   readonly run_id: string;
@@ -39,7 +47,8 @@ export const slurmJobCollect = defineBuiltin<RunArgs, SlurmJobCollectData>({
     ['run_id', 'result', 'outputs'],
   ),
   examples: [{ title: 'A run that succeeded', args: { run_id: EXAMPLE_RUN } }],
-  effects: ({ run_id: run }) => [{ kind: 'run.read', run }],
+  needs: () => [onBackend('slurm')],
+  effects: ({ run_id: run }) => [onBackend('slurm'), { kind: 'run.read', run }],
   async run({ run_id }, ctx) {
     requireBackend(await ctx.runs.look(run_id), 'slurm');
     const { result, outputs } = await ctx.runs.collect(run_id);

@@ -4,7 +4,7 @@ import type { Placement } from '../../contract/backend.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { record } from '../fs/arguments.ts';
-import { LIMITS, RUN_FIELD_NAMES, RUN_FIELDS, type RunFields, runFields } from './arguments.ts';
+import { LIMITS, onBackend, RUN_FIELD_NAMES, RUN_FIELDS, type RunFields, runFields } from './arguments.ts';
 
 export interface SlurmSubmitArgs {
   readonly tool: string;
@@ -67,7 +67,8 @@ export const slurmSubmit = defineBuiltin<SlurmSubmitArgs, SlurmSubmitData>({
       args: { tool: 'table_sort', args: { table: `sha256:${'0'.repeat(64)}`, by: [{ column: 'name' }] } },
     },
   ],
-  effects: ({ tool }) => [{ kind: 'run.submit', tool, backend: BACKEND }],
+  needs: () => [onBackend(BACKEND)],
+  effects: ({ tool }) => [onBackend(BACKEND), { kind: 'run.submit', tool, backend: BACKEND }],
   async run({ tool, args, placement }, ctx) {
     await ctx.intend();
     const { replayed, ...look } = await ctx.runs.submit({

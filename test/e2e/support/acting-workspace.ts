@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { RunsPolicy } from '../../../src/contract/policy.ts';
 import type { RuntimeRuns } from '../../../src/contract/runs.ts';
 import { createDefaultRuntime } from '../../../src/preset/default.ts';
+import { writeTrusted } from '../../../src/preset/trust/trust-for-tests.ts';
 import { eventually } from '../../support/eventually.ts';
 import { cli, cliJson } from './cli.ts';
 
@@ -52,10 +53,10 @@ export async function withActing(
 }
 
 export async function openActing(runs: RunsPolicy): Promise<ActingWorkspace> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-acting-')));
+  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-acting-')));
   cpSync(PACK, join(root, 'acting'), { recursive: true });
   const setPolicy: ActingWorkspace['setPolicy'] = (given, more = {}) =>
-    writeFileSync(
+    writeTrusted(
       join(root, 'haft.yaml'),
       JSON.stringify({ version: 1, packs: ['acting'], runs: given, ...more }),
     );

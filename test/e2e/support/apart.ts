@@ -25,6 +25,8 @@ export const pathOf = (who: Who): string =>
 export interface ApartOptions {
   /** A network of its own, with `ADDRESSES`, every port open to everybody, and names asked at 127.0.0.1. Needs root. */
   readonly network?: boolean;
+  /** Mounts of its own, which end with it; only root can make any. */
+  readonly mounts?: boolean;
   /** A descriptor that the script gets as its fd 3 and that its children would inherit. */
   readonly leak?: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -56,6 +58,7 @@ export function makePlace(): Place {
       const file = join(tree.root, relative(ROOT, script));
       const command = [
         ...(options.network ? ['unshare', '-n', '-m', 'sh', '-c', OWN_NETWORK, network] : []),
+        ...(options.mounts && who === 'root' ? ['unshare', '-m'] : []),
         ...(who === 'nobody' ? BECOME : []),
         ...[tree.node, '--disable-warning=ExperimentalWarning', file, ...args],
       ];

@@ -1,7 +1,7 @@
 // Owns: the four doors as one interface, so that one table of calls runs through all of them.
 // Refuses: any knowledge of what a tool answers.
 import { createRuntime, type JsonObject, type ToolResponse, toToolResponse } from '../../../src/index.ts';
-import { haft, startHaft } from './haft.ts';
+import { haft, NODE_ARGS, startHaft } from './haft.ts';
 
 export interface Door {
   readonly name: string;
@@ -66,9 +66,14 @@ async function openMcp(root: string): Promise<OpenDoor> {
   const { Client } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const client = new Client({ name: 'doors', version: '1.0.0' });
-  const bin = new URL('../../../src/bin/haft.ts', import.meta.url).pathname;
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: root, stderr: 'ignore' }),
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [...NODE_ARGS, 'mcp'],
+      cwd: root,
+      env: { ...process.env } as Record<string, string>,
+      stderr: 'ignore',
+    }),
   );
   return {
     async call(tool, args) {

@@ -63,7 +63,7 @@ async function attempt(arena: Arena, one: EscapeCase): Promise<CaseReport> {
   if (responses.length < one.steps.length) wrong.push('not all of its calls were answered');
   // What an attack broke must not be seen again in the next one.
   if (seen.length > 0) arena.arm(true);
-  const ran = one.steps.some(({ ends }) => ends === 'contained');
+  const ran = one.steps.some(({ ends }) => ends === 'contained' || ends === 'quarantined');
   return {
     category: one.category,
     name: one.name,

@@ -1,12 +1,11 @@
-// Owns: running the command as a user would, from the sources.
+// Owns: running the command as a user would: as it is built.
 // Refuses: to swallow anything: status, output and errors all come back.
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { builtCommand } from '../../support/built-command.ts';
 
-const BIN = join(import.meta.dirname, '../../../src/bin/haft.ts');
 /** What makes Node the command `haft`. */
-export const NODE_ARGS: readonly string[] = ['--disable-warning=ExperimentalWarning', BIN];
+export const NODE_ARGS: readonly string[] = [builtCommand()];
 
 export interface Ran {
   readonly status: number | null;

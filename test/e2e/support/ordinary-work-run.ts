@@ -3,6 +3,7 @@
 // usage: ordinary-work-run.ts network|plain NAME…
 import { execFileSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
+import { PROJECT_KINDS, renderPolicy } from '../../../src/hosts/cli/init-policy.ts';
 import { createRuntime, type DefaultRuntime } from '../../../src/index.ts';
 import { inTime } from './in-time.ts';
 import { type PackageRegistry, startRegistry } from './ordinary-work/registry.ts';
@@ -48,12 +49,12 @@ async function main(network: boolean, names: readonly string[]): Promise<void> {
 
 const folderOf = ({ name }: Work): string => name.replaceAll(/\W+/g, '-');
 
+/** What `haft init` writes, and the registry and the programs that the work builds. */
 function policyOf(works: readonly Work[], { domain }: PackageRegistry): string {
-  return JSON.stringify({
-    version: 1,
-    shell_allow: [...new Set(works.flatMap(({ allow }) => allow))],
-    network: { allowed_domains: [domain.private ? domain : domain.domain] },
-  });
+  const patterns = [...new Set(works.flatMap(({ allow }) => allow))].map((one) => `  - '${one}'\n`);
+  return renderPolicy(PROJECT_KINDS)
+    .replace('shell_allow:\n', () => `shell_allow:\n${patterns.join('')}`)
+    .replace('allowed_domains: []', () => `allowed_domains: [${JSON.stringify(domain)}]`);
 }
 
 /** A repository with one commit, and one change since. */

@@ -10,7 +10,7 @@ export type Answer = { readonly status: number; readonly json: any };
 
 export interface Server {
   post(path: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  get(path: string): Promise<Answer>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   close(): Promise<number | null>;
 }
 
@@ -40,8 +40,9 @@ export async function startServer(root: string, env: Readonly<Record<string, str
         sent.end(bytes);
       });
     },
-    async get(path) {
-      const response = await fetch(`${address}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    async get(path, headers = {}) {
+      const all = { authorization: `Bearer ${token}`, ...headers };
+      const response = await fetch(`${address}${path}`, { headers: all });
       return { status: response.status, json: await response.json() };
     },
     async close() {

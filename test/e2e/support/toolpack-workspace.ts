@@ -1,6 +1,6 @@
 // Owns: a temporary workspace with toolpacks of examples/ in it, and a runtime on it that needs no engine.
 // Refuses: to leave anything behind.
-import { cpSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256Hex } from '../../../src/base/digest.ts';
@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../src/contract/json.ts';
 import type { ObjectId } from '../../../src/contract/object-store.ts';
 import type { RunData, RunParts } from '../../../src/contract/runs.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../../src/preset/default.ts';
+import { writeTrusted } from '../../../src/preset/trust/trust-for-tests.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples/toolpacks');
 
@@ -28,10 +29,10 @@ export async function withToolpacks(
   use: (workspace: ToolpackWorkspace) => Promise<void>,
   policy = '',
 ): Promise<void> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-toolpacks-')));
+  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-toolpacks-')));
   for (const name of names) cpSync(join(EXAMPLES, name), join(root, 'toolpacks', name), { recursive: true });
   const packs = names.map((name) => `  - toolpacks/${name}\n`).join('');
-  writeFileSync(join(root, 'haft.yaml'), `version: 1\npacks:\n${packs}${policy}`);
+  writeTrusted(join(root, 'haft.yaml'), `version: 1\npacks:\n${packs}${policy}`);
   let runtime: DefaultRuntime | undefined;
   const workspace: ToolpackWorkspace = {
     root,

@@ -1,19 +1,22 @@
 // Owns: what a caller may ask of a sandbox at all, before anything is started.
 // Refuses: what a shell word, a mount or a limit cannot express, and binds that would open the machine.
-import { realpathSync, statSync } from 'node:fs';
+import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
+import { leadsOut } from '../../../base/follow-links.ts';
 import { normalizeRelPath } from '../../../base/rel-path.ts';
 import type { Reason } from '../../../contract/errors.ts';
 import { WORK_FOLDER } from '../../../contract/plan.ts';
 import type { SandboxBind, SandboxRefusal, SandboxSpec } from '../../../contract/sandbox.ts';
 import { quietly } from './quietly.ts';
 import { within } from './scratch.ts';
+import { type CheckedCopy, checkCopy } from './show-copies.ts';
 import { NEVER_BOUND, NEVER_WRITABLE } from './system-paths.ts';
 
 export interface CheckedSpec {
   /** Absolute, inside the workspace, resolved. */
   readonly cwd: string;
   readonly binds: readonly CheckedBind[];
+  readonly copies: readonly CheckedCopy[];
 }
 
 export interface CheckedBind extends SandboxBind {
@@ -34,9 +37,15 @@ export function checkSpec(
     if ('reason' in checked) return checked;
     binds.push(checked);
   }
+  const copies: CheckedCopy[] = [];
+  for (const copy of spec.copies ?? []) {
+    const checked = checkCopy(copy, workspace);
+    if ('reason' in checked) return checked;
+    copies.push(checked);
+  }
   const cwd = isWork(spec) ? WORK_FOLDER : checkCwd(spec.cwd ?? '.', workspace);
   if (typeof cwd !== 'string') return cwd;
-  return { cwd, binds };
+  return { cwd, binds, copies };
 }
 
 /** A folder that only the binds below it make. */
@@ -71,10 +80,12 @@ function limitFault({ limits = {}, timeoutMs, graceMs, captureBytes }: SandboxSp
 function checkCwd(cwd: string, workspace: string): string | SandboxRefusal {
   const normal = normalizeRelPath(cwd);
   if (!normal.ok) return refuse(normal.reason, `Cannot start in "${cwd}": ${normal.message}`);
-  const real = quietly(() => realpathSync(join(workspace, normal.path)));
-  if (real === undefined) return refuse('path.not_found', `Cannot start in "${cwd}": nothing is there`);
-  if (!within(real, workspace))
+  // First: whether something is there is told only of the workspace itself.
+  const out = leadsOut(join(workspace, normal.path), [workspace], readlinkSync);
+  const real = out ? undefined : quietly(() => realpathSync.native(join(workspace, normal.path)));
+  if (out || (real !== undefined && !within(real, workspace)))
     return refuse('path.outside_workspace', `Cannot start in "${cwd}": it leads out of the workspace`);
+  if (real === undefined) return refuse('path.not_found', `Cannot start in "${cwd}": nothing is there`);
   if (!statSync(real).isDirectory())
     return refuse('path.not_directory', `Cannot start in "${cwd}": it is no folder`);
   return real;
@@ -90,7 +101,7 @@ function checkBind(bind: SandboxBind, secret: readonly string[]): CheckedBind | 
   const { at } = bind;
   if (at !== undefined && !(at.startsWith(`${WORK_FOLDER}/`) && resolve(at) === at && !/[\0\n]/.test(at)))
     return no('path.invalid', `"${at}" is not a place below ${WORK_FOLDER}`);
-  const real = quietly(() => realpathSync(path));
+  const real = quietly(() => realpathSync.native(path));
   const stat = real === undefined ? undefined : quietly(() => statSync(real));
   if (real === undefined || !stat) return no('path.not_found', 'nothing is there');
   if (!stat.isFile() && !stat.isDirectory())

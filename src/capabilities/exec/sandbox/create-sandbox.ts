@@ -26,7 +26,7 @@ import { detectToolchains, type Toolchains } from './toolchains.ts';
 
 /** Nothing is started before the first use. `identity` is for tests: see `EngineOptions`. */
 export function createSandbox(options: SandboxOptions, identity?: EngineOptions['identity']): SandboxHandle {
-  const workspace = realpathSync(options.workspace);
+  const workspace = realpathSync.native(options.workspace);
   const concurrency = options.concurrency ?? 64;
   let toolchains: Toolchains | undefined;
   let running: Promise<Running | Unavailable> | undefined;

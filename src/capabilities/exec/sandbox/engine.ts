@@ -8,6 +8,7 @@ import { createCgroupTree } from './cgroup.ts';
 import { candidateIdentities, type HostIdentity } from './host-identity.ts';
 import { entryId } from './inspect.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
+import { mountsAt, mountsBelow, mountTable } from './mounts-below.ts';
 import { createEtc } from './private-etc.ts';
 import { createProxyBridges, type ProxyBridges } from './proxy-bridge.ts';
 import { createScratch, removeScratch } from './scratch.ts';
@@ -27,6 +28,8 @@ export interface Engine {
   readonly bridges: ProxyBridges;
   /** Where the sandbox's user finds a path outside. Undefined when it cannot be shown. */
   sourceOf(path: string): Promise<string | undefined>;
+  /** Changes when a sandbox that was laid out before would show other mounts than one laid out now. */
+  mountsSeen(paths: readonly string[]): string;
   readonly gone: boolean;
   complaints(): string;
   close(): Promise<void>;
@@ -144,6 +147,8 @@ async function openEngine(
     }),
     bridges,
     sourceOf,
+    // A source of its own for whatever was mounted makes other words already.
+    mountsSeen: identity.mounts ? () => '' : rememberMounts(),
     get gone() {
       return keeper.gone;
     },
@@ -167,21 +172,64 @@ async function openEngine(
 /** Root can show a sandbox's user what it could not reach by itself; anybody else shows what they reach. */
 function sources(keeper: Keeper, scratch: string, identity: HostIdentity): Engine['sourceOf'] {
   if (!identity.mounts) return async (path) => path;
-  const shown = new Map<string, Promise<string | undefined>>();
-  const show = async (path: string): Promise<string | undefined> => {
-    const { uid, gid } = statSync(path);
-    const at = join(scratch, 'm', String(shown.size));
+  const shown = new Map<string, Shown>();
+  let made = 0;
+  const show = async (path: string, mounts: string): Promise<string | undefined> => {
+    const stat = statSync(path);
+    const at = join(scratch, 'm', String(made++));
     const how = identity.name === 'mapped' ? 'mapped' : 'plain';
-    const line = shWords(['expose', how, String(identity.uid), path, at, String(uid), String(gid)]);
-    return (await keeper.ask(line)) ? at : undefined;
+    const kind = stat.isDirectory() ? 'folder' : 'file';
+    const words = [path, at, process.pid, SETNS[process.arch], identity.uid, stat.uid, stat.gid];
+    const ok = await keeper.ask(shWords(['expose', how, kind, ...words.map(String)]));
+    // Programs are fenced by what is seen here: they may not be shown anything else.
+    return ok && mountsAt(keeper.pid, at) === mounts ? at : undefined;
   };
+  let table = '';
   return (path) => {
-    const key = `${path} ${entryId(path)}`; // a folder that was replaced is another one
-    const known = shown.get(key) ?? show(path);
-    shown.set(key, known);
-    return known;
+    const now = mountTable();
+    if (now !== table) for (const one of shown.values()) one.checked = false;
+    table = now;
+    const id = entryId(path); // a folder that was replaced is another one
+    const known = shown.get(path);
+    if (known?.checked && known.id === id) return known.at;
+    const mounts = mountsBelow(path, now);
+    if (known?.id === id && known?.mounts === mounts) {
+      known.checked = true;
+      return known.at;
+    }
+    // Held no longer than needed: what is shown cannot be unmounted from its disk.
+    void known?.at.then((old) => old !== undefined && keeper.tell(shWords(['conceal', old])));
+    const at = show(path, mounts);
+    const one = { id, mounts, at, checked: true };
+    shown.set(path, one);
+    const forget = () => void (shown.get(path) === one && shown.delete(path));
+    void at.then((found) => found ?? forget(), forget);
+    return at;
   };
 }
+
+function rememberMounts(): Engine['mountsSeen'] {
+  let table = '';
+  const known = new Map<string, string>();
+  return (paths) => {
+    const now = mountTable();
+    if (now !== table) known.clear();
+    table = now;
+    for (const path of paths) if (!known.has(path)) known.set(path, mountsBelow(path, now));
+    return paths.map((path) => known.get(path)).join('\n');
+  };
+}
+
+interface Shown {
+  readonly id: string | undefined;
+  readonly mounts: string;
+  readonly at: Promise<string | undefined>;
+  /** Since the table of mounts was another one. */
+  checked: boolean;
+}
+
+/** System calls have numbers of their own on each CPU; there is a filter for these alone. */
+const SETNS: Readonly<Record<string, number>> = { x64: 308, arm64: 268 };
 
 const isUnavailable = (value: unknown): value is Unavailable =>
   typeof value === 'object' && value !== null && 'ok' in value && value.ok === false;

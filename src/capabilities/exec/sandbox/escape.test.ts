@@ -70,7 +70,7 @@ const MUST_FAIL: Readonly<Record<string, string>> = {
   'links haft.yaml': 'ln haft.yaml other',
   'writes haft.lock': 'echo x >> haft.lock',
   'changes the mode of haft.yaml': 'chmod 777 haft.yaml',
-  'lists .haft': 'ls .haft',
+  'finds something in .haft': '[ -n "$(ls -A .haft)" ]',
   'reads within .haft': 'cat .haft/haft.db',
   'writes within .haft': 'touch .haft/x',
   'renames .haft': 'mv .haft other',

@@ -25,6 +25,8 @@ export interface Job {
   readonly argv: readonly string[];
   /** Whether `profile` takes `single-process` from descriptor 6. */
   readonly single: boolean;
+  /** See `Engine.mountsSeen`. */
+  readonly mountsSeen: string;
   readonly spec: Pick<
     SandboxSpec,
     'timeoutMs' | 'signal' | 'awaits' | 'graceMs' | 'captureBytes' | 'onOutput'
@@ -152,6 +154,7 @@ export function execute(job: Job): Execution {
     setting: job.setting,
     argv: job.argv,
     single: job.single,
+    mountsSeen: job.mountsSeen,
     stdin: job.stdin,
     onStart(streams) {
       open = streams;

@@ -11,7 +11,9 @@ import {
   readlinkSync,
   statSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
+import { type Mount, O_PATH, parseMounts } from './mounts-below.ts';
 import { INSIDE_HOME } from './private-etc.ts';
 import { quietly } from './quietly.ts';
 
@@ -39,10 +41,12 @@ export function inspect(
   const seen = quietly(() => lookAround(pid));
   if (!seen) return { seen: undefined, fault: 'it cannot be looked at' };
   const { mounts, ...rest } = seen;
-  const granted = new Set(expected.filter(({ writable }) => writable).map(({ at }) => at));
+  const access = new Map(expected.map(({ at, writable }) => [at, writable]));
+  // What is mounted in a folder that is granted comes along with it.
+  const granted = (at: string): boolean => access.get(at) ?? (at !== '/' && granted(dirname(at)));
   const observed = {
     ...rest,
-    writableMounts: [...mounts].filter(([at, rw]) => rw && !granted.has(at)).map(([at]) => at),
+    writableMounts: [...mounts].filter(([at, rw]) => rw && !granted(at)).map(([at]) => at),
   };
   const fault = faultOf(observed) ?? mountFault(pid, mounts, expected);
   if (fault !== undefined) return { seen: observed, fault };
@@ -73,8 +77,6 @@ export function idOfChecked(path: string): string {
 }
 
 const MOVED = 'moved';
-/** Linux, where alone there are sandboxes: a descriptor that only marks a place. */
-const O_PATH = 0o10000000;
 const idOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
 
 function lookAround(pid: number) {
@@ -95,18 +97,29 @@ function lookAround(pid: number) {
 const interfacesOf = (text: string): string[] =>
   text.split('\n').flatMap((line) => /^\s*([^\s:|]+):/.exec(line)?.[1] ?? []);
 
-/** Mount point → whether it can be written. A later mount covers an earlier one. */
+/** Mount point → whether it can be written. A later mount covers an earlier one, and all that is mounted below that. */
 function mountsOf(text: string): Map<string, boolean> {
-  const mounts = new Map<string, boolean>();
-  for (const line of text.split('\n')) {
-    const [, , , , at, options] = line.split(' ');
-    if (at && options)
-      mounts.set(
-        at.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))),
-        /^rw\b/.test(options),
-      );
-  }
-  return mounts;
+  const all = parseMounts(text);
+  const on = new Map<string, Set<string>>();
+  for (const { id, parent, at } of all)
+    if (id !== parent) on.set(parent, (on.get(parent) ?? new Set()).add(at));
+  const parents = new Map(all.map((mount) => [mount.id, mount]));
+  const covered = new Map<string, boolean>();
+  const isCovered = ({ id, parent, at }: Mount): boolean => {
+    const known = covered.get(id);
+    if (known !== undefined) return known;
+    covered.set(id, false);
+    const beside = on.get(parent) ?? new Set();
+    const below = parents.get(parent);
+    let is = below !== undefined && isCovered(below);
+    for (let up = at; !is && up !== '/'; ) {
+      up = dirname(up);
+      is = beside.has(up) && up !== at;
+    }
+    covered.set(id, is);
+    return is;
+  };
+  return new Map(all.filter((mount) => !isCovered(mount)).map(({ at, writable }) => [at, writable]));
 }
 
 function faultOf(seen: SeenInside): string | undefined {

@@ -1,10 +1,10 @@
 // Owns: the shell text of the keeper: it makes slots, and when its input ends, for whatever reason, it ends them
-// and removes what they used. And the Perl text that shows root's files to another user (an id-mapped mount).
+// and removes what they used. And the Perl text that shows it a folder, root's to another user (an id-mapped mount).
 // Refuses: to remove anything recursively but the two folders in which nothing is ever mounted; a workspace is near.
 
 /**
  * Arguments: the scratch folder, `private` or `shared` mounts, the shell, the words that drop privileges,
- * IDMAP, and cgroup folders. Then it obeys lines from stdin and answers on stdout.
+ * SHOW, and cgroup folders. Then it obeys lines from stdin and answers on stdout.
  *
  * A slot's fds 0 and 3 are opened before it loses its privileges. A background job of a shell ignores SIGINT and
  * SIGQUIT, and so would every program below it: `env --default-signal` takes that back. Before a slot is killed its
@@ -18,7 +18,7 @@
 export const KEEPER = `
 umask 077
 trap : PIPE
-scratch=$1 mounts=$2 shell=$3 drop=$4 idmap=$5; shift 5
+scratch=$1 mounts=$2 shell=$3 drop=$4 show=$5; shift 5
 cd "$scratch" || exit 70
 env --default-signal true 2>/dev/null && fresh='env --default-signal' || fresh=
 fifos() {
@@ -35,11 +35,13 @@ slot() {
   pids="$pids $!"
 }
 expose() {
-  how=$1 id=$2 from=$3 to=$4
-  if [ -d "$from" ]; then mkdir -m 755 "$to"; else : >"$to"; fi
-  if [ "$how" = mapped ]; then perl -e "$idmap" "$id" "$5" "$6" "$from" "$to" 2>/dev/null
-  else mount --rbind "$from" "$to"; fi && echo "expose ok" || echo "expose failed"
+  how=$1 kind=$2 from=$3 to=$4; shift 4
+  if [ "$kind" = folder ]; then mkdir -m 755 "$to"; else : >"$to"; fi
+  if perl -e "$show" "$how" "$from" "$to" "$@" 2>/dev/null; then echo "expose ok"
+  elif [ "$how" = plain ] && mount --rbind "$from" "$to" && mount --make-rprivate "$to"; then echo "expose ok"
+  else echo "expose failed"; fi
 }
+conceal() { umount -l "$1" 2>/dev/null; }
 left() {
   if [ $# -gt 0 ]; then cat "$1"/[0-9]*/cgroup.procs | grep -vx 0
   else grep -laF -- "$scratch/share/" /proc/[0-9]*/cmdline | sed 's|[^0-9]||g'; fi 2>/dev/null
@@ -73,23 +75,17 @@ done
 `;
 
 /**
- * Arguments: the sandbox's id, the user and group that it shall stand for, source, destination. A mount of the source
- * appears at the destination in which that owner's files belong to the sandbox's id, both ways; everybody
- * else's stay theirs. The numbers are those of open_tree, mount_setattr and move_mount, equal on every CPU.
+ * Arguments: `mapped` or `plain`, source, destination, the process that sees the source and the number of setns on this
+ * CPU; for `mapped` also the sandbox's id and the user and group that it shall stand for. The source, with everything
+ * that is mounted in it, is taken as that process sees it now: what was mounted since the keeper began is not among the
+ * keeper's own mounts. It appears at the destination, private, so that nothing mounted or unmounted later comes through
+ * in either direction. Mapped, that owner's files belong to the sandbox's id in it, both ways; everybody else's stay theirs.
+ * The other numbers are those of open_tree, mount_setattr and move_mount, equal on every CPU.
  */
-export const IDMAP = `
+export const SHOW = `
 use strict;
-my ($id, $uid, $gid, $from, $to) = @ARGV;
-pipe(my $r, my $w) or die;
-my $pid = fork() // die;
-if (!$pid) { close $w; open(STDIN, "<&", $r) or die; exec "unshare", "-U", "sh", "-c", "read x"; die }
-close $r;
-my $own = readlink "/proc/self/ns/user";
-for (1 .. 4000) {
-  last if (readlink("/proc/$pid/ns/user") // $own) ne $own;
-  die "unshare" if waitpid($pid, 1) == $pid;
-  select undef, undef, undef, 0.0005;
-}
+my ($how, $from, $to, $seer, $setns, $id, $uid, $gid) = @ARGV;
+my ($mapped, $ns, $pid, $w) = ($how eq "mapped");
 sub map_ids {
   my ($kind, $owner) = @_;
   my $text = "$owner $id 1\\n";
@@ -99,12 +95,39 @@ sub map_ids {
   open(my $f, ">", "/proc/$pid/$kind") or die "$kind: $!";
   syswrite($f, $text) or die "$kind: $!";
 }
-map_ids("uid_map", $uid); map_ids("gid_map", $gid);
-open(my $ns, "<", "/proc/$pid/ns/user") or die;
+if ($mapped) {
+  pipe(my $r, $w) or die;
+  $pid = fork() // die;
+  if (!$pid) { close $w; open(STDIN, "<&", $r) or die; exec "unshare", "-U", "sh", "-c", "read x"; die }
+  close $r;
+  my $own = readlink "/proc/self/ns/user";
+  for (1 .. 4000) {
+    last if (readlink("/proc/$pid/ns/user") // $own) ne $own;
+    die "unshare" if waitpid($pid, 1) == $pid;
+    select undef, undef, undef, 0.0005;
+  }
+  map_ids("uid_map", $uid); map_ids("gid_map", $gid);
+  open($ns, "<", "/proc/$pid/ns/user") or die;
+}
+sub at {
+  my ($process) = @_;
+  open(my $mounts, "<", "/proc/$process/ns/mnt") or die "$process: $!";
+  opendir(my $root, "/proc/$process/root/") or die "$process: $!";
+  return [$mounts, $root];
+}
+sub go {
+  my ($mounts, $root) = @{$_[0]};
+  syscall($setns, fileno($mounts), 0x20000) == 0 or die "setns: $!";
+  chdir $root or die "chdir: $!";
+  chroot "." or die "chroot: $!";
+}
+my ($here, $there, $empty) = (at("self"), at($seer), "");
+go($there);
 my $tree = syscall(428, -100, $from, 1 | 0x80000 | 0x8000);
 die "open_tree: $!" if $tree < 0;
-my ($attr, $empty) = (pack("Q4", 0x100000 | 2 | 4, 0, 0, fileno $ns), "");
+go($here);
+my $attr = pack("Q4", 2 | 4 | ($mapped ? 0x100000 : 0), 0, 1 << 18, $mapped ? fileno $ns : 0);
 syscall(442, $tree, $empty, 0x1000 | 0x8000, $attr, 32) == 0 or die "mount_setattr: $!";
 syscall(429, $tree, $empty, -100, $to, 4) == 0 or die "move_mount: $!";
-close $w; waitpid $pid, 0;
+if ($mapped) { close $w; waitpid $pid, 0 }
 `;

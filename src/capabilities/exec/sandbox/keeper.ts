@@ -3,7 +3,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { IDMAP, KEEPER } from './keeper-script.ts';
+import { KEEPER, SHOW } from './keeper-script.ts';
 import { onLines } from './lines.ts';
 import { quietly } from './quietly.ts';
 
@@ -14,6 +14,8 @@ export interface Keeper {
   tell(line: string): void;
   /** What it and the slots have complained about last. */
   complaints(): string;
+  /** Of the process, as /proc names it. */
+  readonly pid: number;
   readonly gone: boolean;
   /** Ends the slots and waits until everything is removed. */
   close(): Promise<void>;
@@ -41,7 +43,7 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
     mounts ? 'private' : 'shared',
     shell,
     drop,
-    IDMAP,
+    SHOW,
     ...groups,
   ];
   if (mounts) argv.unshift('unshare', '-m', '--propagation', 'slave', '--');
@@ -103,6 +105,7 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
     },
     tell: (line) => void child.stdin.write(`${line}\n`),
     complaints: () => complaints,
+    pid: child.pid!,
     get gone() {
       return gone;
     },

@@ -87,7 +87,7 @@ export const PROBES: readonly Probe[] = [
       const tried = await allFail(sh, [
         'echo x > haft.yaml',
         'mv haft.yaml other',
-        'ls .haft',
+        '[ -n "$(ls -A .haft)" ]',
         'touch .haft/x',
         'mv .haft other',
         'touch .git/hooks/x',

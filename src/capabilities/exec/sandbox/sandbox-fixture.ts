@@ -47,7 +47,7 @@ export async function withSandbox<T>(
   use: (fixture: Fixture) => Promise<T>,
 ): Promise<T> {
   const { identity, files = {}, ...rest } = options;
-  const workspace = realpathSync(mkdtempSync(join(tmpdir(), AWKWARD)));
+  const workspace = realpathSync.native(mkdtempSync(join(tmpdir(), AWKWARD)));
   const own = (path: string) => identity === 'owner' && chownSync(path, ORDINARY, ORDINARY);
   own(workspace);
   for (const [name, content] of Object.entries(files)) {

@@ -11,6 +11,8 @@ export interface SlotJob {
   readonly argv: readonly string[];
   /** Whether `profile` takes `single-process` from descriptor 6. */
   readonly single: boolean;
+  /** See `Engine.mountsSeen`. */
+  readonly mountsSeen: string;
   readonly stdin: boolean;
   onStart(streams: SlotStreams): void;
   /** The process id, outside, of the first process inside. With it the whole tree dies. */
@@ -54,12 +56,13 @@ export interface Layout {
 }
 
 /** What programs have in common that one sandbox would do for. */
-export type Likeness = Pick<SlotJob, 'profile' | 'setting' | 'single' | 'stdin'>;
+export type Likeness = Pick<SlotJob, 'profile' | 'setting' | 'single' | 'mountsSeen' | 'stdin'>;
 
 export const alike = (a: Likeness, b: Likeness): boolean =>
   !a.stdin &&
   !b.stdin &&
   a.single === b.single &&
+  a.mountsSeen === b.mountsSeen &&
   sameWords(a.profile, b.profile) &&
   sameWords(a.setting, b.setting);
 

@@ -184,9 +184,9 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
     },
     execute(job) {
       for (const handle of handles) handle.ref();
-      const { profile, setting, single, stdin } = job;
+      const { profile, setting, single, mountsSeen, stdin } = job;
       repeated = last !== undefined && alike(last, job);
-      last = { profile, setting, single, stdin };
+      last = { profile, setting, single, mountsSeen, stdin };
       if (!current) {
         begin(job, job);
         return false;

@@ -31,7 +31,7 @@ export function detectToolchains({ programs, path, home = homedir() }: Toolchain
       for (const part of known.parts) if (exists(join(base, part))) paths.add(join(base, part));
       for (const [name, part] of Object.entries(known.env)) env[name] = join(base, part);
     }
-    const real = quietly(() => realpathSync(file)) ?? file;
+    const real = quietly(() => realpathSync.native(file)) ?? file;
     for (const one of [file, real]) if (!known) for (const folder of foldersOf(one, home)) paths.add(folder);
     const interpreter = hops > 0 ? interpreterOf(real) : undefined;
     if (interpreter) add(interpreter, hops - 1);

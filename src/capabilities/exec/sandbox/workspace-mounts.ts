@@ -1,12 +1,14 @@
 // Owns: what a program may do to each path of the workspace, as mounts: written, only read, or not even seen.
 // Refuses: a protected path that a mount cannot protect, and trust in names: what can be renamed away is pinned.
-import { lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { leadsOut } from '../../../base/follow-links.ts';
 import { normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
 import type { SandboxRefusal } from '../../../contract/sandbox.ts';
 import { type ExpectedMount, entryId, idOfChecked } from './inspect.ts';
 import { quietly } from './quietly.ts';
 import { within } from './scratch.ts';
+import { type ShownCopy, withoutCopied } from './show-copies.ts';
 
 export interface WorkspaceRequest {
   /** Where it is, here and inside. */
@@ -20,12 +22,17 @@ export interface WorkspaceRequest {
   readonly writable: readonly string[] | undefined;
   readonly readOnly: readonly string[];
   readonly hidden: readonly string[];
+  /** Shown in the place of folders that are granted. */
+  readonly copies?: readonly ShownCopy[];
 }
 
-export interface WorkspaceMounts {
+/** The words that make mounts, and what must be found inside: the words alone may be outrun by a program that renames. */
+export interface Mounts {
   readonly words: readonly string[];
-  /** What must be found inside; the words alone may be outrun by a program that renames. */
   readonly expected: readonly ExpectedMount[];
+}
+
+export interface WorkspaceMounts extends Mounts {
   /** Protected paths that are not what they were when this was made. */
   disturbed(): string[];
 }
@@ -71,9 +78,9 @@ export function mountWorkspace(request: WorkspaceRequest): WorkspaceMounts | San
     if (typeof real === 'string') access.set(real, 'none');
     else if (real.reason === 'path.invalid') return real;
   }
-  const planned = withPins(withoutCovered(access, guards)).map(([path, wanted]) =>
-    plan(wanted, join(source, path), join(root, path), nothing),
-  );
+  const { copies = [] } = request;
+  const mounted = withoutCopied(withPins(withoutCovered(access, guards)), root, copies);
+  const planned = planAll(mounted, { root, source, at: root, nothing }, copies);
   return {
     // An empty root takes the mounts first, and nothing afterwards.
     words: [
@@ -83,6 +90,41 @@ export function mountWorkspace(request: WorkspaceRequest): WorkspaceMounts | San
     expected: planned.map(({ expected }) => expected),
     disturbed: () =>
       [...before].filter(([path, was]) => fingerprint(join(root, path)) !== was).map(([path]) => path),
+  };
+}
+
+export interface BindRequest {
+  /** Where it is outside, where the sandbox's user finds it, and where it appears inside. */
+  readonly root: string;
+  readonly source: string;
+  readonly at: string;
+  readonly nothing: string;
+  readonly writable: boolean;
+  /** Below `root`, absolute and real. */
+  readonly readOnly: readonly string[];
+  readonly hidden: readonly string[];
+}
+
+/** The fences in a folder beside the workspace, over the mount that shows it. */
+export function fenceBind(request: BindRequest): Mounts | SandboxRefusal {
+  const { root, writable } = request;
+  const relative = (path: string) => (path === root ? '.' : path.slice(root.length + 1));
+  const access = new Map<string, Access>([['.', writable ? 'write' : 'read']]);
+  const guards = new Map<string, Access>();
+  for (const path of writable ? request.readOnly : []) {
+    const refusal = guard(root, relative(path), 'read', guards);
+    if (refusal) return refusal;
+  }
+  for (const [path, wanted] of guards) protect(path, wanted, access);
+  for (const path of request.hidden) {
+    if (path === root) return refuse('path.protected', path, 'all of it must be kept from programs');
+    if (quietly(() => realpathSync.native(path)) === path) access.set(relative(path), 'none');
+  }
+  if (access.size === 1) return { words: [], expected: [] };
+  const planned = planAll(withPins(withoutCovered(access, guards)), request).slice(1);
+  return {
+    words: planned.flatMap(({ words }) => words),
+    expected: planned.map(({ expected }) => expected),
   };
 }
 
@@ -106,15 +148,16 @@ function guard(
   const normal = normalizeRelPath(path);
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
   const stat = lstatSync(join(root, normal.path), { throwIfNoEntry: false });
-  if (!stat) return undefined;
-  if (quietly(() => realpathSync(join(root, normal.path))) !== join(root, normal.path)) {
+  if (!stat || (stat.isSymbolicLink() && normal.path === '.git')) return undefined;
+  if (quietly(() => realpathSync.native(join(root, normal.path))) !== join(root, normal.path)) {
     return refuse(
       'path.protected',
       path,
       'it is, or lies behind, a symbolic link, which a program could replace',
     );
   }
-  if (stat.isFile() && stat.nlink > 1) {
+  // Packages come with such files, and stores of packages link them; a program can make no second name of one.
+  if (stat.isFile() && stat.nlink > 1 && !BELOW.test(normal.path)) {
     return refuse(
       'path.protected',
       path,
@@ -124,6 +167,9 @@ function guard(
   if (guards.get(normal.path) !== 'none') guards.set(normal.path, wanted);
   return undefined;
 }
+
+/** Policies and repositories below. */
+const BELOW = /\/(?:haft\.yaml|haft\.lock|\.git)$/;
 
 /** What is not there stays away, and what was granted below a guarded path is granted no more than the path. */
 function protect(path: string, wanted: Access, access: Map<string, Access>): void {
@@ -181,31 +227,59 @@ interface Planned {
   readonly expected: ExpectedMount;
 }
 
-function plan(wanted: Access, from: string, at: string, nothing: string): Planned {
+const planAll = (
+  access: readonly (readonly [string, Access])[],
+  { root, source, at, nothing }: Pick<BindRequest, 'root' | 'source' | 'at' | 'nothing'>,
+  copies: readonly ShownCopy[] = [],
+): Planned[] =>
+  access.map(([path, wanted]) => {
+    const copy = wanted === 'none' ? undefined : copies.find((one) => one.at === join(at, path));
+    if (copy) return planCopy(copy);
+    return plan(wanted, { from: join(source, path), at: join(at, path), host: join(root, path), nothing });
+  });
+
+interface Spot {
+  readonly from: string;
+  readonly at: string;
+  readonly host: string;
+  readonly nothing: string;
+}
+
+function plan(wanted: Access, { from, at, host, nothing }: Spot): Planned {
   const writable = wanted === 'write';
   if (wanted === 'empty')
     return { words: ['--perms', '0755', '--tmpfs', at], expected: { at, id: undefined, writable } };
   if (wanted !== 'none') {
     return {
       words: [writable ? '--bind' : '--ro-bind', from, at],
-      expected: { at, id: idOfChecked(at), writable },
+      expected: { at, id: idOfChecked(host), writable },
     };
   }
-  if (!quietly(() => lstatSync(at).isDirectory())) {
+  if (!quietly(() => lstatSync(host).isDirectory())) {
     return { words: ['--ro-bind', nothing, at], expected: { at, id: entryId(nothing), writable } };
   }
+  // Haft's own folder is in every workspace: programs that walk it find nothing there, instead of failing. What policy
+  // hides is not taken for empty.
+  const perms = basename(at) === '.haft' ? '0555' : '0000';
   return {
-    words: ['--perms', '0000', '--tmpfs', at, '--remount-ro', at],
+    words: ['--perms', perms, '--tmpfs', at, '--remount-ro', at],
     expected: { at, id: undefined, writable },
   };
 }
 
+const planCopy = ({ at, real, source }: ShownCopy): Planned => ({
+  words: ['--ro-bind', source, at],
+  expected: { at, id: idOfChecked(real), writable: false },
+});
+
 function realRelative(root: string, path: string): string | SandboxRefusal {
   const normal = normalizeRelPath(path);
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
-  const real = quietly(() => realpathSync(join(root, normal.path)));
+  const out = leadsOut(join(root, normal.path), [root], readlinkSync);
+  const real = out ? undefined : quietly(() => realpathSync.native(join(root, normal.path)));
+  if (out || (real !== undefined && !within(real, root)))
+    return refuse('path.outside_workspace', path, 'it leads out of the workspace');
   if (real === undefined) return refuse('path.not_found', path, 'nothing is there');
-  if (!within(real, root)) return refuse('path.outside_workspace', path, 'it leads out of the workspace');
   return real === root ? '.' : real.slice(root.length + 1);
 }
 

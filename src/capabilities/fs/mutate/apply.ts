@@ -1,7 +1,8 @@
 // Owns: taking the steps of a plan, and taking back those that were taken when one fails.
 // Refuses: to replace or remove anything but what the plan saw.
-import { lstatSync, renameSync } from 'node:fs';
+import { closeSync, fsync, lstatSync, renameSync } from 'node:fs';
 import { constants, copyFile, link, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { joinRel } from '../../../base/rel-path.ts';
 import { enterFolder, leaveFolder } from '../child-folder.ts';
 import type { SyncFolder } from '../directory-sync.ts';
@@ -11,6 +12,7 @@ import { nameOf, type Place } from '../root.ts';
 import { nameIn } from '../to-place.ts';
 import { fingerprint, treeEntries } from '../tree-entries.ts';
 import type { Folders } from './folders.ts';
+import { type Given, giveFolder, type Losses } from './ownership.ts';
 import { alreadyThere, parent } from './planning.ts';
 import { changed, isSameVersion } from './preimage.ts';
 import type { Staged } from './stage.ts';
@@ -23,6 +25,7 @@ export interface Application {
   readonly signal: AbortSignal;
   readonly tempName: () => string;
   readonly syncFolder: SyncFolder;
+  readonly losses: Losses;
   /** Told when something could not be put back or cleared away. */
   readonly onTrouble: (message: string) => void;
 }
@@ -37,6 +40,7 @@ export async function applySteps(steps: readonly Step[], application: Applicatio
     alone: steps.length === 1,
     leaving,
     undo: [],
+    made: [],
     aside: [],
     touched: new Map(),
   };
@@ -45,6 +49,7 @@ export async function applySteps(steps: readonly Step[], application: Applicatio
       work.signal.throwIfAborted();
       await takeStep(step, work);
     }
+    await finishFolders(work);
     await syncAll(work);
   } catch (thrown) {
     await takeBack(work);
@@ -59,6 +64,7 @@ interface Work extends Application {
   /** Folders that a step removes, and in which nothing can be put aside. */
   readonly leaving: ReadonlySet<string>;
   readonly undo: (() => Promise<void>)[];
+  readonly made: MakeFolder[];
   /** What was put aside. */
   readonly aside: Staged[];
   readonly touched: Map<string, Place>;
@@ -81,24 +87,52 @@ const TAKE: { readonly [K in Step['do']]: (step: Extract<Step, { do: K }>, work:
   rename: renameStep,
 };
 
-async function makeFolder({ place, mode }: MakeFolder, work: Work): Promise<void> {
-  touch(work, place);
-  const errno = await mkdir(at(work, place), mode).then(() => undefined, errnoOf);
+async function makeFolder(step: MakeFolder, work: Work): Promise<void> {
+  const { place, mode } = step;
+  // Later steps work in it, whatever it may allow in the end.
+  const errno = await mkdir(at(work, place), (mode & 0o777) | 0o700).then(() => undefined, errnoOf);
   if (errno !== undefined) {
     // Another call needed the same folder and was faster: then it is not ours to take back.
-    if (errno === 'EEXIST' && work.folders.find(place)) return;
+    if (errno === 'EEXIST' && work.folders.find(place)) return touch(work, place);
     throw Object.assign(new Error(), { code: errno });
   }
+  work.made.push(step);
   work.undo.push(async () => {
     work.folders.forget(place);
     await rmdir(at(work, place));
   });
 }
 
-async function removeFolder({ place, mode }: RemoveFolder, work: Work): Promise<void> {
+/** The folders that were made get their owner and mode, those inside first: one may allow nothing. */
+async function finishFolders(work: Work): Promise<void> {
+  for (const step of work.made.toReversed()) {
+    const { place } = step;
+    try {
+      const fd = giveFolder(work.folders.open(place).path, step, place, work.losses);
+      try {
+        await sync(fd);
+      } finally {
+        closeSync(fd);
+      }
+    } catch (thrown) {
+      throw osFailure(thrown, { ...place, verb: work.verb });
+    }
+    work.touched.delete(nameOf(place.root, place.rel));
+  }
+}
+
+const sync = promisify(fsync);
+
+async function removeFolder(step: RemoveFolder, work: Work): Promise<void> {
+  const { place } = step;
   work.folders.forget(place);
   await rmdir(at(work, place));
-  work.undo.push(() => mkdir(at(work, place), mode).then(() => undefined));
+  work.undo.push(() => remake(at(work, place), step, place));
+}
+
+async function remake(path: string, given: Given, place: Place): Promise<void> {
+  await mkdir(path, 0o700);
+  closeSync(giveFolder(path, { ...given, exact: true }, place, []));
 }
 
 async function put(step: Put, work: Work): Promise<void> {
@@ -156,7 +190,7 @@ async function renameStep(step: Rename, work: Work): Promise<void> {
     work.folders.forget(place);
     await rename(at(work, place), at(work, from));
     if (backup) await rename(pathOf(work, backup), at(work, place));
-    if (replacesFolder !== undefined) await mkdir(at(work, place), replacesFolder);
+    if (replacesFolder !== undefined) await remake(at(work, place), replacesFolder, place);
   });
 }
 

@@ -56,7 +56,7 @@ export const edit = {
 
 export function createTestBench(openObjects: (folder: string) => ObjectStore, exact = true): TestBench {
   const open = createFsCapability({ exact });
-  const base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'haft-mutate-')));
+  const base = fs.realpathSync.native(fs.mkdtempSync(path.join(os.tmpdir(), 'haft-mutate-')));
   const ws = path.join(base, 'ws');
   const objects = openObjects(path.join(base, 'objects'));
   const put = (name: string, text: string) => fs.writeFileSync(path.join(ws, name), text);

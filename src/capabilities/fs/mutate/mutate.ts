@@ -4,7 +4,7 @@ import { unlink } from 'node:fs/promises';
 import type { Change, Edit } from '../../../contract/capability.ts';
 import type { SyncFolder } from '../directory-sync.ts';
 import { applySteps } from './apply.ts';
-import { type Plan, type PlanParts, settle, withPlan } from './plan.ts';
+import { type Plan, type PlanParts, settle, withLosses, withPlan } from './plan.ts';
 import { type Staged, stage } from './stage.ts';
 import type { Put } from './step.ts';
 
@@ -30,7 +30,7 @@ export function mutate(edits: readonly Edit[], parts: MutateParts): Promise<read
       const onTrouble = (message: string) => scope.warn({ reason: 'file.io', message });
       await applySteps(plan.steps, { ...plan, ...parts, staged, signal: scope.signal, onTrouble });
       staged.clear();
-      return changes;
+      return withLosses(changes, plan.losses);
     } finally {
       for (const left of staged.values()) await discard(plan, left);
     }
@@ -57,7 +57,7 @@ async function stageAll(plan: Plan, tempName: () => string, staged: Map<Put, Sta
       plan.limit(async () => {
         signal.throwIfAborted();
         const name = tempName();
-        const state = await stage(put, name, { folders: plan.folders, objects, signal, verb: plan.verb });
+        const state = await stage(put, name, { ...plan, objects, signal });
         staged.set(put, { folder: put.stageIn, name });
         if (state) plan.staged.set(put, state);
       }),

@@ -3,16 +3,18 @@
 import { isUnder } from '../../../base/rel-path.ts';
 import type { Edit } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import { modeOf } from '../located.ts';
+import { modeOf, ownerIn } from '../located.ts';
 import { cannot, notAFile } from '../path-failures.ts';
 import { nameOf, type Place } from '../root.ts';
 import { expectHash } from './expect-hash.ts';
+import { givable, type Had } from './ownership.ts';
 import { entriesOf } from './plan-tree.ts';
 import { keptMode, ownerOf } from './plan-write.ts';
 import {
   admitBelow,
   alreadyThere,
   below,
+  NEW_FOLDER,
   notFound,
   type Planning,
   planFolder,
@@ -36,7 +38,7 @@ export async function planCopy(edit: CopyEdit, planning: Planning): Promise<void
   if (planning.view.look(to.place).is !== 'nothing' && !edit.overwrite)
     throw alreadyThere(to.place, 'copy to');
   planFolders(planning, to.place, 'copy to', edit.createDirs ?? false);
-  const preserve = edit.preserveMode ?? false;
+  const preserve = edit.preserveMode ? 'copy' : undefined;
   if (seen.type === 'dir') await planCopyTree(planning, from, to, preserve, seen);
   else planCopyEntry(planning, from.place, to.place, preserve, seen);
 }
@@ -54,7 +56,7 @@ export async function planCopyTree(
   planning: Planning,
   from: Target,
   to: Target,
-  preserve: boolean,
+  preserve: 'copy' | 'restore' | undefined,
   seen: Look,
 ): Promise<void> {
   const { entries } = await entriesOf(planning, from.place, 'copy');
@@ -72,7 +74,7 @@ function planCopyEntry(
   planning: Planning,
   from: Place,
   to: Place,
-  preserve: boolean,
+  preserve: 'copy' | 'restore' | undefined,
   seen: Look,
   content = contentOf(seen, from),
 ): void {
@@ -85,16 +87,19 @@ function planCopyEntry(
         `${cannot({ root: to.root, rel: to.rel, verb: 'copy to' })}: it is not a directory`,
       );
     }
-    planFolder(planning, to, preserve ? modeFrom(seen) : 0o755);
+    if (preserve) planFolder(planning, to, givable(hadBy(seen), to, planning.losses, preserve), true);
+    else planFolder(planning, to, { mode: NEW_FOLDER }, false);
     return;
   }
   if (!content) throw notAFile({ ...from, verb: 'copy' }, false);
   if (there.is !== 'nothing' && there.type !== 'file' && there.type !== 'link') {
     throw notAFile({ ...to, verb: 'copy to' }, there.type === 'dir');
   }
-  const mode = preserve ? modeFrom(seen) & 0o777 : (keptMode(there) ?? 0o644);
   const owner = there.type === 'file' ? ownerOf(there) : undefined;
-  planPut(planning, there, { place: to, content, mode, ...(owner ? { owner } : {}) });
+  const given = preserve
+    ? givable(hadBy(seen), to, planning.losses, preserve)
+    : { mode: keptMode(there) ?? 0o644 };
+  planPut(planning, there, { place: to, content, ...(owner ? { owner } : {}), ...given });
 }
 
 function contentOf(seen: Look, from: Place): Content | undefined {
@@ -102,8 +107,8 @@ function contentOf(seen: Look, from: Place): Content | undefined {
   return seen.is === 'disk' && seen.type === 'file' ? { copyOf: from, stat: seen.stat } : undefined;
 }
 
-function modeFrom(seen: Look): number {
-  if (seen.is === 'disk') return modeOf(seen.stat);
+function hadBy(seen: Look): Had {
+  if (seen.is === 'disk') return { mode: modeOf(seen.stat), ...ownerIn(seen.stat) };
   const state = seen.is === 'planned' ? seen.state() : undefined;
-  return state && 'mode' in state ? state.mode : 0o644;
+  return { mode: state && 'mode' in state ? state.mode : 0o644 };
 }

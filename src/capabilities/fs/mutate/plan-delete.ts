@@ -3,12 +3,21 @@
 import type { BigIntStats } from 'node:fs';
 import type { Edit } from '../../../contract/capability.ts';
 import { fail, isFailure } from '../../../contract/errors.ts';
-import { modeOf } from '../located.ts';
+import { modeOf, ownerIn } from '../located.ts';
 import { cannot, notAFile } from '../path-failures.ts';
 import type { Place } from '../root.ts';
 import { expectHash } from './expect-hash.ts';
 import { entriesOf } from './plan-tree.ts';
-import { admitBelow, below, notFound, type Planning, record, type Target, target } from './planning.ts';
+import {
+  admitBelow,
+  below,
+  NEW_FOLDER,
+  notFound,
+  type Planning,
+  record,
+  type Target,
+  target,
+} from './planning.ts';
 import type { Look } from './view.ts';
 
 export async function planDelete(edit: Extract<Edit, { op: 'delete' }>, planning: Planning): Promise<void> {
@@ -59,8 +68,9 @@ export function planRemoveFolder(planning: Planning, place: Place, seen: Look): 
     );
   }
   const before = planning.preImages.take(place, seen);
-  const mode = seen.is === 'disk' ? modeOf(seen.stat) : 0o755;
-  planning.steps.push({ do: 'removeFolder', place, mode });
+  const given =
+    seen.is === 'disk' ? { mode: modeOf(seen.stat), owner: ownerIn(seen.stat) } : { mode: NEW_FOLDER };
+  planning.steps.push({ do: 'removeFolder', place, ...given });
   planning.view.set(place, null);
   record(planning, { place, before, after: () => null });
 }

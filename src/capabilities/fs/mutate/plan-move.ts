@@ -3,10 +3,11 @@
 import type { BigIntStats } from 'node:fs';
 import type { Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import { modeOf, sameThing } from '../located.ts';
+import { modeOf, ownerIn, sameThing } from '../located.ts';
 import { cannot, notAFile } from '../path-failures.ts';
 import type { Place } from '../root.ts';
 import { expectHash } from './expect-hash.ts';
+import { givable } from './ownership.ts';
 import { planCopyTree, refuseIntoItself } from './plan-copy.ts';
 import { planRemove, planRemoveTree, refuseRoot } from './plan-delete.ts';
 import { entriesOf } from './plan-tree.ts';
@@ -127,7 +128,9 @@ function pushRename(
     from,
     expectedFrom: expected(seen),
     expected: expected(there),
-    ...(there.is === 'disk' && there.type === 'dir' ? { replacesFolder: modeOf(there.stat) } : {}),
+    ...(there.is === 'disk' && there.type === 'dir'
+      ? { replacesFolder: { mode: modeOf(there.stat), owner: ownerIn(there.stat) } }
+      : {}),
   });
   planning.view.set(from, null);
   record(planning, { place: to, before, after, movedFrom: from, ...(fingerprint ? { fingerprint } : {}) });
@@ -155,13 +158,15 @@ async function planCarry(
   there: Look,
 ): Promise<void> {
   if (seen.type === 'dir') {
-    await planCopyTree(planning, from, to, true, seen);
+    await planCopyTree(planning, from, to, 'restore', seen);
     await planRemoveTree(planning, from, seen);
     return;
   }
   if (seen.is !== 'disk' || seen.type === 'other') throw notAFile({ ...from.place, verb: 'move' }, false);
   const content =
     seen.type === 'link' ? { target: targetOf(from.place, 'move') } : { copyOf: from.place, stat: seen.stat };
-  planPut(planning, there, { place: to.place, content, mode: modeOf(seen.stat) });
+  const had = { mode: modeOf(seen.stat), ...ownerIn(seen.stat) };
+  const given = givable(had, to.place, planning.losses, 'restore');
+  planPut(planning, there, { place: to.place, content, ...given });
   planRemove(planning, from.place, seen);
 }

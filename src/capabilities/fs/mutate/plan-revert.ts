@@ -4,6 +4,7 @@ import type { Change, Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { cannot } from '../path-failures.ts';
 import { nameOf, type Place } from '../root.ts';
+import { givable } from './ownership.ts';
 import { planRemove, planRemoveFolder } from './plan-delete.ts';
 import { planRename, pushTreeRename } from './plan-move.ts';
 import { entriesOf } from './plan-tree.ts';
@@ -100,7 +101,7 @@ async function planRestore(planning: Planning, change: Change, place: Place, see
   if (before.type === 'dir') {
     if (seen.type === 'dir') return;
     planFolders(planning, place, 'undo', true);
-    planFolder(planning, place, before.mode);
+    planFolder(planning, place, givable(before, place, planning.losses, 'restore'), true);
     return;
   }
   if (!change.stored || !(await isKept(planning, before))) {
@@ -109,7 +110,8 @@ async function planRestore(planning: Planning, change: Change, place: Place, see
   planFolders(planning, place, 'undo', true);
   const content =
     before.type === 'link' ? { target: before.target } : { object: before.object, size: before.size };
-  planPut(planning, seen, { place, content, mode: before.type === 'link' ? 0o777 : before.mode });
+  const had = before.type === 'link' ? { ...before, mode: 0o777 } : before;
+  planPut(planning, seen, { place, content, ...givable(had, place, planning.losses, 'restore') });
 }
 
 async function isKept({ scope }: Planning, state: EntryState): Promise<boolean> {

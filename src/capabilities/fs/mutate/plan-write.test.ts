@@ -7,6 +7,7 @@ import { openObjectStore } from '../../../stores/objects/open-object-store.ts';
 import { createTestBench, edit, type TestBench } from './bench-for-tests.ts';
 
 const { write, move, copy, remove } = edit;
+const OWNER = { uid: process.geteuid!(), gid: process.getegid!() };
 let bench: TestBench;
 beforeEach(() => {
   bench = createTestBench((folder) => openObjectStore({ folder, process: 'test' }));
@@ -19,7 +20,7 @@ describe('mutate write', () => {
     assert.deepEqual(changes, [
       {
         path: 'a',
-        before: { type: 'file', object: `sha256:${sha256Hex('one')}`, size: 3, mode: 0o644 },
+        before: { type: 'file', object: `sha256:${sha256Hex('one')}`, size: 3, mode: 0o644, ...OWNER },
         after: { type: 'file', object: `sha256:${sha256Hex('two')}`, size: 3, mode: 0o644 },
         stored: true,
       },

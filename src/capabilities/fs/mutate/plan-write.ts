@@ -1,9 +1,10 @@
 // Owns: what `write` means: a file's whole content, through links inside of the workspace.
 // Refuses: folders and special files, and versions that the caller did not expect.
 import type { Edit } from '../../../contract/capability.ts';
-import { modeOf } from '../located.ts';
+import { modeOf, ownerIn } from '../located.ts';
 import { notAFile } from '../path-failures.ts';
 import { expectHash } from './expect-hash.ts';
+import { loseSetId } from './ownership.ts';
 import { alreadyThere, type Planning, planFolders, planPut, target } from './planning.ts';
 import type { Look } from './view.ts';
 
@@ -19,6 +20,7 @@ export async function planWrite(edit: Extract<Edit, { op: 'write' }>, planning: 
   await expectHash(planning, place, seen, edit.expectedSha256, 'write');
   planFolders(planning, place, 'write', edit.createDirs ?? false);
   const owner = ownerOf(seen);
+  if (seen.is === 'disk') loseSetId(modeOf(seen.stat), place, planning.losses);
   planPut(planning, seen, {
     place,
     content: { bytes: edit.bytes },
@@ -38,5 +40,5 @@ export function keptMode(seen: Look): number | undefined {
 
 export function ownerOf(seen: Look): { uid: number; gid: number } | undefined {
   if (seen.is !== 'disk') return undefined;
-  return { uid: Number(seen.stat.uid), gid: Number(seen.stat.gid) };
+  return ownerIn(seen.stat);
 }

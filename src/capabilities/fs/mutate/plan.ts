@@ -3,7 +3,9 @@
 import type { CallScope, Change, Edit } from '../../../contract/capability.ts';
 import { createLimit, type Limit } from '../limit.ts';
 import type { Root } from '../root.ts';
+import { createBelongings } from './belongings.ts';
 import { createFolders } from './folders.ts';
+import type { Losses } from './ownership.ts';
 import type { Pins } from './pins.ts';
 import { planCopy } from './plan-copy.ts';
 import { planDelete } from './plan-delete.ts';
@@ -65,10 +67,12 @@ export async function withPlan<T>(
     scope,
     folders,
     view: createView(folders),
+    belongings: createBelongings(),
     preImages: createPreImages(scope, limit, verb, store),
     steps: [],
     changes: [],
     staged: new Map(),
+    losses: [],
   };
   try {
     for (const edit of edits) await (PLANNERS[edit.op] as Planner<Edit['op']>)(edit as never, plan);
@@ -90,7 +94,16 @@ export function preview(edits: readonly Edit[], parts: PlanParts): Promise<reado
       plan.staged.set(step, { type: 'file', object, size: Number(stat.size), mode: step.mode });
     }
     const changes = await settle(plan.changes);
-    return changes.map((change) => ({ ...change, stored: false }));
+    return withLosses(changes, plan.losses).map((change) => ({ ...change, stored: false }));
+  });
+}
+
+/** For the answer: what became of a change that could not be made whole. */
+export function withLosses(changes: readonly Change[], losses: Losses): readonly Change[] {
+  if (losses.length === 0) return changes;
+  return changes.map((change) => {
+    const lost = losses.filter(({ path }) => path === change.path).map(({ what, why }) => ({ what, why }));
+    return lost.length === 0 ? change : { ...change, lost };
   });
 }
 

@@ -9,7 +9,9 @@ import type { LastLink } from '../located.ts';
 import { cannot } from '../path-failures.ts';
 import { nameOf, type Place, type Root } from '../root.ts';
 import { nameIn, realPlace, refuseTemp, spellingOf, toPlace } from '../to-place.ts';
+import type { Belongings } from './belongings.ts';
 import type { Folders } from './folders.ts';
+import type { Given, Losses } from './ownership.ts';
 import type { PreImages } from './preimage.ts';
 import type { Content, PlannedChange, Put, Step } from './step.ts';
 import type { Look, View } from './view.ts';
@@ -30,10 +32,12 @@ export interface Planning {
   readonly scope: CallScope;
   readonly folders: Folders;
   readonly view: View;
+  readonly belongings: Belongings;
   readonly preImages: PreImages;
   readonly steps: Step[];
   readonly changes: PlannedChange[];
   readonly staged: StagedStates;
+  readonly losses: Losses;
 }
 
 /** Admits the path by its name and, where links lead on, by where it really is. */
@@ -49,6 +53,7 @@ export function target(
   const place = hasNoLinks(planning, named) ? named : realPlace(named, verb, last);
   refuseTemp(place, verb);
   if (place.root !== named.root || place.rel !== named.rel) admit(planning, kind, named, place);
+  if (kind === 'fs.write') planning.belongings.refuse(place, verb);
   return { named, place };
 }
 
@@ -69,6 +74,7 @@ export function admitBelow(
   rel: string,
 ): void {
   admit(planning, kind, below(named, rel), below(place, rel));
+  if (kind === 'fs.write') planning.belongings.refuse(below(place, rel), 'change');
 }
 
 export function below(place: Place, rel: string): Place {
@@ -113,15 +119,15 @@ export function planFolders(planning: Planning, place: Place, verb: string, crea
     const first = nameOf(missing[0]!.root, missing[0]!.rel);
     throw notFound(place, verb, `the folder "${first}" does not exist (create_dirs would create it)`);
   }
-  for (const folder of missing) planFolder(planning, folder, NEW_FOLDER);
+  for (const folder of missing) planFolder(planning, folder, { mode: NEW_FOLDER }, false);
 }
 
-const NEW_FOLDER = 0o755;
+export const NEW_FOLDER = 0o755;
 
-export function planFolder(planning: Planning, place: Place, mode: number): void {
-  const state: EntryState = { type: 'dir', mode };
+export function planFolder(planning: Planning, place: Place, given: Given, exact: boolean): void {
+  const state: EntryState = { type: 'dir', mode: given.mode };
   const before = planning.preImages.take(place, { is: 'nothing' });
-  planning.steps.push({ do: 'makeFolder', place, mode });
+  planning.steps.push({ do: 'makeFolder', place, ...given, exact });
   planning.view.set(place, { type: 'dir', state: () => state });
   record(planning, { place, before, after: () => state });
 }

@@ -8,7 +8,7 @@ import { fail } from '../../../contract/errors.ts';
 import type { ObjectId } from '../../../contract/object-store.ts';
 import { openLocated } from '../beneath.ts';
 import type { Limit } from '../limit.ts';
-import { type Located, modeOf, release, sameThing } from '../located.ts';
+import { type Located, modeOf, ownerIn, release, sameThing } from '../located.ts';
 import { cannot, osFailure } from '../path-failures.ts';
 import { readLocated } from '../read-file.ts';
 import type { Place } from '../root.ts';
@@ -60,7 +60,14 @@ export function createPreImages(scope: CallScope, limit: Limit, verb: string, st
     account(place, Number(stat.size));
     return limit(async () => {
       const object = await consume(place, stat, verb, scope, keep && store ? keepBytes : undefined);
-      return { state: { type: 'file', object, size: Number(stat.size), mode: modeOf(stat) }, stored: keep };
+      const state = {
+        type: 'file',
+        object,
+        size: Number(stat.size),
+        mode: modeOf(stat),
+        ...ownerIn(stat),
+      } as const;
+      return { state, stored: keep };
     });
   };
 
@@ -69,8 +76,10 @@ export function createPreImages(scope: CallScope, limit: Limit, verb: string, st
       if (seen.is === 'nothing') return { state: null, stored: true };
       if (seen.is === 'planned') return takePlanned(seen, keep && store ? keepBytes : undefined);
       if (seen.type === 'file') return takeFile(place, seen.stat);
-      if (seen.type === 'dir') return { state: { type: 'dir', mode: modeOf(seen.stat) }, stored: true };
-      return { state: { type: 'link', target: targetOf(place, verb) }, stored: true };
+      const owner = ownerIn(seen.stat);
+      if (seen.type === 'dir')
+        return { state: { type: 'dir', mode: modeOf(seen.stat), ...owner }, stored: true };
+      return { state: { type: 'link', target: targetOf(place, verb), ...owner }, stored: true };
     },
     hash: (place, stat) => limit(() => consume(place, stat, verb, scope, undefined)),
     kept: async () => void (await Promise.all(underWay)),

@@ -1,27 +1,18 @@
 // Owns: writing new content beside its destination, whole and on disk, before anybody can see it.
 // Refuses: to touch the destination.
-import {
-  closeSync,
-  constants,
-  fchmod,
-  fchown,
-  fstatSync,
-  fsync,
-  open,
-  openSync,
-  write,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fsync, open, openSync, write, writeSync } from 'node:fs';
 import { copyFile, symlink, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { createSha256 } from '../../../base/digest.ts';
 import type { EntryState } from '../../../contract/capability.ts';
 import type { ObjectStore } from '../../../contract/object-store.ts';
-import { release, sameThing } from '../located.ts';
+import { openLocated } from '../beneath.ts';
+import { type Located, release, sameThing } from '../located.ts';
 import { O_NOFOLLOW } from '../open-flags.ts';
 import { osFailure, raced } from '../path-failures.ts';
 import type { Place } from '../root.ts';
 import type { Folders } from './folders.ts';
+import { give, giveLink, type Losses } from './ownership.ts';
 import { locateExactly } from './pins.ts';
 import { pieces } from './preimage.ts';
 import type { Content, Put } from './step.ts';
@@ -37,6 +28,7 @@ export interface Staging {
   readonly objects: ObjectStore;
   readonly signal: AbortSignal;
   readonly verb: string;
+  readonly losses: Losses;
 }
 
 /** Answers the state of a copy, which nobody knew before. Leaves nothing behind when it fails. */
@@ -60,16 +52,17 @@ function kindOf(content: Content): Kind {
 const MAKERS: {
   readonly [K in Kind]: (put: Put, path: string, staging: Staging) => Promise<EntryState | undefined>;
 } = {
-  async target(put, path) {
+  async target(put, path, { losses }) {
     await symlink((put.content as Of<'target'>).target, path);
+    if (put.owner) giveLink(path, put.owner, put.place, losses);
     return undefined;
   },
-  async bytes(put, path) {
-    await writeFile(put, path, (put.content as Of<'bytes'>).bytes);
+  async bytes(put, path, { losses }) {
+    await writeFile(put, path, (put.content as Of<'bytes'>).bytes, losses);
     return undefined;
   },
-  async object(put, path, { objects }) {
-    await writeFile(put, path, await objects.get((put.content as Of<'object'>).object));
+  async object(put, path, { objects, losses }) {
+    await writeFile(put, path, await objects.get((put.content as Of<'object'>).object), losses);
     return undefined;
   },
   copyOf: copy,
@@ -79,21 +72,26 @@ const MAKERS: {
 const openFile = promisify(open);
 const writeSome = promisify(write);
 const sync = promisify(fsync);
-const chmod = promisify(fchmod);
-const chown = promisify(fchown);
 
-async function writeFile(put: Put, path: string, bytes: Uint8Array): Promise<void> {
-  const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW, put.mode);
+async function writeFile(put: Put, path: string, bytes: Uint8Array, losses: Losses): Promise<void> {
+  // Set-user-id comes with the owner it is for, when all is written.
+  const fd = openSync(path, CREATE, put.mode & 0o777);
   try {
-    for (let done = 0; done < bytes.length; ) {
-      done +=
-        bytes.length <= SMALL
-          ? writeSync(fd, bytes, done)
-          : (await writeSome(fd, bytes, done, Math.min(bytes.length - done, CHUNK))).bytesWritten;
-    }
-    await settle(fd, put);
+    await writeAll(fd, bytes);
+    await settle(fd, put, losses);
   } finally {
     closeSync(fd);
+  }
+}
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW;
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    done +=
+      bytes.length <= SMALL
+        ? writeSync(fd, bytes, done)
+        : (await writeSome(fd, bytes, done, Math.min(bytes.length - done, CHUNK))).bytesWritten;
   }
 }
 
@@ -102,20 +100,22 @@ const SMALL = 64 * 1024;
 const CHUNK = 64 * 1024 * 1024;
 
 /** The copy is hashed, not the source: that one may change meanwhile. */
-async function copy(put: Put, path: string, { signal, verb }: Staging): Promise<EntryState> {
+async function copy(put: Put, path: string, { signal, verb, losses }: Staging): Promise<EntryState> {
   const { copyOf, stat } = put.content as Of<'copyOf'>;
   const source = locateExactly(copyOf, verb);
   if (!source) throw raced({ ...copyOf, verb });
   try {
     if (!source.stat.isFile() || !sameThing(stat, source.stat)) throw raced({ ...copyOf, verb });
-    await copyFile(source.path, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    // The system's copy has the bits of the source before it has its owner: with set-user-id, that would be ours.
+    if (source.stat.mode & 0o6000n) await copyPieces(source, path, signal);
+    else await copyFile(source.path, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } finally {
     release(source);
   }
   // Reading is enough to sync it, and all that the copy of a read-only file allows.
   const fd = await openFile(path, constants.O_RDONLY | O_NOFOLLOW);
   try {
-    await settle(fd, put);
+    await settle(fd, put, losses);
     const hash = createSha256();
     let size = 0;
     for await (const piece of pieces(fd, signal)) {
@@ -128,11 +128,21 @@ async function copy(put: Put, path: string, { signal, verb }: Staging): Promise<
   }
 }
 
-/** Owner first, since a new owner takes away set-user-id; then exactly the mode, whatever the umask says. */
-async function settle(fd: number, { mode, owner }: Put): Promise<void> {
-  const stat = fstatSync(fd);
-  const { uid, gid } = owner ?? stat;
-  if (stat.uid !== uid || stat.gid !== gid) await chown(fd, uid, gid).catch(() => undefined);
-  if ((stat.mode & 0o7777) !== mode || stat.uid !== uid) await chmod(fd, mode);
+async function copyPieces(source: Located, path: string, signal: AbortSignal): Promise<void> {
+  const from = openLocated(source, constants.O_RDONLY, 'copy');
+  try {
+    const to = openSync(path, CREATE, 0o600);
+    try {
+      for await (const piece of pieces(from, signal)) await writeAll(to, piece);
+    } finally {
+      closeSync(to);
+    }
+  } finally {
+    closeSync(from);
+  }
+}
+
+async function settle(fd: number, put: Put, losses: Losses): Promise<void> {
+  give(fd, put, put.place, losses);
   await sync(fd);
 }

@@ -4,6 +4,7 @@ import type { BigIntStats } from 'node:fs';
 import type { Change, EntryState } from '../../../contract/capability.ts';
 import type { ObjectId } from '../../../contract/object-store.ts';
 import type { Place } from '../root.ts';
+import type { Given, Owner } from './ownership.ts';
 
 /** What must be at a place right before a step: this very thing, nothing, or whatever an earlier step put there. */
 export type Expected = BigIntStats | 'nothing' | 'planned';
@@ -15,16 +16,16 @@ export type Content =
   | { readonly copyOf: Place; readonly stat: BigIntStats }
   | { readonly target: string };
 
-export interface MakeFolder {
+export interface MakeFolder extends Given {
   readonly do: 'makeFolder';
   readonly place: Place;
-  readonly mode: number;
+  /** Exactly this mode; otherwise the folder is simply new. */
+  readonly exact: boolean;
 }
 
-export interface RemoveFolder {
+export interface RemoveFolder extends Given {
   readonly do: 'removeFolder';
   readonly place: Place;
-  readonly mode: number;
 }
 
 /** Puts a staged file or link in place, replacing a file or link. */
@@ -33,7 +34,7 @@ export interface Put {
   readonly place: Place;
   readonly content: Content;
   readonly mode: number;
-  readonly owner?: { readonly uid: number; readonly gid: number };
+  readonly owner?: Owner;
   readonly expected: Expected;
   readonly mustCreate: boolean;
   /** An existing folder of the same file system, at or above the place, to stage in. */
@@ -54,8 +55,8 @@ export interface Rename {
   readonly from: Place;
   readonly expectedFrom: Expected;
   readonly expected: Expected;
-  /** The mode of an empty folder that gives way. */
-  readonly replacesFolder?: number;
+  /** What an empty folder that gives way has. */
+  readonly replacesFolder?: Given;
 }
 
 export type Step = MakeFolder | RemoveFolder | Put | Remove | Rename;

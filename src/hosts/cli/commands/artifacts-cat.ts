@@ -20,6 +20,7 @@ export const command: Command = {
     'haft artifacts cat sha256:… --to results/',
   ],
   positionals: [1, 2],
+  reads: true,
   async run(invocation) {
     const { positionals, flags, json } = invocation;
     if (json) throw fail('usage', 'Cannot print content as JSON: take --to, or haft call artifact_get');

@@ -12,6 +12,7 @@ export const command: Command = {
   options: { last: { type: 'string', value: 'N', help: 'how many (default: 20)' } },
   examples: ['haft artifacts list', 'haft artifacts list --last 1000 --json'],
   positionals: [0, 0],
+  reads: true,
   async run({ runtime, flags, io, json }) {
     const limit = wholeNumber('last', flags.last, 20);
     const found = await (await (await runtime()).artifacts()).list({ limit });

@@ -12,6 +12,7 @@ export const command: Command = {
   usage: 'ARTIFACT',
   examples: ['haft artifacts show sha256:…'],
   positionals: [1, 1],
+  reads: true,
   async run({ runtime, positionals, io, json }) {
     const id = artifactId(positionals[0]!);
     const artifacts = await (await runtime()).artifacts();

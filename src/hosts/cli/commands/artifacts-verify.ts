@@ -12,6 +12,7 @@ export const command: Command = {
   description: 'Names each whose bytes are gone or changed. Importing the same bytes again puts it right.',
   examples: ['haft artifacts verify', 'haft artifacts verify sha256:…'],
   positionals: [0, 1000],
+  reads: true,
   async run({ runtime, positionals, io, json }) {
     const artifacts = await (await runtime()).artifacts();
     const ids = positionals.map(artifactId);

@@ -16,6 +16,7 @@ export const command: Command = {
   },
   examples: ['haft audit checkpoint > ~/audit.checkpoint', 'haft audit checkpoint --key > host.pub'],
   positionals: [0, 0],
+  reads: true,
   async run({ runtime, workspace, flags, io, json }) {
     const { checkpoint, key, size } = await signAudit(await runtime(), workspace);
     if (json) io.out(`${JSON.stringify({ size, checkpoint, key })}\n`);

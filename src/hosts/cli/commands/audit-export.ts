@@ -10,6 +10,7 @@ export const command: Command = {
   usage: '',
   examples: ['haft audit export > audit.jsonl'],
   positionals: [0, 0],
+  reads: true,
   async run({ runtime, io }) {
     const { audit } = await runtime();
     for (let afterSeq = 0; ; ) {

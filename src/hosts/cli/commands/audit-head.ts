@@ -9,6 +9,7 @@ export const command: Command = {
     'Keep it outside of the workspace: "haft audit verify --head COUNT:HASH" then shows a cut tail or a rewritten chain.',
   examples: ['haft audit head', 'haft audit head > ~/audit-head.txt'],
   positionals: [0, 0],
+  reads: true,
   async run({ runtime, io, json }) {
     const head = await (await runtime()).audit.head();
     io.out(json ? `${JSON.stringify(head)}\n` : `${head.count}:${head.hash}\n`);

@@ -32,6 +32,7 @@ export const list: Command = {
   options: FILTERS,
   examples: ['haft audit list', 'haft audit list --outcome denied --last 100 --json'],
   positionals: [0, 0],
+  reads: true,
   async run(invocation) {
     const rows = await (await invocation.runtime()).audit.rows(queryOf(invocation));
     if (invocation.json) invocation.io.out(`${JSON.stringify({ rows: rows.map(auditRowToWire) })}\n`);
@@ -47,6 +48,7 @@ export const tail: Command = {
   options: FILTERS,
   examples: ['haft audit tail', 'haft audit tail --tool file_write --json'],
   positionals: [0, 0],
+  reads: true,
   async run(invocation) {
     const { io, json } = invocation;
     const { audit } = await invocation.runtime();

@@ -1,45 +1,13 @@
-// Owns: `haft init`: a haft.yaml that lets this folder's usual commands run, and nothing else.
-// Refuses: to overwrite one that is there.
+// Owns: `haft init`: looks at the folder and writes a haft.yaml for it.
+// Refuses: to overwrite one that is there, and to trust what somebody else wrote. What it says is in ../init-policy.ts.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sha256Hex } from '../../../base/digest.ts';
 import { fail } from '../../../contract/errors.ts';
+import { findFolder } from '../../../loader/workspace.ts';
+import { trustWritten } from '../../../preset/trust/trust-question.ts';
 import type { Command } from '../command.ts';
-
-interface Kind {
-  readonly name: string;
-  /** Files of which one tells this kind of project. */
-  readonly marks: readonly string[];
-  readonly commands: readonly string[];
-  /** Folders that are made, not written: tools may read them, and need not write them. */
-  readonly generated: readonly string[];
-}
-
-const KINDS: readonly Kind[] = [
-  {
-    name: 'Node.js',
-    marks: ['package.json'],
-    commands: ['npm', 'npx', 'node'],
-    generated: ['node_modules/**'],
-  },
-  { name: 'Rust', marks: ['Cargo.toml'], commands: ['cargo', 'rustfmt'], generated: ['target/**'] },
-  {
-    name: 'Python',
-    marks: ['pyproject.toml', 'setup.py', 'requirements.txt'],
-    commands: ['python3', 'pytest', 'ruff', 'mypy'],
-    generated: [],
-  },
-  { name: 'Go', marks: ['go.mod'], commands: ['go', 'gofmt'], generated: [] },
-  {
-    name: 'Java',
-    marks: ['pom.xml', 'build.gradle', 'build.gradle.kts'],
-    commands: ['mvn', 'gradle'],
-    generated: ['target/**', 'build/**'],
-  },
-  { name: 'PHP', marks: ['composer.json'], commands: ['php', 'composer'], generated: ['vendor/**'] },
-  { name: 'Ruby', marks: ['Gemfile'], commands: ['bundle', 'rake', 'ruby'], generated: [] },
-  { name: 'C or C++', marks: ['CMakeLists.txt'], commands: ['cmake', 'ctest'], generated: [] },
-  { name: 'make', marks: ['Makefile', 'makefile', 'GNUmakefile'], commands: ['make'], generated: [] },
-];
+import { PROJECT_KINDS, renderPolicy } from '../init-policy.ts';
 
 export const command: Command = {
   summary: 'Write a haft.yaml for this folder',
@@ -51,9 +19,10 @@ export const command: Command = {
   async run({ flags, io, json }) {
     const folder = (flags.workspace as string | undefined) ?? process.cwd();
     const file = join(folder, 'haft.yaml');
-    const kinds = KINDS.filter(({ marks }) => marks.some((mark) => existsSync(join(folder, mark))));
+    const kinds = PROJECT_KINDS.filter(({ marks }) => marks.some((mark) => existsSync(join(folder, mark))));
+    const text = renderPolicy(kinds);
     try {
-      writeFileSync(file, render(kinds), { flag: 'wx' });
+      writeFileSync(file, text, { flag: 'wx' });
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;
       if (code === 'EEXIST') throw fail('path.exists', 'Cannot write haft.yaml: there is one already');
@@ -62,6 +31,8 @@ export const command: Command = {
         throw fail('path.denied_by_os', 'Cannot write haft.yaml: the folder is not writable');
       throw thrown;
     }
+    const trusted = await trustWritten(findFolder(folder), sha256Hex(text));
+    if (!trusted) io.err('haft: it could not be trusted here; run haft trust\n');
     const names = kinds.map(({ name }) => name);
     if (json) io.out(`${JSON.stringify({ written: 'haft.yaml', kinds: names })}\n`);
     else
@@ -71,29 +42,3 @@ export const command: Command = {
     return 0;
   },
 };
-
-function render(kinds: readonly Kind[]): string {
-  const commands = [...new Set(kinds.flatMap((kind) => kind.commands))];
-  const generated = [...new Set(kinds.flatMap((kind) => kind.generated))];
-  const lines = [
-    '# What tools may do here. haft policy check reads it; haft policy explain TOOL JSON says what decides a call.',
-    '# Without a line that grants it there is no network, no shell and no push.',
-    'version: 1',
-    '',
-    '# Shell commands that may run, as regular expressions over one simple command. Single quotes keep \\s as it is.',
-    'shell_allow:',
-    "  - '^(cd|echo|pwd|test|true|false|exit)(\\s|$)'",
-    ...commands.map((name) => `  - '^${name}(\\s|$)'`),
-    '',
-    '# Hosts that may be reached: ["registry.example.org", "*.example.org"]',
-    'network:',
-    '  allowed_domains: []',
-    '',
-    'paths:',
-    '  rules:',
-    '    - { path: "**/.env*", read: deny, write: deny }',
-    '    - { path: "**/*.pem", read: deny, write: deny }',
-    ...generated.map((glob) => `    - { path: "${glob}", write: ask }`),
-  ];
-  return `${lines.join('\n')}\n`;
-}

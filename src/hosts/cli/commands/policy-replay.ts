@@ -19,6 +19,7 @@ export const command: Command = {
   },
   examples: ['haft policy replay proposed.yaml', 'haft policy replay proposed.yaml --last 10000 --json'],
   positionals: [1, 1],
+  reads: true,
   async run({ runtime, positionals, workspace, io, json, flags }) {
     const { value, diagnostics } = await loadPolicy(workspace, positionals[0]!);
     if (!value)

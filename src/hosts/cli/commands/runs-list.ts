@@ -32,6 +32,7 @@ export const command: Command = {
     'haft runs list --tool text_stats --backend slurm --limit 1000 --json',
   ],
   positionals: [0, 0],
+  reads: true,
   async run(invocation) {
     const { runtime, io, json } = invocation;
     const query = queryOf(invocation);

@@ -15,6 +15,7 @@ export const command: Command = {
   description: 'RUN is an id, or as much of its beginning as belongs to no other run.',
   examples: ['haft runs show run_3fa1', 'haft runs show 3fa1 --json'],
   positionals: [1, 1],
+  reads: true,
   async run({ runtime, positionals, io, json }) {
     const { runs } = await runtime();
     const { run, attempts, job } = await runs.look(await findRun(runs, positionals[0]!));

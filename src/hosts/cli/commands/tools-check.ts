@@ -11,11 +11,17 @@ export const command: Command = {
     'Reports all problems of all files at once, each with line, column and what to type instead. Several folders are checked together: no two tools may have the same id.',
   examples: ['haft tools check packs', 'haft tools check packs more-packs --json'],
   positionals: [1, 100],
-  async run({ positionals, io, json }) {
+  async run({ positionals, io, json, workspace }) {
     const { ToolpackLoader } = await import('../../../loader/tool-yaml/toolpack-loader.ts');
     const loader = new ToolpackLoader({ quarantine: true });
-    for (const dir of positionals) await loader.loadDir(dir, labelOf(dir));
-    const { diagnostics } = loader;
+    const labels = new Map<string, string>();
+    for (const dir of positionals) labels.set((await loader.loadDir(dir, labelOf(dir))).folder, labelOf(dir));
+    const { checkReplay } = await import('../../../loader/code/check-replay.ts');
+    const replay = await checkReplay(loader.list(), workspace, ({ source: { folder, file } }) => {
+      const label = labels.get(folder);
+      return label ? `${label}/${file}` : file;
+    });
+    const diagnostics = [...loader.diagnostics, ...replay];
     const ok = !diagnostics.some(({ severity }) => severity === 'error');
     const tools = loader.ids();
     if (json) io.out(`${JSON.stringify({ ok, tools, diagnostics })}\n`);

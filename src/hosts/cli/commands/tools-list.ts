@@ -23,7 +23,7 @@ export const command: Command = {
     }
     const rows = tools.map((one) => [one.contract.id, stateOf(one), one.contract.title]);
     io.out(table(rows, ['TOOL', 'STATE', 'WHAT IT DOES']));
-    for (const one of tools) if (!one.enabled) io.err(whyDisabled(one));
+    io.err(whyDisabled(tools));
     return 0;
   },
 };

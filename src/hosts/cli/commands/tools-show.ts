@@ -13,10 +13,17 @@ export const command: Command = {
   positionals: [1, 1],
   async run({ positionals, runtime, io, json }) {
     const id = positionals[0]!;
-    const found = findListing((await runtime()).tools(), id);
+    const { tools, installations } = await runtime();
+    const found = findListing(tools(), id);
     const { contract, origin, enabled, health } = found;
+    const pack = installations
+      .all()
+      .find((one) => one.tools.some((tool) => tool.contract.id === contract.id));
+    const { unpinned } = pack ?? {};
     if (json) {
-      io.out(`${JSON.stringify(listingToWire(found))}\n`);
+      io.out(
+        `${JSON.stringify({ ...listingToWire(found), ...(unpinned ? { not_pinned: unpinned } : {}) })}\n`,
+      );
       return 0;
     }
     const facts = [
@@ -33,7 +40,10 @@ export const command: Command = {
     for (const { title, args } of contract.examples ?? [])
       io.out(`\n${title}:\n  haft call ${id} '${JSON.stringify(args)}'\n`);
     if (health) io.out(`\nhealth: ${`${health.status} ${health.message ?? ''}`.trimEnd()}\n`);
-    io.err(whyDisabled(found));
+    const code = pack?.tools.find((tool) => tool.contract.id === contract.id)?.pins?.code;
+    if (code !== undefined) io.out(`\ncode: ${code}\n`);
+    for (const { what, why } of unpinned ?? []) io.out(`not pinned: ${what} (${why})\n`);
+    io.err(whyDisabled([found]));
     return 0;
   },
 };

@@ -24,11 +24,22 @@ export const command: Command = {
       const { conflicts = [] } = (error.details ?? {}) as { conflicts?: readonly { diff?: string }[] };
       for (const { diff } of conflicts) if (diff) io.err(diff);
     } else {
-      const { restored = [], diff } = response.data as { restored?: readonly string[]; diff?: string };
+      const { restored = [], removed = [], not_restored = [], diff } = response.data as UndoAnswer;
       if (diff) io.out(diff.endsWith('\n') ? diff : `${diff}\n`);
       for (const path of restored) io.out(`${args.dry_run ? 'would restore' : 'restored'} ${path}\n`);
+      for (const path of removed) io.out(`${args.dry_run ? 'would remove' : 'removed'} ${path}\n`);
+      for (const { path, what, why } of not_restored) {
+        io.err(`haft: not restored: ${what.replaceAll('_', ' ')} of ${path}: ${why}\n`);
+      }
       if (!args.dry_run) io.out(`undone; "haft undo ${response.callId}" takes this back\n`);
     }
     return error ? ERRORS[error.reason].exit : 0;
   },
 };
+
+interface UndoAnswer {
+  readonly restored?: readonly string[];
+  readonly removed?: readonly string[];
+  readonly not_restored?: readonly { readonly path: string; readonly what: string; readonly why: string }[];
+  readonly diff?: string;
+}

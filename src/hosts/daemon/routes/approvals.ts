@@ -14,6 +14,13 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     }),
   },
   {
+    method: 'GET',
+    path: '/v1/approvals/:id',
+    token: 'management',
+    about: 'one of them: arguments without secrets, the diff of files, who answered',
+    answer: async ({ params }, { runtime }) => approvalToWire(await runtime.approvals.show(params.id!)),
+  },
+  {
     method: 'POST',
     path: '/v1/approvals/:id',
     token: 'management',

@@ -44,10 +44,20 @@ const NOT_READY: Finding = {
   fact: 'the patterns of shell_allow are not loaded yet',
 };
 
-/** The program with its subcommand where there is one (`cargo test …`), else exactly this command. */
+/** The program with its subcommand where it has some (`cargo test …`), else exactly this command. */
 function patternFor(command: string): string {
-  const subcommand = /^[A-Za-z0-9_./-]+ [a-z][a-z0-9:_-]*(?= |$)/.exec(command)?.[0];
-  return subcommand ? `^${escapePattern(subcommand)}(\\s|$)` : `^${escapePattern(command)}$`;
+  const [subcommand, program = ''] = /^([A-Za-z0-9_.-]+) [a-z][a-z0-9:_-]*(?= |$)/.exec(command) ?? [];
+  return subcommand !== undefined && WITH_SUBCOMMANDS.has(program)
+    ? `^${escapePattern(subcommand)}(\\s|$)`
+    : `^${escapePattern(command)}$`;
 }
+
+/** Of others the first word after the name is a file, and a line that allows it would allow any beside it. */
+const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set(
+  `apt apt-get brew bun bundle cargo composer conda dnf docker docker-compose dotnet gem gh git go gradle helm hg
+  kubectl make mvn nix npm pip pip3 pipenv pnpm podman poetry rake rustup svn systemctl terraform turbo uv yarn`.split(
+    /\s+/,
+  ),
+);
 
 const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');

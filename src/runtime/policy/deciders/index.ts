@@ -10,6 +10,7 @@ import { decideGit } from './git.ts';
 import { decideNetConnect } from './net-connect.ts';
 import { decideProcList } from './proc-list.ts';
 import { decideRun } from './run.ts';
+import { decideRunBackend } from './run-backend.ts';
 import { decideRunSubmit } from './run-submit.ts';
 
 export const DECIDERS: { readonly [K in EffectKind]: Decider<K> } = {
@@ -22,6 +23,7 @@ export const DECIDERS: { readonly [K in EffectKind]: Decider<K> } = {
   'artifact.read': decideArtifact,
   'artifact.import': decideArtifact,
   'run.read': decideRun,
+  'run.backend': decideRunBackend,
   'run.submit': decideRunSubmit,
   'run.cancel': decideRun,
 };

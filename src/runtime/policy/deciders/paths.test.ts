@@ -21,7 +21,35 @@ const CASES: readonly DecisionCase[] = [
     effect: write('haft.lock'),
     is: 'deny protected:haft.lock path.protected',
   },
-  { when: 'writing another haft.yaml', effect: write('sub/haft.yaml'), is: 'allow default' },
+  {
+    when: 'writing the policy of a workspace below',
+    effect: write('sub/haft.yaml'),
+    is: 'deny protected:haft.yaml path.protected',
+  },
+  { when: 'reading the policy of a workspace below', effect: read('sub/haft.yaml'), is: 'allow default' },
+  {
+    when: 'writing the lock of a workspace below',
+    effect: write('a/b/haft.lock'),
+    is: 'deny protected:haft.lock path.protected',
+  },
+  {
+    when: 'reading the state of a workspace below',
+    effect: read('a/.haft/haft.db'),
+    is: 'deny protected:.haft path.protected',
+  },
+  {
+    when: 'reading the state of a workspace in another root',
+    policy: ROOTS,
+    effect: read('/home/user/shared/other/.haft/haft.db'),
+    is: 'deny protected:.haft path.protected',
+  },
+  {
+    when: 'writing the policy of a workspace in another root',
+    policy: ROOTS,
+    effect: write('/home/user/shared/other/haft.yaml'),
+    is: 'deny protected:haft.yaml path.protected',
+  },
+  { when: 'writing what only ends alike', effect: write('sub/my-haft.yaml'), is: 'allow default' },
   { when: 'reading git', effect: read('.git/HEAD'), is: 'allow default' },
   { when: 'writing git', effect: write('.git/HEAD'), is: 'deny protected:.git path.protected' },
   {
@@ -35,6 +63,12 @@ const CASES: readonly DecisionCase[] = [
     policy: 'packs: [./packs/, {mcp: {}}]',
     effect: write('packs/a/b.tool.yaml'),
     is: 'deny protected:./packs/ path.protected',
+  },
+  {
+    when: 'writing a pack that is named with a config',
+    policy: 'packs: [{path: own, config: {a: 1}}]',
+    effect: write('own/a.tool.yaml'),
+    is: 'deny protected:own path.protected',
   },
   { when: 'reading a pack', policy: 'packs: [packs]', effect: read('packs/a'), is: 'allow default' },
   {
@@ -89,9 +123,15 @@ const CASES: readonly DecisionCase[] = [
   },
   {
     when: 'deleting above what must be asked about',
-    policy: 'paths: {rules: [{path: "**/*.lock", write: ask}]}',
+    policy: 'paths: {rules: [{path: "build/*.lock", write: ask}]}',
     effect: write('build', true),
     is: 'ask paths.rules[0]',
+  },
+  {
+    when: 'deleting where a rule that asks could apply anywhere',
+    policy: 'paths: {rules: [{path: "**/*.lock", write: ask}]}',
+    effect: write('build', true),
+    is: 'allow default',
   },
   { when: 'listing above a denied path', policy: SECRETS, effect: read('.', true), is: 'allow default' },
   {

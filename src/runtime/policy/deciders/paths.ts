@@ -6,7 +6,7 @@ import { blocksTree } from '../../../contract/policy-match.ts';
 import type { CompiledPolicy } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 import { locatePath } from '../locate-path.ts';
-import { isGitInternal } from '../protected-paths.ts';
+import { ownedBy } from '../protected-paths.ts';
 
 type Access = 'read' | 'write';
 
@@ -75,11 +75,11 @@ function findProtected(
 ): void {
   for (const one of policy.protectedPaths) {
     if (access === 'read' && one.read) continue;
-    if (!isUnder(path, one.path) && !(wholeTree && isUnder(one.path, path))) continue;
+    const isIn = one.alone ? path === one.path : isUnder(path, one.path);
+    if (!isIn && !(wholeTree && isUnder(one.path, path))) continue;
     findings.push({ verdict: 'deny', rule: one.rule, reason: 'path.protected', fact: one.fact });
   }
-  if (access === 'write' && (isGitInternal(path) || (wholeTree && path === '.'))) {
-    const fact = 'only git tools write there';
-    findings.push({ verdict: 'deny', rule: 'protected:.git', reason: 'path.protected', fact });
-  }
+  const owned = ownedBy(path, access) ?? (wholeTree && path === '.' ? ownedBy('.git', 'write') : undefined);
+  if (!owned || findings.some(({ rule }) => rule === owned.rule)) return;
+  findings.push({ verdict: 'deny', rule: owned.rule, reason: 'path.protected', fact: owned.fact });
 }

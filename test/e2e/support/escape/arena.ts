@@ -42,8 +42,12 @@ export interface Arena {
 }
 
 /** What no attack may change, relative to the workspace. */
-export const GUARDED = ['haft.yaml', 'haft.lock', '.git', 'nested/.git', 'packs', 'secrets', 'frozen'];
-const KEPT = new Set([...GUARDED.map((path) => path.split('/')[0]!), '.haft']);
+export const GUARDED = [
+  ...['haft.yaml', 'haft.lock', '.git', 'nested/.git', 'packs', 'secrets', 'frozen'],
+  ...['inner/.haft', 'inner/haft.yaml', 'inner/haft.lock', 'inner/tools', 'apart/.git', 'store'],
+  ...['frozenX', '.envrc', 'absent'],
+];
+const KEPT = new Set([...GUARDED.map((path) => path.split('/')[0]!), '.haft', 'linked']);
 
 export async function makeArena(network: boolean): Promise<Arena> {
   process.env.HAFT_ESCAPE_SECRET = SENTINEL;
@@ -118,7 +122,8 @@ const policyOf = ({ ports }: Listeners): string => `version: 1
 shell_allow:
   - '^(echo|cat|ls|true|test|\\[|:|find|printf|read|head|exec|cd)(\\s|$)'
   - '^cargo(\\s|$)'
-  - '^git (log|status|diff|show|grep|x)(\\s|$)'
+  - '^git (-C \\S+ )?(log|status|diff|show|grep|ls-remote|push|x)(\\s|$)'
+  - '^(tar|wget|sort)(\\s|$)'
   - '^npm test(\\s|$)'
   - '^bash attacks/[0-9]+\\.sh$'
   - '^perl attacks/[0-9]+\\.pl$'
@@ -129,6 +134,11 @@ ${ports.rebind === 0 ? '' : GRANTED_NAMES.map((name) => `    - '${name}:${ports.
   rules:
     - {path: secrets, read: deny, write: deny}
     - {path: frozen, write: deny}
+    - {path: frozenX, write: deny}
+    - {path: .envrc, write: deny}
+    - {path: 'absent/**', write: deny}
+    - {path: '**/.env', read: deny, write: deny}
+    - {path: '**/*.pem', write: deny}
 packs: [packs]
 `;
 
@@ -138,6 +148,14 @@ function putGuarded(workspace: Workspace, listeners: Listeners): void {
   workspace.put('packs/own/a.txt', 'a pack\n');
   workspace.put('secrets/key', `${SENTINEL}\n`);
   workspace.put('frozen/file', 'frozen\n');
+  workspace.put('inner/.haft/haft.db', `${SENTINEL}\n`);
+  workspace.put('inner/haft.yaml', 'version: 1\npacks: [tools]\n');
+  workspace.put('inner/haft.lock', '{}\n');
+  workspace.put('inner/tools/t', 'a tool\n');
+  workspace.put('apart/file', 'apart\n');
+  execFileSync('git', ['init', '-q', '--separate-git-dir', workspace.path('store'), workspace.path('apart')]);
+  mkdirSync(workspace.path('linked'), { recursive: true });
+  symlinkSync('../store', workspace.path('linked/.git'));
   for (const folder of ['.', 'nested']) {
     mkdirSync(workspace.path(folder), { recursive: true });
     const git = (...args: string[]) =>
@@ -158,6 +176,9 @@ function putPlain(workspace: Workspace, outside: Workspace): void {
     chmodSync(workspace.path(name), 0o755);
   }
   workspace.put('plain/file', 'plain\n');
+  workspace.put('closed/.env', `${SENTINEL}\n`);
+  workspace.put('closed/deep/.env', `${SENTINEL}\n`);
+  chmodSync(workspace.path('closed'), 0o000);
   workspace.put('attacks/kit.pl', KIT);
   symlinkSync(outside.root, workspace.path('link-out'));
   symlinkSync(outside.path('secret.txt'), workspace.path('link-secret'));

@@ -42,8 +42,11 @@ export interface Step {
   readonly args: JsonObject;
   /** A program whose file the line runs; `args` then has no `cmd`. */
   readonly script?: Script;
-  /** `refused`: nothing ran. `contained`: it ran in the sandbox. `answered`: it did what it may. */
-  readonly ends: 'refused' | 'contained' | 'answered';
+  /**
+   * `refused`: nothing ran. `contained`: it ran in the sandbox. `quarantined`: so it did, and what it left was moved away.
+   * `answered`: it did what it may.
+   */
+  readonly ends: 'refused' | 'contained' | 'quarantined' | 'answered';
   /** Of a refusal. */
   readonly reason?: RegExp;
   /** In what the program printed: it came to the attempt. */

@@ -37,12 +37,23 @@ function diskFill(name: string, text: string, language: Script['language'] = 'ba
       };
       const before = free();
       let passed = 0;
+      let least = before;
+      let grew = 0;
+      let ticked = performance.now();
+      let worstGap = 0;
+      // What is looked at after its end does not count.
       const watch = setInterval(() => {
-        if (passed === 0 && before - free() > DISK_LIMIT) passed = performance.now();
+        const left = free();
+        worstGap = Math.max(worstGap, performance.now() - ticked);
+        ticked = performance.now();
+        if (left < least - MIB) [least, grew] = [left, performance.now()];
+        if (passed === 0 && before - left > DISK_LIMIT) passed = performance.now();
       }, 10);
       const response = await arena.call(made.steps[0]!);
       clearInterval(watch);
-      arena.overrun = passed === 0 ? 0 : performance.now() - passed;
+      // A machine that lets this timer wait lets the one wait that ends the program, and others write to the same disk.
+      const busy = 20 * Math.max(0, worstGap - 20);
+      arena.overrun = passed === 0 ? 0 : Math.max(0, grew - passed - busy);
       return [response];
     },
     steps: [

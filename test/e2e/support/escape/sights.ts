@@ -79,7 +79,7 @@ function harmed({ victim }: Arena): string | undefined {
 
 /** Of Haft's own state only that it is the same folder, and holds nothing strange. */
 const guarded = ({ workspace }: Arena): readonly string[] => [
-  `.haft ${lstatSync(workspace.path('.haft')).ino} ${readdirSync(workspace.path('.haft')).filter((name) => !/^(haft\.db.*|objects|\.gitignore)$/.test(name))}`,
+  `.haft ${lstatSync(workspace.path('.haft')).ino} ${readdirSync(workspace.path('.haft')).filter((name) => !/^(haft\.db.*|objects|placeholders|quarantine|\.gitignore)$/.test(name))}`,
   ...GUARDED.flatMap((path) => {
     const at = workspace.path(path);
     const isFolder = lstatSync(at, { throwIfNoEntry: false })?.isDirectory();

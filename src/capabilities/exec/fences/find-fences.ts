@@ -1,0 +1,251 @@
+// Owns: everything that a program must not see or must not change where it runs, found once before it starts: state,
+// policy, packs and repositories at any depth of every root, what policy's rules match, what cannot be looked into.
+// Refuses: more than a sandbox can hold, and roots too large to look through.
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { packWords } from '../../../base/pack-words.ts';
+import type { CallScope } from '../../../contract/capability.ts';
+import { fail } from '../../../contract/errors.ts';
+import { compilePathGlob } from '../../../contract/policy-match.ts';
+import { gitFolders } from '../../git-folders.ts';
+import { quietly } from '../sandbox/quietly.ts';
+import { literalPaths } from './literal-paths.ts';
+import type { Wanted } from './placeholders.ts';
+import { createTreeScanner, type Found, isWithin, type TreeScan, type TreeScanner } from './scan-tree.ts';
+
+export interface FenceFinder {
+  /** Everything that may not be seen or changed, as it is now. */
+  look(scope: FenceScope, roots: readonly FencedRoot[], maxEntries?: number): readonly Found[];
+  find(scope: FenceScope, roots: readonly FencedRoot[]): Fences;
+}
+
+export type FenceScope = Pick<CallScope, 'root' | 'policy'>;
+
+/** A folder that a program is shown. */
+export interface FencedRoot {
+  /** Absolute and real. */
+  readonly path: string;
+  /** What of it is shown, absolute; by default all. */
+  readonly below?: readonly string[];
+  /** What of it may be written, absolute. */
+  readonly writable: readonly string[];
+}
+
+/** Paths are relative in the workspace and absolute beside it. */
+export interface Fences {
+  readonly hidden: readonly string[];
+  readonly readOnly: readonly string[];
+  /** Everything that was found, also what a larger fence stands for. */
+  readonly found: readonly Found[];
+  /** Names that rules forbid outright and where nothing is: among the above, and to be held before they can be fenced. */
+  readonly missing: readonly Wanted[];
+  /** Such names where something is: perhaps what another program holds there. */
+  readonly present: readonly Wanted[];
+}
+
+/** bubblewrap's time grows with the square of its mounts: these take some tenths of a second. */
+const MAX_FENCES = 500;
+/** Of one root beside the workspace. */
+const MAX_ENTRIES = 200_000;
+/** Policies that are remembered at once: a session may narrow its own. */
+const MAX_SCANNERS = 16;
+
+export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
+  const scanners = new Map<string, TreeScanner>();
+  const scannerFor = ({ root, policy }: FenceScope): TreeScanner => {
+    const key = JSON.stringify([root, policy.fences]);
+    const known = scanners.get(key) ?? createTreeScanner(policy.fences, (path) => nameIn(root, path));
+    scanners.delete(key);
+    scanners.set(key, known);
+    for (const oldest of scanners.keys()) {
+      if (scanners.size <= MAX_SCANNERS) break;
+      scanners.delete(oldest);
+    }
+    return known;
+  };
+  return {
+    look: (scope, roots, most = maxEntries) =>
+      roots.flatMap((one) => scanRoot(scannerFor(scope), one, scope.root, most).found),
+    find(scope, roots) {
+      const scanner = scannerFor(scope);
+      for (const { path, writable } of roots) {
+        if (path === scope.root) continue;
+        const rule =
+          scanner.ruleFor(path, 'read') ?? (writable.length > 0 ? scanner.ruleFor(path, 'write') : undefined);
+        if (rule) throw cannotFence(`"${nameIn(scope.root, path)}" must be kept from it (${rule})`);
+      }
+      const scans = roots.map((one) => scanRoot(scanner, one, scope.root, maxEntries));
+      const found = scans.flatMap((scan) => scan.found);
+      for (const { path } of roots) {
+        const blind = found.find((one) => one.kind === 'unreadable' && isWithin(path, one.path));
+        if (blind) throw cannotFence(`"${nameIn(scope.root, path)}" cannot be looked into`);
+      }
+      const loose = found.find(({ kind, type }) => kind === 'own' && type === 'link');
+      if (loose) throw cannotFence(...replaceable(toPrintable(nameIn(scope.root, loose.path))));
+      const merged = merge(found, scans);
+      const shown = (path: string) => roots.some((root) => isWithin(path, root.path));
+      const hidden = new Set<string>();
+      const readOnly = new Set<string>();
+      const unmade = new Set<string>();
+      for (const one of merged) {
+        for (const path of one.type === 'link' ? ledTo(one) : [one.path, ...beyond(one, scope.root)])
+          if (!shown(path)) continue;
+          else if (one.kind === 'git' && one.type !== 'link' && !isThere(path)) unmade.add(path);
+          else (one.hidden ? hidden : readOnly).add(fenceable(path, one, scope.root, roots));
+      }
+      // What a pointer leads to may lie in what is hidden already, and cannot be looked at there.
+      for (const path of readOnly) if (isBelow(path, hidden)) readOnly.delete(path);
+      // The HEAD of a bare repository is found for itself, and held with its folder.
+      for (const { kind, path } of found)
+        if (kind === 'git' && path.endsWith('/HEAD') && dirname(path) !== scope.root)
+          if (readOnly.has(dirname(path))) readOnly.delete(path);
+      const kept = [...hidden, ...readOnly];
+      const forbidden = forbiddenNames(scope, roots, unmade);
+      const covered = ({ path }: Wanted) => kept.some((one) => one !== path && isWithin(path, one));
+      const missing = forbidden.filter((one) => !covered(one) && !isThere(one.path));
+      const present = forbidden.filter((one) => !covered(one) && isThere(one.path));
+      for (const { path } of missing) (scanner.ruleFor(path, 'read') ? hidden : readOnly).add(path);
+      if (hidden.size + readOnly.size > MAX_FENCES) throw tooMany(merged);
+      const names = (paths: ReadonlySet<string>) => [...paths].map((path) => nameIn(scope.root, path)).sort();
+      return {
+        hidden: names(hidden),
+        readOnly: names(readOnly).filter((path) => path !== '.' && !hidden.has(resolve(scope.root, path))),
+        found,
+        missing,
+        present,
+      };
+    },
+  };
+}
+
+function scanRoot(scanner: TreeScanner, root: FencedRoot, workspace: string, maxEntries: number): TreeScan {
+  const extra = !isWithin(root.path, workspace);
+  const scan = scanner.scan(root.path, {
+    ...(root.below ? { below: root.below } : {}),
+    ...(extra ? { maxEntries } : {}),
+  });
+  if (scan) return scan;
+  throw cannotFence(
+    `"${root.path}" holds more than ${maxEntries} entries, too many to look for what must be kept from it`,
+    'Name smaller folders in paths.extra_roots or in what the tool may read and write.',
+  );
+}
+
+/** The nearest folder on the way to it that text can name, as bubblewrap needs it: a fence there holds all below. */
+function fenceable(path: string, one: Found, workspace: string, roots: readonly FencedRoot[]): string {
+  if (isText(path)) return path;
+  let at = path;
+  while (!isText(at)) at = dirname(at);
+  if (!roots.some((root) => isWithin(root.path, at))) return at;
+  throw cannotFence(
+    `"${toPrintable(nameIn(workspace, path))}" must be kept from it (${one.rule}), and its name is not UTF-8`,
+    'Rename what is not UTF-8 on the way to it, or move it into a folder of its own below.',
+  );
+}
+
+/** What rules forbid by name, and what a repository would read, where a program could make it. */
+function forbiddenNames(
+  { root, policy }: FenceScope,
+  roots: readonly FencedRoot[],
+  unmade: ReadonlySet<string>,
+): Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  const isWritable = (path: string) =>
+    roots.some(({ writable }) => writable.some((one) => path !== one && isWithin(path, one)));
+  for (const path of unmade)
+    if (isText(path) && isWritable(path) && nearest(dirname(path))) wanted.set(path, { path, folder: false });
+  for (const { glob, except = [] } of policy.fences.filter(({ write }) => write)) {
+    for (const { path: name, folder } of literalPaths(glob)) {
+      const path = resolve(root, name);
+      if (!isWritable(path) || except.some((one) => compilePathGlob(one).matches(name))) continue;
+      if (nearest(dirname(path)) && !wanted.has(path)) wanted.set(path, { path, folder });
+    }
+  }
+  // Where one lies below another, the upper one holds both.
+  return [...wanted.values()].filter(
+    ({ path }) => ![...wanted.keys()].some((other) => other !== path && isWithin(path, other)),
+  );
+}
+
+/** Whether what is there on the way is a folder under its own name. */
+function nearest(folder: string): boolean {
+  for (let at = folder; ; at = dirname(at)) {
+    const stat = quietly(() => lstatSync(at, { throwIfNoEntry: false }));
+    if (stat) return stat.isDirectory() && quietly(() => realpathSync.native(at)) === at;
+    if (at === dirname(at)) return false;
+  }
+}
+
+/** Where many entries of a folder are denied alike, and no other is in it, the folder stands for them. */
+function merge(found: readonly Found[], scans: readonly TreeScan[]): Found[] {
+  const whole = new Map(scans.flatMap((scan) => [...scan.whole]));
+  if (whole.size === 0) return [...found];
+  const merged = new Map<string, Found>();
+  return found.flatMap((one) => {
+    const folder = dirname(one.path);
+    if (!whole.has(folder) || one.kind !== 'rule') return [one];
+    if (merged.has(folder)) return [];
+    const standIn: Found = { ...one, path: folder, type: 'folder' };
+    merged.set(folder, standIn);
+    return [standIn];
+  });
+}
+
+/** What a link stands for: a mount cannot be put on the link itself. Rules of policy hold for its name, and what it shows. */
+function ledTo(one: Found): string[] {
+  if (one.kind === 'git') return [...gitFolders(one.path).places];
+  if (one.kind === 'rule' && !one.hidden) return [];
+  const real = realOf(one.path);
+  return real === undefined ? [] : [real];
+}
+
+/** What belongs to a finding without lying in it: where git really lives, and the packs of a workspace below. */
+function beyond(one: Found, workspace: string): string[] {
+  if (one.kind === 'git') {
+    const { gitDirs, places } = gitFolders(one.path);
+    return places.filter((path) => isThere(path) || !gitDirs.includes(path));
+  }
+  const folder = dirname(one.path);
+  // The workspace's own packs are policy's to name.
+  if (one.kind !== 'policy' || folder === workspace || !one.path.endsWith('/haft.yaml')) return [];
+  const text = quietly(() => fromBytes(readFileSync(toSystem(one.path))));
+  return packWords(text ?? '').flatMap((word) => {
+    const path = realOf(resolve(folder, word));
+    return path === undefined || isWithin(folder, path) ? [] : [path];
+  });
+}
+
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let at = dirname(path); at !== dirname(at); at = dirname(at)) if (folders.has(at)) return true;
+  return false;
+}
+
+const isThere = (path: string): boolean =>
+  quietly(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
+
+const realOf = (path: string): string | undefined =>
+  quietly(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
+
+function nameIn(workspace: string, path: string): string {
+  if (path === workspace) return '.';
+  return isWithin(path, workspace) ? path.slice(workspace.length + 1) : path;
+}
+
+const replaceable = (link: string): [string, string] => [
+  `the link "${link}" leads to Haft's own folder, and a program could replace it`,
+  'Make it a folder, set XDG_CONFIG_HOME and XDG_CACHE_HOME to folders outside of the workspace, or work in a smaller one.',
+];
+
+function tooMany(found: readonly Found[]) {
+  const counts = new Map<string, number>();
+  for (const { rule } of found) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  const [[rule, count] = ['', 0]] = [...counts].sort(([, a], [, b]) => b - a);
+  return cannotFence(
+    `${found.length} paths would have to be kept from it, more than ${MAX_FENCES}; ${count} of them by ${rule}`,
+    'Write the rule for a folder that holds them, such as "secrets/**", or keep them in fewer folders.',
+  );
+}
+
+const cannotFence = (fact: string, hint?: string) =>
+  fail('sandbox.unfenceable', `Cannot run the program: ${fact}`, hint ? { hint } : undefined);

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openObjectStore } from '../../../stores/objects/open-object-store.ts';
+import { createTestBench, edit, type TestBench } from './bench-for-tests.ts';
+
+describe('what belongs to a repository or a workspace below', () => {
+  let bench: TestBench;
+  before(() => {
+    bench = createTestBench((folder) => openObjectStore({ folder, process: 'test' }));
+    const { ws } = bench;
+    for (const folder of [
+      'store/objects',
+      'store/refs',
+      'store/hooks',
+      'tree-store',
+      'in/tools',
+      'in/src',
+      'shared',
+    ])
+      fs.mkdirSync(path.join(ws, folder), { recursive: true });
+    const put = (name: string, text: string) => fs.writeFileSync(path.join(ws, name), text);
+    put('store/HEAD', 'ref: refs/heads/main\n');
+    put('store/config', '');
+    put('tree-store/HEAD', '');
+    put('tree-store/commondir', '../store\n');
+    put('in/haft.yaml', 'version: 1\npacks: [tools, ../shared]\n');
+    put('in/tools/a.tool.yaml', '');
+    put('shared/b', '');
+    put('HEAD', 'just a file');
+    for (const folder of ['repo/.git/objects', 'repo/.git/refs', 'repo/conf', 'half/objects', 'half/refs'])
+      fs.mkdirSync(path.join(ws, folder), { recursive: true });
+    put('repo/.git/HEAD', 'ref: refs/heads/main\n');
+    put(
+      'repo/linked.cfg',
+      '[include]\n\tpath = ../conf/shared\n[includeIf "onbranch:x"]\n\tpath = ../not-there/yet\n',
+    );
+    fs.symlinkSync('../linked.cfg', path.join(ws, 'repo/.git/config'));
+    put('repo/conf/shared', '[include]\n\tpath = third\n');
+    put('repo/conf/third', '');
+  });
+  after(() => bench.close());
+
+  for (const [what, edits] of Object.entries({
+    'a hook of a folder that a .git file may lead to': [edit.write('store/hooks/pre-commit', 'x')],
+    'its configuration': [edit.write('store/config', 'x')],
+    'the folder itself': [edit.remove('store', { recursive: true })],
+    'its name': [edit.move('store', 'elsewhere')],
+    'the folder of a worktree': [edit.write('tree-store/config.worktree', 'x')],
+    'a pack of a workspace below': [edit.write('in/tools/a.tool.yaml', 'x')],
+    'a new file of that pack': [edit.write('in/tools/new/x', 'x', { createDirs: true })],
+    'the folder around that pack': [edit.remove('in', { recursive: true })],
+    'that pack, by copying over it': [edit.copy('a', 'in/tools/a.tool.yaml', { overwrite: true })],
+    'what the configuration of a repository includes': [edit.write('repo/conf/shared', 'x')],
+    'what that includes in turn': [edit.remove('repo/conf/third')],
+    'what it would include, if it were there': [edit.write('repo/not-there/yet', 'x', { createDirs: true })],
+    'a configuration that .git links to': [edit.write('repo/linked.cfg', 'x')],
+    'a folder with such a file': [edit.move('repo/conf', 'repo/other')],
+    'a folder in the place of such a file': [edit.move('shared', 'repo/not-there')],
+    'a folder that a HEAD would make a repository': [edit.write('half/HEAD', 'x')],
+    'one that a single call would make': [
+      edit.write('made/config', 'x', { createDirs: true }),
+      edit.write('made/objects/x', 'x', { createDirs: true }),
+      edit.write('made/refs/x', 'x', { createDirs: true }),
+      edit.write('made/HEAD', 'x', { createDirs: true }),
+    ],
+    'the workspace, into one': [
+      edit.write('objects/x', 'x', { createDirs: true }),
+      edit.write('refs/x', 'x', { createDirs: true }),
+    ],
+  }))
+    it(`is not changed: ${what}`, async () => {
+      assert.equal(await bench.refused(edits), 'path.protected');
+    });
+
+  it('leaves everything else free', async () => {
+    await bench.roundTrip([edit.write('in/src/x', 'x'), edit.write('HEAD', 'y'), edit.write('b', 'x')]);
+    await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
+  });
+});

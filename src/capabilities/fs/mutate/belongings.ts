@@ -1,0 +1,122 @@
+// Owns: which places belong to a repository or to another workspace below, as only the disk can tell: the folder that a
+// `.git` file leads to has any name, so have files that a configuration includes, and a pack is a folder like others.
+// Refuses: to decide by name; policy does that (runtime/policy/protected-paths.ts).
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { once } from '../../../base/once.ts';
+import { packWords } from '../../../base/pack-words.ts';
+import { isUnder, parentOf } from '../../../base/rel-path.ts';
+import { fail } from '../../../contract/errors.ts';
+import { gitFolders } from '../../git-folders.ts';
+import { cannot } from '../path-failures.ts';
+import { absolute, type Place } from '../root.ts';
+
+export interface Belongings {
+  /** Throws `path.protected` where changing this place would change a repository, or a pack of a workspace below. */
+  refuse(place: Place, verb: string): void;
+}
+
+/** For one mutation: each folder is looked at once. */
+export function createBelongings(): Belongings {
+  const looked = new Map<string, Folder>();
+  /** What the mutation may make, absolute. */
+  const planned = new Set<string>();
+  const look = (path: string): Folder => {
+    const known = looked.get(path) ?? {
+      isRepository: isRepository(path, typeOf),
+      git: gitPlaces(path),
+      packs: once(() => packsOf(path)),
+    };
+    looked.set(path, known);
+    return known;
+  };
+  const becomesRepository = (path: string) =>
+    isRepository(path, (part) => typeOf(part) ?? (planned.has(part) ? 'file' : undefined));
+  return {
+    refuse(place, verb) {
+      const { root, rel } = place;
+      const real = absolute(root, rel);
+      for (let at = rel; ; at = parentOf(at)) {
+        const path = absolute(root, at);
+        const { isRepository, git, packs } = look(path);
+        planned.add(path);
+        // The workspace's own packs are policy's to name, and what it is itself is the user's to say.
+        const isWorkspace = at === '.' && !root.extra;
+        if ((isRepository && !isWorkspace) || (!isRepository && becomesRepository(path)))
+          throw owned(
+            place,
+            verb,
+            'protected:.git',
+            isRepository
+              ? 'it belongs to a git repository; only git tools write there'
+              : 'git would take the folder around it for a repository; only git tools make one',
+          );
+        if (path !== real && git.some((one) => isUnder(real, one) || isUnder(one, real)))
+          throw owned(
+            place,
+            verb,
+            'protected:.git',
+            'a git repository reads its configuration from there; only git tools write it',
+          );
+        if (isWorkspace) return;
+        if (packs().some((pack) => isUnder(real, pack)))
+          throw owned(
+            place,
+            verb,
+            'protected:packs',
+            'it is a pack of a workspace below; packs are read-only to tools',
+          );
+        if (at === '.') return;
+      }
+    },
+  };
+}
+
+interface Folder {
+  readonly isRepository: boolean;
+  /** What belongs to the repository of the `.git` in it: absolute and real, perhaps not there yet. */
+  readonly git: readonly string[];
+  /** What the haft.yaml in it may name as packs: absolute and real. Read only where it counts. */
+  readonly packs: () => readonly string[];
+}
+
+/** As git tells: a HEAD, and objects and refs of its own or those of another. */
+function isRepository(folder: string, type: typeof typeOf): boolean {
+  if (!type(`${folder}/HEAD`)) return false;
+  return (
+    type(`${folder}/commondir`) === 'file' ||
+    (type(`${folder}/objects`) !== undefined && type(`${folder}/refs`) !== undefined)
+  );
+}
+
+function gitPlaces(folder: string): string[] {
+  const entry = `${folder}/.git`;
+  if (typeOf(entry) === undefined) return [];
+  // A link in it that leads to all of the folder says nothing about what is in there.
+  return gitFolders(entry).places.filter((place) => !isUnder(folder, place));
+}
+
+function packsOf(folder: string): string[] {
+  const file = `${folder}/haft.yaml`;
+  if (typeOf(file) === undefined) return [];
+  return packWords(quietly(() => readFileSync(file, 'utf8')) ?? '').flatMap((word) => {
+    const path = quietly(() => realpathSync.native(resolve(folder, word)));
+    return path === undefined || isUnder(folder, path) ? [] : [path];
+  });
+}
+
+function typeOf(path: string): 'file' | 'other' | undefined {
+  const stat = quietly(() => lstatSync(path, { throwIfNoEntry: false }));
+  return stat && (stat.isFile() ? 'file' : 'other');
+}
+
+const owned = (place: Place, verb: string, rule: string, fact: string) =>
+  fail('path.protected', `${cannot({ ...place, verb })}: ${fact}`, { rule });
+
+function quietly<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { gitFolders } from './git-folders.ts';
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-git-folders-')));
+after(() => rmSync(root, { recursive: true }));
+
+const at = (...parts: string[]) => join(root, ...parts);
+const write = (path: string, text: string) => {
+  mkdirSync(dirname(at(path)), { recursive: true });
+  writeFileSync(at(path), text);
+};
+function git(cwd: string, ...args: string[]) {
+  const identity = ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'protocol.file.allow=always'];
+  execFileSync('git', [...identity, ...args], { cwd: at(cwd), stdio: 'pipe' });
+}
+
+describe('gitFolders', () => {
+  it('gives the folder itself for a plain repository', () => {
+    mkdirSync(at('plain'));
+    git('plain', 'init', '-q');
+    assert.deepEqual(gitFolders(at('plain/.git')), {
+      gitDirs: [at('plain/.git')],
+      places: [at('plain/.git')],
+    });
+  });
+
+  it('follows a separate git dir, by file and by link', () => {
+    mkdirSync(at('apart'));
+    git('apart', 'init', '-q', '--separate-git-dir', at('store'));
+    assert.deepEqual(gitFolders(at('apart/.git')).places, [at('store')]);
+    mkdirSync(at('linked'));
+    symlinkSync('../store', at('linked/.git'));
+    assert.deepEqual(gitFolders(at('linked/.git')).gitDirs, [at('store')]);
+    write('by-link/real', 'gitdir: ../store\n');
+    symlinkSync('real', at('by-link/.git'));
+    assert.deepEqual(gitFolders(at('by-link/.git')).places, [at('by-link/real'), at('store')]);
+  });
+
+  it('follows a worktree to what it shares, and the shared folder to its worktrees and submodules', () => {
+    mkdirSync(at('main'));
+    git('main', 'init', '-q');
+    git('main', 'commit', '-q', '--allow-empty', '-m', 'a');
+    git('main', 'worktree', 'add', '-q', '../tree');
+    mkdirSync(at('part'));
+    git('part', 'init', '-q');
+    git('part', 'commit', '-q', '--allow-empty', '-m', 'a');
+    git('main', 'submodule', 'add', '-q', at('part'), 'deep/part');
+    const expected = ['main/.git', 'main/.git/modules/deep/part', 'main/.git/worktrees/tree'].map((path) =>
+      at(path),
+    );
+    assert.deepEqual(gitFolders(at('tree/.git')).gitDirs, expected);
+    assert.deepEqual(gitFolders(at('main/.git')).gitDirs, expected);
+    assert.deepEqual(gitFolders(at('main/deep/part/.git')).gitDirs, [at('main/.git/modules/deep/part')]);
+  });
+
+  it('finds what links inside a repository lead to, and configuration that it includes', () => {
+    write('odd/.git/HEAD', 'ref: refs/heads/main\n');
+    write('odd/.git/config', '[include]\n\tpath = ../more\n[includeIf "gitdir:x"]\n\tpath = ../else\n');
+    write('odd/more', '[include]\npath=deeper\n');
+    write('odd/else', '');
+    write('odd/deeper', '[include]\npath=more\n');
+    mkdirSync(at('odd/elsewhere'));
+    symlinkSync('../elsewhere', at('odd/.git/hooks'));
+    mkdirSync(at('odd/.git/modules'));
+    symlinkSync('../../sub-store', at('odd/.git/modules/sub'));
+    assert.deepEqual(
+      gitFolders(at('odd/.git')).places,
+      ['odd/.git', 'odd/deeper', 'odd/else', 'odd/elsewhere', 'odd/more', 'odd/sub-store'].map((path) =>
+        at(path),
+      ),
+    );
+  });
+
+  it('names where a repository would be before it is there', () => {
+    write('soon/.git', 'gitdir: later/x\r\n');
+    assert.deepEqual(gitFolders(at('soon/.git')).gitDirs, [at('soon/later/x')]);
+  });
+
+  it('makes nothing of garbage, and ends where links go round', () => {
+    write('junk/.git', 'gitdir: \0\n');
+    write('text/.git', 'not a repository');
+    write('empty/.git', '');
+    mkdirSync(at('round'));
+    symlinkSync('.git', at('round/.git'));
+    for (const name of ['junk', 'text', 'empty', 'round', 'missing'])
+      assert.deepEqual(gitFolders(at(name, '.git')).gitDirs, [], name);
+    write('spin/.git/HEAD', 'x');
+    write('spin/.git/commondir', '../.git\n');
+    mkdirSync(at('spin/.git/modules/a'), { recursive: true });
+    symlinkSync('..', at('spin/.git/modules/a/up'));
+    symlinkSync('../..', at('spin/.git/modules/self'));
+    assert.ok(gitFolders(at('spin/.git')).gitDirs.includes(at('spin/.git')));
+  });
+});

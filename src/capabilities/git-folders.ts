@@ -1,0 +1,166 @@
+// Owns: where a repository really lives: every path outside of its `.git` entry that git takes for part of it.
+// Refuses: to throw or to walk without end: what leads nowhere, or in circles, ends the search there.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { fromBytes, toSystem } from '../base/byte-path.ts';
+import { parseGitConfig } from '../base/parse-git-config.ts';
+
+/** What `.git` leads to. Paths are absolute, real and as base/byte-path.ts has them; they may not exist (yet), and lie anywhere. */
+export interface GitFolders {
+  /** Folders that git reads as a repository: its own, the one it shares (`commondir`), submodules', worktrees'. */
+  readonly gitDirs: readonly string[];
+  /** The topmost of all paths that belong to them: `gitDirs`, what links inside them lead to, included configuration. */
+  readonly places: readonly string[];
+}
+
+/** No repository has as many; a chain that someone laid is not followed further. */
+const MAX_GIT_DIRS = 2000;
+const MAX_TEXT_BYTES = 1024 * 1024;
+const MAX_INCLUDES = 100;
+
+/** Follows an entry named `.git` (a folder, a file with `gitdir:`, a link to either), given by its absolute path. */
+export function gitFolders(entry: string): GitFolders {
+  const gitDirs = new Set<string>();
+  const places = new Set<string>();
+  const pending = startsOf(entry);
+  if (isLink(entry)) places.add(realOf(entry));
+  for (let at = pending.pop(); at !== undefined && gitDirs.size < MAX_GIT_DIRS; at = pending.pop()) {
+    if (gitDirs.has(at)) continue;
+    gitDirs.add(at);
+    places.add(at);
+    const common = pathIn(at, 'commondir', '');
+    if (common !== undefined) pending.push(realOf(common));
+    for (const name of namesIn(at)) {
+      const path = join(at, name);
+      if (isLink(path)) places.add(realOf(path));
+    }
+    pending.push(...gitDirsBelow(join(at, 'modules')), ...gitDirsBelow(join(at, 'worktrees')));
+    for (const file of configFiles(at)) places.add(realOf(file));
+  }
+  return { gitDirs: [...gitDirs].sort(), places: topmost(places) };
+}
+
+/**
+ * The files that git reads a repository's configuration from, those that they include too, whatever the condition and whether
+ * or not they are there.
+ */
+export function configFiles(gitDir: string): string[] {
+  const found = new Set<string>();
+  const pending = ['config', 'config.worktree'].map((name) => join(gitDir, name));
+  for (let file = pending.pop(); file !== undefined && found.size < MAX_INCLUDES; file = pending.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    const entries = parseGitConfig(readText(file) ?? '') ?? [];
+    for (const { key, value } of entries)
+      if (/^include(?:if\..*)?\.path$/s.test(key) && value) pending.push(included(file, value));
+  }
+  return [...found].sort();
+}
+
+/** Text of a file of reasonable size, its bytes as base/byte-path.ts has them; undefined where there is none or it cannot be read. */
+export function readText(path: string): string | undefined {
+  let fd: number | undefined;
+  try {
+    // A pipe would be waited for.
+    fd = openSync(toSystem(path), constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || stat.size > MAX_TEXT_BYTES) return undefined;
+    const buffer = Buffer.alloc(stat.size);
+    return fromBytes(buffer.subarray(0, readSync(fd, buffer, 0, stat.size, 0)));
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** A relative `gitdir:` counts from where the file is found; behind a link that may be one of two folders. */
+function startsOf(entry: string): string[] {
+  const real = realOf(entry);
+  const stat = statOf(real);
+  if (stat === undefined) return [];
+  if (stat.isDirectory()) return [real];
+  return [entry, real].flatMap((file) => {
+    const target = pathIn(dirname(file), basename(file), 'gitdir: ');
+    return target === undefined ? [] : [realOf(target)];
+  });
+}
+
+/** The path that a one-line file holds after `prefix`, relative to the file's folder. */
+function pathIn(folder: string, name: string, prefix: string): string | undefined {
+  const text = readText(join(folder, name))?.replace(/[\r\n]+$/, '');
+  if (text === undefined || !text.startsWith(prefix)) return undefined;
+  const path = text.slice(prefix.length);
+  return path === '' || path.length > 4096 || path.includes('\0') ? undefined : resolve(folder, path);
+}
+
+/** Repositories in `modules` or `worktrees`, whose names may hold slashes. */
+function gitDirsBelow(folder: string, depth = 0): string[] {
+  if (depth > 8) return [];
+  return namesIn(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statOf(join(path, 'HEAD'))) return [realOf(path)];
+    if (isLink(path)) return [realOf(path)];
+    return gitDirsBelow(path, depth + 1);
+  });
+}
+
+function included(file: string, path: string): string {
+  if (path.startsWith('~/')) return join(homedir(), path.slice(2));
+  return isAbsolute(path) ? path : join(dirname(file), path);
+}
+
+/** The real path; of what does not exist, where it would be. */
+function realOf(path: string, links = 0): string {
+  try {
+    return fromBytes(realpathSync.native(toSystem(path), 'buffer'));
+  } catch {
+    const parent = dirname(path);
+    if (parent === path) return path;
+    const there = join(realOf(parent, links), basename(path));
+    return isLink(there) && links < 40
+      ? realOf(resolve(dirname(there), fromBytes(readlinkSync(toSystem(there), 'buffer'))), links + 1)
+      : there;
+  }
+}
+
+export const isThere = (path: string): boolean => statOf(path) !== undefined;
+
+/** Undefined where nothing is there, or nothing that may be looked at. */
+function statOf(path: string) {
+  try {
+    return lstatSync(toSystem(path), { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function isLink(path: string): boolean {
+  return statOf(path)?.isSymbolicLink() === true;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(toSystem(folder), 'buffer').slice(0, MAX_GIT_DIRS).map(fromBytes);
+  } catch {
+    return [];
+  }
+}
+
+function topmost(paths: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  for (const path of [...paths].sort())
+    if (!kept.some((above) => path === above || path.startsWith(`${above}/`))) kept.push(path);
+  return kept;
+}

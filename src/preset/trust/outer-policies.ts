@@ -1,0 +1,188 @@
+// Owns: the policies of the workspaces around this one: which of them hold, and what they leave of the inner one.
+// Refuses: a stranger's: a haft.yaml above that this user neither owns nor trusts says nothing here.
+import { relative } from 'node:path';
+import { canonicalText } from '../../base/canonical-json.ts';
+import { escapeGlob } from '../../base/glob-parse.ts';
+import { isUnder } from '../../base/rel-path.ts';
+import { formatDiagnostic } from '../../contract/diagnostic.ts';
+import { fail } from '../../contract/errors.ts';
+import {
+  type LoadedPolicy,
+  type OuterPolicy,
+  type PathRule,
+  type PolicyFile,
+  packFolders,
+  type RunsPolicy,
+  type ToolRule,
+} from '../../contract/policy.ts';
+import { shiftPathGlob } from '../../contract/shift-glob.ts';
+import type { OuterFolder } from '../../loader/haft-yaml/outer-folders.ts';
+import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
+import { loadPolicy } from '../load-policy.ts';
+import { trustFilesOf } from './trust.ts';
+
+/** Adds what the policies of these folders say, and takes out what they do not grant. Throws `policy.invalid`. */
+export async function narrowByOuter(
+  inner: LoadedPolicy,
+  workspace: string,
+  folders: readonly OuterFolder[],
+): Promise<LoadedPolicy> {
+  let narrowed = inner;
+  for (const { folder, owned } of folders) {
+    const outer = await holding(folder, owned, workspace);
+    if (outer) narrowed = narrowBy(narrowed, workspace, folder, outer);
+  }
+  return narrowed;
+}
+
+export const holds = ({ folder, owned }: OuterFolder): boolean =>
+  owned || trustFilesOf(folder).read() !== undefined;
+
+/** What was trusted, where the file has come to grant more than that; undefined where it does not hold here. */
+async function holding(folder: string, owned: boolean, workspace: string): Promise<LoadedPolicy | undefined> {
+  const record = trustFilesOf(folder).read();
+  if (!record && !owned) return undefined;
+  const { value, diagnostics } = await loadPolicy(folder, undefined, { fresh: true });
+  if (!value) {
+    const lines = diagnostics.map(formatDiagnostic).join('\n');
+    throw fail(
+      'policy.invalid',
+      `Cannot start: ${nameOf(folder, workspace)}, whose workspace holds this one, has problems\n${lines}`,
+    );
+  }
+  if (!record) return value.name.startsWith('(') ? undefined : value;
+  const widens = comparePolicies(record.policy, value.file).some((change) => change.widens);
+  return widens ? { ...value, file: record.policy } : value;
+}
+
+const nameOf = (folder: string, workspace: string): string => `${relative(workspace, folder)}/haft.yaml`;
+
+function narrowBy(inner: LoadedPolicy, workspace: string, folder: string, outer: LoadedPolicy): LoadedPolicy {
+  const { file, resolved } = inner;
+  const { extraRoots = [], packs = [] } = outer.resolved ?? {};
+  const reachable = (root: string) =>
+    extraRoots.some((one) => isUnder(root, one)) || isOpenTo(root, folder, packs);
+  const roots = (resolved?.extraRoots ?? []).filter(reachable);
+  const layer: OuterPolicy = {
+    name: nameOf(folder, workspace),
+    file: layerOf(outer.file, file, {
+      shift: (glob) => shiftPathGlob(glob, relative(folder, workspace)),
+      // What the inner policy reaches beside itself, the outer one names as its own.
+      above: roots.some((root) => isUnder(root, folder)) ? folder : undefined,
+    }),
+  };
+  const own = file.packs?.filter((pack) => isNamed(pack, inner, outer));
+  const { packs: _packs, runs: _runs, ...rest } = file;
+  const runs = narrowRuns(file.runs, outer.file.runs);
+  return {
+    ...inner,
+    file: { ...rest, ...(own && own.length > 0 ? { packs: own } : {}), ...(runs ? { runs } : {}) },
+    outer: [...(inner.outer ?? []), layer],
+    ...(resolved ? { resolved: { ...resolved, extraRoots: roots, packs: leftPacks(inner, own ?? []) } } : {}),
+  };
+}
+
+const leftPacks = (
+  { file, resolved }: LoadedPolicy,
+  own: NonNullable<PolicyFile['packs']>,
+): readonly string[] => {
+  const left = packFolders({ packs: own });
+  return packFolders(file).flatMap((path, at) => (left.includes(path) ? [resolved?.packs[at] ?? path] : []));
+};
+
+/** A folder of the outer workspace, and none of what tools may not touch there. */
+function isOpenTo(root: string, folder: string, packs: readonly string[]): boolean {
+  if (root === folder || !isUnder(root, folder)) return false;
+  const closed = [`${folder}/.haft`, `${folder}/.git`, ...packs];
+  return !closed.some((one) => isUnder(root, one) || isUnder(one, root));
+}
+
+/** Only what the outer policy names as well: a folder by where it leads, a server by all that is said about it. */
+function isNamed(
+  pack: NonNullable<PolicyFile['packs']>[number],
+  inner: LoadedPolicy,
+  outer: LoadedPolicy,
+): boolean {
+  const [path] = packFolders({ packs: [pack] });
+  if (path === undefined) {
+    const text = canonicalText(pack);
+    return (outer.file.packs ?? []).some((one) => canonicalText(one) === text);
+  }
+  const at = packFolders(inner.file).indexOf(path);
+  const real = inner.resolved?.packs[at];
+  return real !== undefined && (outer.resolved?.packs ?? []).includes(real);
+}
+
+/** Of two, what both say; without any of it the defaults hold: `local` alone, and no image. */
+function narrowRuns(inner: RunsPolicy | undefined, outer: RunsPolicy | undefined): RunsPolicy | undefined {
+  if (!inner || !outer) return undefined;
+  const { backends = [], images = [], limits = {}, ...settings } = outer;
+  const has = (list: readonly unknown[] | undefined, one: unknown) =>
+    (list ?? []).some((other) => canonicalText(other) === canonicalText(one));
+  const names = [inner.backend ?? 'local', ...(inner.backends ?? [])];
+  const smaller = Object.entries(inner.limits ?? {}).map(([key, value = Infinity]) => [
+    key,
+    Math.min(value, (limits as Record<string, number | undefined>)[key] ?? Infinity),
+  ]);
+  return {
+    ...settings,
+    backends: backends.filter((one) => names.includes(one)),
+    images: images.filter((one) => has(inner.images, one)),
+    limits: { ...limits, ...Object.fromEntries(smaller) },
+  };
+}
+
+interface View {
+  shift(glob: string): readonly string[];
+  readonly above: string | undefined;
+}
+
+const WEIGHT = { suggestion: 0, warning: 1, blocking: 2 } as const;
+
+/** The outer policy as it reads from the inner workspace, with every default written out. */
+function layerOf(outer: PolicyFile, inner: PolicyFile, view: View): PolicyFile {
+  const seen = (glob: string): readonly string[] => [
+    ...view.shift(glob),
+    ...(view.above && !glob.startsWith('/') ? [`${escapeGlob(view.above)}/${glob}`] : []),
+  ];
+  const validators = (outer.validators ?? []).filter(({ rule, enforcement }) => {
+    const own = inner.validators?.find((one) => one.rule === rule);
+    return !own || WEIGHT[enforcement] > WEIGHT[own.enforcement];
+  });
+  return {
+    version: 1,
+    network: { allowed_domains: outer.network?.allowed_domains ?? [] },
+    shell_allow: outer.shell_allow ?? [],
+    git: {
+      allow_push: outer.git?.allow_push ?? false,
+      ...(outer.git?.require_clean_tree_for_commit ? { require_clean_tree_for_commit: true } : {}),
+    },
+    ...(outer.ast?.validate_on_edit ? { ast: { validate_on_edit: true } } : {}),
+    ...(validators.length > 0 ? { validators } : {}),
+    tools: {
+      default: outer.tools?.default ?? 'allow',
+      rules: (outer.tools?.rules ?? []).map((rule) => shiftToolRule(rule, seen)),
+    },
+    paths: { rules: (outer.paths?.rules ?? []).flatMap((rule) => shiftPathRule(rule, seen)) },
+    ...(outer.budgets ? { budgets: outer.budgets } : {}),
+    ...(outer.limits ? { limits: outer.limits } : {}),
+    ...(outer.approvals ? { approvals: outer.approvals } : {}),
+    ...(outer.undo ? { undo: outer.undo } : {}),
+    sandbox: outer.sandbox ?? 'required',
+  };
+}
+
+/** A rule about other places stays, as one that matches no path: it also speaks about calls that touch none. */
+function shiftToolRule(
+  { tool, decision, paths }: ToolRule,
+  seen: (glob: string) => readonly string[],
+): ToolRule {
+  if (!paths) return { tool, decision };
+  const shifted = paths.flatMap(seen);
+  return { tool, decision, paths: shifted.length > 0 ? shifted : ['.haft/elsewhere'] };
+}
+
+const shiftPathRule = (rule: PathRule, seen: (glob: string) => readonly string[]): PathRule[] => {
+  const { examples: _examples, ...said } = rule;
+  return seen(rule.path).map((path) => ({ ...said, path }));
+};
