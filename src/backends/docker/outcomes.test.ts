@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startDocker } from '../../../scripts/engines/docker.ts';
+import { isRunning } from '../../../scripts/engines/private-daemon.ts';
 import { withDocker } from '../../../scripts/engines/with-docker.ts';
 import type { Attempt } from '../../contract/backend.ts';
 import { endOf, logOf, outputOf, seen } from '../../testing/backend/environment.ts';
@@ -227,7 +228,8 @@ describe('the docker backend whose engine goes away', { skip: docker.skip }, () 
     const handle = await env.backend.start(attempt);
     await seen(handle, 'stdout', 'began', {});
     process.kill(Number(readFileSync(join(folder, 'dockerd.pid'), 'utf8')), 'SIGTERM');
-    while (existsSync(join(folder, 'dockerd.pid'))) await pause(20);
+    // Its pid file goes before it does, and a dockerd that still runs is not started again.
+    while (isRunning(folder, 'dockerd')) await pause(20);
     await startDocker(folder);
     const end = await endOf(handle, {});
     assert.deepEqual([end.status, end.cause], ['failed', 'infrastructure.killed'], end.message);
