@@ -69,6 +69,7 @@ async function bundleCommand(): Promise<void> {
     done.add(next[0]);
     await build({
       ...COMMAND,
+      ...AS_FUNCTION,
       entryPoints: [{ in: next[0], out: next[1] }],
       outdir,
       supported: { 'dynamic-import': false },
@@ -101,6 +102,12 @@ const COMMAND: BuildOptions = {
   // Read as Latin-1, which is quicker.
   charset: 'ascii',
   logLevel: 'warning',
+};
+
+/** What `src/bin/warm-chunks.ts` compiles: putting it around the text there would copy all of it at every start. */
+const AS_FUNCTION: BuildOptions = {
+  banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
+  footer: { js: '})' },
 };
 
 /** Of everything in a folder: what code compiled from it is kept under. */

@@ -49,8 +49,7 @@ function load(name: string): unknown {
   const { Script, constants } = process.getBuiltinModule('node:vm');
   const file = `${__dirname}/${name}`;
   const cachedData = folder === undefined ? undefined : readOwn(`${folder}/${name}`);
-  const body = readFileSync(file, 'latin1');
-  const script = new Script(`(function (exports, require, module, __filename, __dirname) {${body}\n})`, {
+  const script = new Script(readFileSync(file, 'latin1'), {
     filename: file,
     ...(cachedData ? { cachedData } : {}),
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,

@@ -63,7 +63,7 @@ export function compilePathGlob(glob: string): PathMatcher {
   const absolute = glob.startsWith('/');
   const pattern = absolute ? glob.slice(1) : glob;
   const everywhere = pattern.startsWith('**');
-  const needles = needlesOf(pattern);
+  let needles: readonly string[] | undefined;
   let machine: GlobMachine | undefined;
   const compiled = (): GlobMachine => {
     machine ??= createMachine(pattern);
@@ -77,6 +77,7 @@ export function compilePathGlob(glob: string): PathMatcher {
   return {
     matches(path) {
       // Most paths lack the literal part of the pattern, and a native search says so at once.
+      needles ??= needlesOf(pattern);
       if (needles.length > 0 && !needles.some((needle) => path.includes(needle))) return false;
       const subject = inScope(path);
       if (subject === undefined) return false;

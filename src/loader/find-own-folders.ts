@@ -1,6 +1,6 @@
 // Owns: where Haft's own folders of this user lie on the disk, and the links on the way there.
 // Refuses: to go by one variable alone: another command of the same user may be started without it.
-import { lstatSync, readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cacheFolder, configFolder } from '../contract/own-folders.ts';
@@ -17,9 +17,10 @@ export function findOwnFolders(env: NodeJS.ProcessEnv = process.env): OwnFolders
   const links = new Set<string>();
   for (const source of [env, { HOME: env.HOME }, { HOME: homeOfUser() }]) {
     for (const named of [configFolder(source), cacheFolder(source)]) {
-      if (named === undefined || folders.has(join(named))) continue;
-      const way = follow(named);
-      folders.add(join(named)).add(way.real);
+      const folder = named && join(named);
+      if (folder === undefined || folders.has(folder)) continue;
+      const way = follow(named!);
+      folders.add(folder).add(way.real);
       for (const link of way.links) links.add(link);
     }
   }
@@ -39,6 +40,7 @@ const MAX_LINKS = 40;
 
 /** As the system does, name by name; also through links to what is not there yet. */
 function follow(path: string): { readonly real: string; readonly links: readonly string[] } {
+  if (leadsToItself(path)) return { real: path, links: [] };
   const links: string[] = [];
   const names = path.split('/');
   let at = '/';
@@ -56,6 +58,15 @@ function follow(path: string): { readonly real: string; readonly links: readonly
     names.unshift(...target.split('/'));
   }
   return { real: at, links };
+}
+
+/** The usual case, asked at once: every start asks. */
+function leadsToItself(path: string): boolean {
+  try {
+    return realpathSync.native(path) === path;
+  } catch {
+    return false;
+  }
 }
 
 function targetOf(path: string): string | undefined {

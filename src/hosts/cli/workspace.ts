@@ -8,7 +8,8 @@ export function findWorkspace(given: string | undefined): string {
   if (given !== undefined) return findFolder(given);
   const start = findFolder('.');
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'haft.yaml')) || existsSync(join(folder, '.haft'))) return findFolder(folder);
+    if (existsSync(join(folder, 'haft.yaml')) || existsSync(join(folder, '.haft')))
+      return folder === start ? start : findFolder(folder);
     if (dirname(folder) === folder) return start;
   }
 }

@@ -22,15 +22,11 @@ export function createBelongings(): Belongings {
   /** What the mutation may make, absolute. */
   const planned = new Set<string>();
   const look = (path: string): Folder => {
-    const known = looked.get(path) ?? {
-      isRepository: isRepository(path, typeOf),
-      git: gitPlaces(path),
-      packs: once(() => packsOf(path)),
-    };
+    const known = looked.get(path) ?? (typeOf(path) === 'file' ? PLAIN_FILE : lookInto(path));
     looked.set(path, known);
     return known;
   };
-  const becomesRepository = (path: string) =>
+  const becomesRepository = (path: string, { typeOf }: Folder) =>
     isRepository(path, (part) => typeOf(part) ?? (planned.has(part) ? 'file' : undefined));
   return {
     refuse(place, verb) {
@@ -38,11 +34,12 @@ export function createBelongings(): Belongings {
       const real = absolute(root, rel);
       for (let at = rel; ; at = parentOf(at)) {
         const path = absolute(root, at);
-        const { isRepository, git, packs } = look(path);
+        const folder = look(path);
+        const { isRepository, git, packs } = folder;
         planned.add(path);
         // The workspace's own packs are policy's to name, and what it is itself is the user's to say.
         const isWorkspace = at === '.' && !root.extra;
-        if ((isRepository && !isWorkspace) || (!isRepository && becomesRepository(path)))
+        if ((isRepository && !isWorkspace) || (!isRepository && becomesRepository(path, folder)))
           throw owned(
             place,
             verb,
@@ -78,7 +75,19 @@ interface Folder {
   readonly git: readonly string[];
   /** What the haft.yaml in it may name as packs: absolute and real. Read only where it counts. */
   readonly packs: () => readonly string[];
+  /** Of what is in it. */
+  readonly typeOf: typeof typeOf;
 }
+
+const lookInto = (path: string): Folder => ({
+  isRepository: isRepository(path, typeOf),
+  git: gitPlaces(path),
+  packs: once(() => packsOf(path)),
+  typeOf,
+});
+
+/** Most that is changed: asking the disk for what is in it costs four times as much as asking for what is not there. */
+const PLAIN_FILE: Folder = { isRepository: false, git: [], packs: () => [], typeOf: () => undefined };
 
 /** As git tells: a HEAD, and objects and refs of its own or those of another. */
 function isRepository(folder: string, type: typeof typeOf): boolean {
