@@ -1,22 +1,32 @@
 // Owns: `npm test`: every test that can run here, and a plain list of what could not and why.
 // Refuses: to pass with a skipped test when CI=true.
-// usage: test.ts [unit | e2e]
+// usage: test.ts [unit | e2e | stress]
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  unit: ['src/**/*.test.ts', 'test/*.test.ts', 'test/pins/*.test.ts'],
-  e2e: ['test/e2e/*.test.ts'],
+interface Group {
+  readonly patterns: readonly string[];
+  /** Only files whose text has this. */
+  readonly having?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const GROUPS: Readonly<Record<string, Group>> = {
+  unit: { patterns: ['src/**/*.test.ts', 'test/*.test.ts', 'test/pins/*.test.ts'] },
+  e2e: { patterns: ['test/e2e/*.test.ts'] },
+  /** Those that repeat something hundreds of times, with all of it. */
+  stress: { patterns: ['test/e2e/*.test.ts'], having: 'support/amount.ts', env: { HAFT_STRESS: 'full' } },
 };
+const USUAL = ['unit', 'e2e'];
 
 const root = join(import.meta.dirname, '..');
 /** What Haft keeps for its user: not among what the developer's own Haft keeps. */
 const config = mkdtempSync(join(tmpdir(), 'haft-config-'));
 process.once('exit', () => rmSync(config, { recursive: true, force: true }));
 const asked = process.argv[2];
-const names = asked === undefined ? Object.keys(GROUPS) : [asked];
+const names = asked === undefined ? USUAL : [asked];
 const results = names.map((name) => runGroup(name));
 const skipped = results.flatMap((result) => result.skipped);
 
@@ -30,12 +40,16 @@ const failed =
 process.exitCode = failed ? 1 : 0;
 
 function runGroup(name: string): { readonly status: number; readonly skipped: readonly string[] } {
-  const patterns = GROUPS[name];
-  if (!patterns) {
+  const group = GROUPS[name];
+  if (!group) {
     console.error(`There is no group "${name}"; take one of ${Object.keys(GROUPS).join(', ')}`);
     return { status: 2, skipped: [] };
   }
-  const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+  const { patterns, having, env } = group;
+  const files = patterns
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .filter((file) => having === undefined || readFileSync(join(root, file), 'utf8').includes(having))
+    .sort();
   const log = join(tmpdir(), `haft-test-${process.pid}-${name}.txt`);
   console.log(`\n${name}: ${files.length} files`);
   const { status } = spawnSync(
@@ -51,7 +65,7 @@ function runGroup(name: string): { readonly status: number; readonly skipped: re
       `--test-reporter-destination=${log}`,
       ...files,
     ],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, XDG_CONFIG_HOME: config } },
+    { cwd: root, stdio: 'inherit', env: { ...process.env, ...env, XDG_CONFIG_HOME: config } },
   );
   const tap = readFileSync(log, 'utf8');
   rmSync(log, { force: true });
