@@ -177,6 +177,18 @@ describe('fences', () => {
     });
   });
 
+  it('hold all of a workspace below whose packs cannot be told', () => {
+    const files = {
+      'in/haft.yaml': 'packs: ["p\\x33"]\n',
+      'in/p3/t.py': '',
+      'in/.haft/haft.db': '',
+      'other/x': '',
+    };
+    withTree(files, (root) => {
+      assert.deepEqual(find(root, []), { hidden: ['in/.haft'], readOnly: ['in', 'in/haft.yaml'] });
+    });
+  });
+
   it('hold the folder that a .git file or link leads to, and what is denied inside a repository', () => {
     withTree(
       {

@@ -210,7 +210,10 @@ function beyond(one: Found, workspace: string): string[] {
   // The workspace's own packs are policy's to name.
   if (one.kind !== 'policy' || folder === workspace || !one.path.endsWith('/haft.yaml')) return [];
   const text = quietly(() => fromBytes(readFileSync(toSystem(one.path))));
-  return packWords(text ?? '').flatMap((word) => {
+  const words = text === undefined ? undefined : packWords(text);
+  // Where it cannot be told what is a pack, anything in the folder may be one.
+  if (!words) return [folder];
+  return words.flatMap((word) => {
     const path = realOf(resolve(folder, word));
     return path === undefined || isWithin(folder, path) ? [] : [path];
   });

@@ -27,6 +27,9 @@ describe('what belongs to a repository or a workspace below', () => {
     put('tree-store/commondir', '../store\n');
     put('in/haft.yaml', 'version: 1\npacks: [tools, ../shared]\n');
     put('in/tools/a.tool.yaml', '');
+    fs.mkdirSync(path.join(ws, 'odd/p3'), { recursive: true });
+    put('odd/haft.yaml', 'shell_allow: [&a p4]\npacks: ["p\\x33", *a]\n');
+    put('odd/p3/t.py', '');
     put('shared/b', '');
     put('HEAD', 'just a file');
     for (const folder of ['repo/.git/objects', 'repo/.git/refs', 'repo/conf', 'half/objects', 'half/refs'])
@@ -52,6 +55,8 @@ describe('what belongs to a repository or a workspace below', () => {
     'a new file of that pack': [edit.write('in/tools/new/x', 'x', { createDirs: true })],
     'the folder around that pack': [edit.remove('in', { recursive: true })],
     'that pack, by copying over it': [edit.copy('a', 'in/tools/a.tool.yaml', { overwrite: true })],
+    'a pack whose name is spelt so that only YAML reads it': [edit.write('odd/p3/t.py', 'x')],
+    'one that such a name may stand for': [edit.write('odd/p4/t.py', 'x', { createDirs: true })],
     'what the configuration of a repository includes': [edit.write('repo/conf/shared', 'x')],
     'what that includes in turn': [edit.remove('repo/conf/third')],
     'what it would include, if it were there': [edit.write('repo/not-there/yet', 'x', { createDirs: true })],

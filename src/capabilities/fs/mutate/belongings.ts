@@ -73,7 +73,7 @@ interface Folder {
   readonly isRepository: boolean;
   /** What belongs to the repository of the `.git` in it: absolute and real, perhaps not there yet. */
   readonly git: readonly string[];
-  /** What the haft.yaml in it may name as packs: absolute and real. Read only where it counts. */
+  /** What the haft.yaml in it may name as packs: absolute and real; all of it where that cannot be told. Read only where it counts. */
   readonly packs: () => readonly string[];
   /** Of what is in it. */
   readonly typeOf: typeof typeOf;
@@ -108,7 +108,10 @@ function gitPlaces(folder: string): string[] {
 function packsOf(folder: string): string[] {
   const file = `${folder}/haft.yaml`;
   if (typeOf(file) === undefined) return [];
-  return packWords(quietly(() => readFileSync(file, 'utf8')) ?? '').flatMap((word) => {
+  const text = quietly(() => readFileSync(file, 'utf8'));
+  const words = text === undefined ? undefined : packWords(text);
+  if (!words) return [folder];
+  return words.flatMap((word) => {
     const path = quietly(() => realpathSync.native(resolve(folder, word)));
     return path === undefined || isUnder(folder, path) ? [] : [path];
   });
