@@ -2,6 +2,7 @@
 // Refuses: to open the runtime before the client was answered, and to print anything but MCP on standard output.
 import { ERRORS, toErrorEntry } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
+import { onceEnding } from '../hosts/cli/ending-signals.ts';
 import { describeError } from '../hosts/cli/output.ts';
 import { catalogueOf, readCatalogue, writeCatalogue } from '../hosts/mcp/catalogue.ts';
 import { serveStdio } from '../hosts/mcp/serve-stdio.ts';
@@ -114,8 +115,7 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   if (kept === undefined) runtime();
   const later = setTimeout(runtime, OPEN_AFTER_MS);
   const stop = () => process.stdin.destroy();
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
+  onceEnding(stop);
   await server.ended;
   clearTimeout(later);
   await opened?.catch(() => {});

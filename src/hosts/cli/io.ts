@@ -3,6 +3,7 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { fail } from '../../contract/errors.ts';
 import type { Io } from './command.ts';
+import { onceEnding } from './ending-signals.ts';
 import { printable } from './output.ts';
 
 export function processIo(): Io {
@@ -45,8 +46,7 @@ export function processIo(): Io {
       controller ??= new AbortController();
       if (!listening) {
         listening = true;
-        process.once('SIGINT', abort);
-        process.once('SIGTERM', abort);
+        onceEnding(abort);
       }
       return controller.signal;
     },
