@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -43,6 +44,17 @@ describe('writeOwnCache', () => {
     assert.equal(left.length, 1_000);
     assert.ok(!left.includes('old-0.json') && left.includes('old-1.json'));
     assert.equal(readOwnCache(folder, 'new', 1), 'here');
+  });
+
+  it('neither writes nor makes room behind a link', () => {
+    const elsewhere = join(state, 'elsewhere');
+    mkdirSync(elsewhere);
+    for (let n = 0; n < 1_001; n++) writeFileSync(join(elsewhere, `${n}.txt`), '');
+    mkdirSync(join(state, 'cache'));
+    symlinkSync('../elsewhere', folder);
+    writeOwnCache(folder, 'new', 1, 'here');
+    assert.equal(readdirSync(elsewhere).length, 1_001);
+    assert.equal(readOwnCache(folder, 'new', 1), undefined);
   });
 
   it('counts bytes as well', () => {

@@ -9,6 +9,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -54,6 +55,8 @@ function write(folder: string, file: string, fill: (descriptor: number) => void)
   try {
     if (!existsSync(dirname(dirname(folder)))) return;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Behind a link that a clone brought along lies somebody's folder, where nothing may be written or pruned.
+    if (realpathSync.native(folder) !== folder) return;
     prune(folder);
     const descriptor = openSync(temporary, 'wx', 0o600);
     try {

@@ -1,7 +1,8 @@
 // Owns: making names in folders durable, with one sync for all that wait for the same folder.
 // Refuses: to take a sync that was already running for an answer; it may have begun too early.
-import { mkdir, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { lstat, mkdir, open } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { fail } from '../../contract/errors.ts';
 
 export interface FolderSync {
   /** Resolves once every name that was in the folder at the call is on the disk. */
@@ -43,6 +44,11 @@ export function createFolderSync(root: string): FolderSync {
     const above = dirname(folder);
     if (folder !== root) await ensure(above);
     await mkdir(folder, { recursive: folder === root, mode: 0o700 }).catch(unlessThere);
+    if (!(await lstat(folder)).isDirectory())
+      throw fail(
+        'store.unwritable',
+        `Cannot keep an object: "${basename(folder)}" in its way is not a folder; remove it`,
+      );
     await sync(above);
   };
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { objectStoreSuite } from '../../testing/object-store-suite.ts';
 import { processIdentity } from '../process-identity.ts';
@@ -77,6 +79,22 @@ describe('openObjectStore', () => {
         assert.ok(!failure.message.includes(sqlite.folder));
         return true;
       });
+    }));
+
+  it('keeps nothing behind a link, at any depth', () =>
+    inObjects(async ({ folder, sqlite }) => {
+      const elsewhere = await mkdtemp(join(tmpdir(), 'haft-elsewhere-'));
+      const bytes = Buffer.alloc(100_000, 'x');
+      const shard = createHash('sha256').update(bytes).digest('hex').slice(0, 2);
+      for (const link of [`sha256/${shard}`, 'sha256', 'tmp']) {
+        await rm(folder, { recursive: true, force: true });
+        await mkdir(dirname(join(folder, link)), { recursive: true });
+        await symlink(elsewhere, join(folder, link));
+        const fresh = openObjectStore({ folder, process: sqlite.livingProcess });
+        await assert.rejects(fresh.put(bytes), { reason: 'store.unwritable' }, link);
+        assert.deepEqual(await readdir(elsewhere), [], link);
+      }
+      await rm(elsewhere, { recursive: true });
     }));
 });
 

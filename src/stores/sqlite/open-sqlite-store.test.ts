@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -40,6 +40,30 @@ describe('openSqliteStore', () => {
       await mkdir(join(root, 'elsewhere'));
       await symlink('elsewhere', join(root, '.haft'));
       await assert.rejects(open(root), { reason: 'store.unwritable' });
+    }));
+
+  it('refuses a state folder that a clone brought along with a link in it', () =>
+    inWorkspace(async (root) => {
+      await mkdir(join(root, '.haft'), { mode: 0o700 });
+      await mkdir(join(root, 'inside'));
+      for (const name of [
+        'objects',
+        'quarantine',
+        'placeholders',
+        'cache',
+        'runs',
+        'haft.db',
+        'haft.db-wal',
+      ]) {
+        await symlink('../inside', join(root, '.haft', name));
+        await assert.rejects(open(root), {
+          reason: 'store.unwritable',
+          message: new RegExp(`${name}" is a link`),
+        });
+        await rm(join(root, '.haft', name));
+      }
+      await (await open(root)).close();
+      assert.deepEqual(await readdir(join(root, 'inside')), []);
     }));
 
   it('brings a database of before approvals had details up to date: the audit verifies, open questions stay', () =>

@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -121,9 +122,20 @@ function prepareFolder(folder: string, onWarning: SqliteStoreOptions['onWarning'
     chmodSync(folder, 0o700);
     onWarning?.(`"${basename(folder)}" was open to other users; now it is open to its owner only`);
   }
+  refuseLinks(folder);
   const ignore = join(folder, '.gitignore');
   // Empty is what a disk that was full at the first start left.
   if (!lstatSync(ignore, { throwIfNoEntry: false })?.size) writeFileSync(ignore, '*\n');
+}
+
+/** A clone may bring such a folder along: what is written through a link would land where tools can read it, or outside. */
+function refuseLinks(folder: string): void {
+  const link = readdirSync(folder, { withFileTypes: true }).find((entry) => entry.isSymbolicLink());
+  if (!link) return;
+  throw fail(
+    'store.unwritable',
+    `Cannot open the state: "${basename(folder)}/${link.name}" is a link, and Haft made none; remove it`,
+  );
 }
 
 function makeFolder(folder: string): void {
