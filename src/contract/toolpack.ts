@@ -164,13 +164,22 @@ export interface ToolRun<TArgs = JsonObject, TPlan extends ToolPlan = ToolPlan> 
 
 // ---------------------------------------------------------------------------------------- for authors
 
-// Both are shipped to the pack's process as their own text: they may refer to nothing outside of themselves.
+// All are shipped to the pack's process as their own text: they may refer to nothing outside of themselves.
 
 /** Writes a tool down, with its types checked. */
 export function defineTool<TArgs = JsonObject, TPlan extends ToolPlan = ToolPlan>(
   definition: ToolDefinition<TArgs, TPlan>,
 ): ToolDefinition<TArgs, TPlan> {
   return Object.freeze({ ...definition });
+}
+
+/**
+ * Refuses the call: what it was given fits `input`, and cannot be worked with all the same. The caller is told
+ * `E_VALIDATION_FAIL` with the path (a JSON Pointer such as `/by/0/column`, or the name of an argument) and the fact, which
+ * says what is wrong and what would be right. In `canonicalize` nothing was executed yet; there it belongs.
+ */
+export function refuseArgument(path: string, fact: string): never {
+  throw Object.assign(new Error(fact), { refusedArgument: path.startsWith('/') ? path : `/${path}` });
 }
 
 /** The usual `run`: executes the plan and links every declared output. The result is an empty object. */

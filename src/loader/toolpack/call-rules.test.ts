@@ -241,7 +241,7 @@ describe('prepare refuses a call for which canonicalize answers', () => {
   });
 
   it('an artifact that is not in the store', async () => {
-    await assert.rejects(fixture.prepare(pack, { text: OTHER_ID }), { reason: 'object.missing' });
+    await assert.rejects(fixture.prepare(pack, { text: OTHER_ID }), { reason: 'artifact.unknown' });
   });
 });
 

@@ -9,7 +9,7 @@ import { type CallProblem, checkCall } from './check-call.ts';
 import { isObject, show } from './check-definition.ts';
 import { outputsOf, type ToolFields } from './contract-of.ts';
 import type { PackFiles } from './pack-files.ts';
-import type { Toolpack } from './toolpack.ts';
+import { refusal as refusedCall, type Toolpack } from './toolpack.ts';
 
 export interface ToolpackAdapterSite {
   readonly files: PackFiles;
@@ -40,6 +40,7 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
       const message = `${cannot}: in two environments its toolpack made two different runs of it; at "${path}" ${show(first)} and ${show(second)}`;
       throw fail('toolpack.unstable', message, { path, first: show(first), second: show(second) });
     }
+    if (!answer.ok && 'refused' in answer) throw refusedCall(fields.toolName, answer.refused);
     const checked = answer.ok
       ? checkCall(answer.value, {
           planKind: fields.planKind,

@@ -98,7 +98,7 @@ export async function withPacks<T>(use: (fixture: PackFixture) => Promise<T>): P
           artifacts: {
             async hold(ids) {
               const absent = ids.find((id) => id !== TEXT_ID);
-              if (absent) throw fail('object.missing', `Cannot find ${absent}: there is no such artifact`);
+              if (absent) throw fail('artifact.unknown', `Cannot find ${absent}: there is no such artifact`);
               return ids.map((id) => ({
                 id,
                 kind: 'file',
