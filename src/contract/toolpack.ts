@@ -88,8 +88,11 @@ interface ProgramPlan {
 
 export interface DockerPlan extends ProgramPlan {
   readonly kind: 'docker';
-  /** `name@sha256:…`, or `sha256:…` of an image that was never pushed. A tag can move and is refused. */
-  readonly image: string;
+  /**
+   * `name@sha256:…`, or `sha256:…` of an image that was never pushed. A tag can move and is refused. With null it runs on
+   * the programs of the machine, and nowhere but on `local`.
+   */
+  readonly image: string | null;
   readonly inputs: readonly DockerInput[];
 }
 
@@ -102,7 +105,8 @@ export interface DockerInput {
 
 export interface SlurmPlan extends ProgramPlan {
   readonly kind: 'slurm';
-  readonly image?: string;
+  /** Without one, or with null, on the programs of the node. */
+  readonly image?: string | null;
   readonly io: {
     readonly inputs: readonly SlurmInput[];
     /** Exactly the declared outputs. */
@@ -135,6 +139,11 @@ export interface CanonicalizeContext {
   readonly images: {
     /** The digest that a name stands for on this host now. The digest goes into the run id, the name does not. */
     pin(reference: string): Promise<string>;
+    /**
+     * With `optional` null where this host has no images at all: policy sends runs to no engine that has some, and names
+     * no digest. An engine that does not have the image, or does not answer, is refused as ever.
+     */
+    pin(reference: string, options: { readonly optional: boolean }): Promise<string | null>;
   };
 }
 

@@ -200,7 +200,12 @@ export function contextOf(ask: Ask, input: Readonly<Record<string, unknown>>) {
         readText: (artifactId: unknown, options?: { maxBytes?: number }) =>
           ask('artifacts.readText', artifactId, options?.maxBytes ?? null),
       }),
-      images: Object.freeze({ pin: (reference: unknown) => ask('images.pin', reference) }),
+      images: Object.freeze({
+        pin: (reference: unknown, options?: { optional?: boolean }) =>
+          options?.optional === true
+            ? ask('images.pin', reference, 'optional')
+            : ask('images.pin', reference),
+      }),
     }),
     run: Object.freeze({
       ...input,

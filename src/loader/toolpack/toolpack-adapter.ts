@@ -1,7 +1,7 @@
 // Owns: how the tools of a toolpack are prepared and called: from arguments to a named run, and from there to its result.
 // Refuses: whatever breaks a rule of the ABI, and artifacts that the arguments do not name.
 import type { Adapter, Invocation } from '../../contract/adapter.ts';
-import { fail } from '../../contract/errors.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { ConductedAttempt, PreparedRun, PrepareSite, RunExecutor } from '../../contract/runs.ts';
@@ -170,7 +170,11 @@ const CANONICALIZE: { readonly [method: string]: Reply<PrepareSite> } = {
     });
     return Buffer.from(bytes).toString();
   },
-  'images.pin': ([reference], given) => given.pinImage(String(reference)),
+  'images.pin': ([reference, optional], given) =>
+    given.pinImage(String(reference)).catch((thrown: unknown) => {
+      if (optional === 'optional' && isFailure(thrown) && thrown.reason === 'image.unpinned') return null;
+      throw thrown;
+    }),
 };
 
 function insideOf(id: unknown, named: ReadonlySet<string>): ObjectId {
