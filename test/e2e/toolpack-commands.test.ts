@@ -163,7 +163,7 @@ describe('haft toolpack new', () => {
 
   it('refuses the name of a builtin, of a pack and of any installed tool, and writes nothing', () =>
     inFolder((place) => {
-      for (const name of ['file_read', 'shell_exec', 'undo']) {
+      for (const name of ['file_read', 'shell_exec', 'undo', 'find_tool']) {
         const { status, stderr } = haft(['toolpack', 'new', name], place);
         assert.deepEqual([status, existsSync(join(place, name))], [2, false], stderr);
         assert.match(stderr, /a builtin tool has that name/);

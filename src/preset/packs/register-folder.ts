@@ -10,6 +10,7 @@ import { lockDigest, readLockFile, writeLockFile } from '../../loader/lock/lock-
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
 import { replacePack } from '../../loader/lock/replace-pack.ts';
 import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
+import { SEARCHABLE_TOOLS } from '../../runtime/tool-search/searchable.ts';
 import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';
 import { loadPolicy } from '../load-policy.ts';
@@ -60,7 +61,7 @@ async function loadOwn(workspace: string, file?: string): Promise<LoadedPolicy> 
 
 /** A call of the name has to be a call of the new tool. */
 async function refuseTaken(workspace: string, name: string, cannot: string): Promise<void> {
-  const builtin = await toolsOf(workspace, []);
+  const builtin = [...(await toolsOf(workspace, [])), ...SEARCHABLE_TOOLS.map((tool) => tool.name)];
   if (builtin.includes(name))
     throw fail('pack.invalid', `${cannot}: a builtin tool has that name; take another`);
   const packs = await withWorkspacePacks(workspace, (known) => known.list());
