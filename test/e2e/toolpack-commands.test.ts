@@ -3,20 +3,24 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { sha256Hex } from '../../src/base/digest.ts';
-import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
+import { trustForTests, writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 import { NODE_ARGS } from './support/haft.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -234,6 +238,32 @@ describe('haft toolpack new, and trust', () => {
       mkdirSync(join(place, 'inner'));
       writeTrusted(join(place, 'inner/haft.yaml'), POLICY);
       refused(join(place, 'inner'), 'usage');
+    }));
+
+  it('refuses a haft.yaml that is a link to another place', () =>
+    inFolder((place) =>
+      inFolder((other) => {
+        writeFileSync(join(other, 'shared.yaml'), POLICY);
+        symlinkSync(join(other, 'shared.yaml'), join(place, 'haft.yaml'));
+        trustForTests(place);
+        refused(place, 'usage');
+        assert.equal(readFileSync(join(other, 'shared.yaml'), 'utf8'), POLICY);
+      }),
+    ));
+
+  it('leaves nothing but the pack and its line', () =>
+    inFolder((place) => {
+      writeTrusted(join(place, 'haft.yaml'), POLICY);
+      chmodSync(join(place, 'haft.yaml'), 0o640);
+      assert.equal(haft(['toolpack', 'new', 'my_tool'], place).status, 0);
+      assert.deepEqual(readdirSync(place).sort(), ['.haft', 'haft.yaml', 'my_tool']);
+      assert.equal(statSync(join(place, 'haft.yaml')).mode & 0o777, 0o640);
+      assert.deepEqual(
+        readdirSync(join(place, '.haft')).filter((name) => name.startsWith('haft.yaml')),
+        [],
+      );
+      const diff = JSON.parse(haft(['policy', 'diff', '--json'], place).stdout);
+      assert.equal(diff.trusted, true);
     }));
 
   it('pins the new tool where there is a haft.lock, which stays trusted', () =>

@@ -5,7 +5,11 @@ import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { LoadedPolicy, PolicyFile } from '../../contract/policy.ts';
 import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
-import { readPolicyText, replacePolicyFile } from '../../loader/haft-yaml/replace-policy-file.ts';
+import {
+  isLinkedPolicy,
+  readPolicyText,
+  replacePolicyFile,
+} from '../../loader/haft-yaml/replace-policy-file.ts';
 import { lockDigest, readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
 import { replacePack } from '../../loader/lock/replace-pack.ts';
@@ -41,6 +45,11 @@ export async function prepareFolder(workspace: string, folder: NewFolder): Promi
     throw fail(
       'usage',
       `${cannot}: haft.yaml is trusted for this run only, and has to name the new pack; run haft trust first`,
+    );
+  if (isLinkedPolicy(workspace))
+    throw fail(
+      'usage',
+      `${cannot} here: haft.yaml is a link to another place, and has to name the new pack; put the file itself here`,
     );
   const { value } = await loadTrusted(workspace, []);
   const outer = value?.outer?.[0]?.name;
