@@ -12,6 +12,7 @@ export {
   type HybridPlan,
   type MutableState,
   type PlanKind,
+  refuseArgument,
   runPlan,
   type SlurmInput,
   type SlurmPlan,

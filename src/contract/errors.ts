@@ -67,6 +67,10 @@ export const ERRORS = Object.freeze({
   }),
   'input.not_canonical': row('E_VALIDATION_FAIL', 'The value has no canonical JSON form.'),
   'input.schema': row('E_VALIDATION_FAIL', "The arguments do not fit the tool's input schema."),
+  'input.refused': row(
+    'E_VALIDATION_FAIL',
+    'The arguments fit the input schema, and the toolpack refuses them; the details say which and why.',
+  ),
   'input.too_large': row('E_VALIDATION_FAIL', 'The request is larger than the limit.', { http: 413 }),
   'input.slow': row('E_TIMEOUT', 'The request did not arrive in time.', { http: 408 }),
   'input.envelope': row('E_VALIDATION_FAIL', 'The message is not a ToolRequest.', { http: 400, rpc: -32600 }),
@@ -243,15 +247,12 @@ export const ERRORS = Object.freeze({
     native: 4,
   }),
   'object.corrupt': row('E_INTERNAL', 'The bytes of an object no longer match its digest.'),
+  'artifact.unknown': row('E_VALIDATION_FAIL', 'No artifact has this id.', { http: 404, native: 4 }),
   // Runs and toolpacks
   'run.unknown': row('E_VALIDATION_FAIL', 'No run has this id.', { http: 404, native: 4 }),
-  'run.state': row(
-    'E_INTERNAL',
-    'A run or an attempt cannot go from the state it is in to the one asked for.',
-    {
-      http: 409,
-    },
-  ),
+  'run.state': row('E_VALIDATION_FAIL', 'The run is not in a state that allows what was asked for.', {
+    http: 409,
+  }),
   'run.failed': row('E_SHELL', 'The program of the run failed; its log says why.'),
   'run.limit': row('E_SHELL', 'The run was ended because it reached a limit; nothing of it is kept.'),
   'run.outputs': row('E_SHELL', 'The run did not make exactly the outputs that its tool declares.'),
@@ -269,6 +270,10 @@ export const ERRORS = Object.freeze({
   }),
   'run.cancelled': row('E_TIMEOUT', 'The run was cancelled.', { http: 499, retryable: false, exit: 130 }),
   'run.differs': row('E_VALIDATION_FAIL', 'Executed again, the run made other outputs.', { exit: 1 }),
+  'image.unpinned': row(
+    'E_POLICY',
+    'No engine that policy lets runs go to has images, and no entry of runs.images has a digest for the name.',
+  ),
   'toolpack.abi': row('E_INTERNAL', 'The toolpack broke a rule of its ABI; the details name each.', {
     http: 502,
   }),

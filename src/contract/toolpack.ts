@@ -88,8 +88,11 @@ interface ProgramPlan {
 
 export interface DockerPlan extends ProgramPlan {
   readonly kind: 'docker';
-  /** `name@sha256:…`, or `sha256:…` of an image that was never pushed. A tag can move and is refused. */
-  readonly image: string;
+  /**
+   * `name@sha256:…`, or `sha256:…` of an image that was never pushed. A tag can move and is refused. With null it runs on
+   * the programs of the machine, and nowhere but on `local`.
+   */
+  readonly image: string | null;
   readonly inputs: readonly DockerInput[];
 }
 
@@ -102,7 +105,8 @@ export interface DockerInput {
 
 export interface SlurmPlan extends ProgramPlan {
   readonly kind: 'slurm';
-  readonly image?: string;
+  /** Without one, or with null, on the programs of the node. */
+  readonly image?: string | null;
   readonly io: {
     readonly inputs: readonly SlurmInput[];
     /** Exactly the declared outputs. */
@@ -135,6 +139,11 @@ export interface CanonicalizeContext {
   readonly images: {
     /** The digest that a name stands for on this host now. The digest goes into the run id, the name does not. */
     pin(reference: string): Promise<string>;
+    /**
+     * With `optional` null where this host has no images at all: policy sends runs to no engine that has some, and names
+     * no digest. An engine that does not have the image, or does not answer, is refused as ever.
+     */
+    pin(reference: string, options: { readonly optional: boolean }): Promise<string | null>;
   };
 }
 
@@ -164,13 +173,22 @@ export interface ToolRun<TArgs = JsonObject, TPlan extends ToolPlan = ToolPlan> 
 
 // ---------------------------------------------------------------------------------------- for authors
 
-// Both are shipped to the pack's process as their own text: they may refer to nothing outside of themselves.
+// All are shipped to the pack's process as their own text: they may refer to nothing outside of themselves.
 
 /** Writes a tool down, with its types checked. */
 export function defineTool<TArgs = JsonObject, TPlan extends ToolPlan = ToolPlan>(
   definition: ToolDefinition<TArgs, TPlan>,
 ): ToolDefinition<TArgs, TPlan> {
   return Object.freeze({ ...definition });
+}
+
+/**
+ * Refuses the call: what it was given fits `input`, and cannot be worked with all the same. The caller is told
+ * `E_VALIDATION_FAIL` with the path (a JSON Pointer such as `/by/0/column`, or the name of an argument) and the fact, which
+ * says what is wrong and what would be right. In `canonicalize` nothing was executed yet; there it belongs.
+ */
+export function refuseArgument(path: string, fact: string): never {
+  throw Object.assign(new Error(fact), { refusedArgument: path.startsWith('/') ? path : `/${path}` });
 }
 
 /** The usual `run`: executes the plan and links every declared output. The result is an empty object. */

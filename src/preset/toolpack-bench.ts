@@ -2,9 +2,9 @@
 // Refuses: engines and images; what a name of an image stands for is made up, since programs are those of the host.
 import { canonicalText } from '../base/canonical-json.ts';
 import { sha256Hex } from '../base/digest.ts';
-import type { TreeItem } from '../contract/artifacts.ts';
+import type { ArtifactStore, TreeItem } from '../contract/artifacts.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
-import type { RunTicket } from '../contract/runs.ts';
+import type { PreparedRun, PrepareSite } from '../contract/runs.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { makeBenchFolder } from '../loader/toolpack/bench-folder.ts';
 import { openToolpack } from '../loader/toolpack/open-toolpack.ts';
@@ -23,9 +23,18 @@ export function toolpackSuite(folder: string): void {
   registerCases('the toolpack', TOOLPACK_CASES, () => openToolpackBench(folder));
 }
 
+/** What `haft toolpack check` needs of it beyond the suite. */
+export interface ToolpackBench extends ToolpackEnvironment {
+  /** A workspace of its own, which is gone when this is closed. */
+  readonly workspace: string;
+  readonly artifacts: ArtifactStore;
+  /** What a call would run, with images as `pin` says. */
+  prepare(tool: string, args: JsonObject, pin: PrepareSite['pinImage']): Promise<PreparedRun>;
+}
+
 const pinImage = async (reference: string): Promise<string> => `sha256:${sha256Hex(`image ${reference}`)}`;
 
-export async function openToolpackBench(folder: string): Promise<ToolpackEnvironment> {
+export async function openToolpackBench(folder: string): Promise<ToolpackBench> {
   const bench = makeBenchFolder();
   const runtime = await createDefaultRuntime({
     workspace: bench.path,
@@ -54,7 +63,18 @@ export async function openToolpackBench(folder: string): Promise<ToolpackEnviron
     const calls = new Map<ToolpackCall, CallFixture>();
     for (const fixture of fixtures) calls.set(await toCall(fixture, keep), fixture);
 
+    const prepare: ToolpackBench['prepare'] = async (id, args, pin) => {
+      const tool = value?.tools.find(({ contract }) => contract.id === id);
+      const site = { artifacts, pinImage: pin, signal: new AbortController().signal };
+      if (!value || !tool) throw new Error(`the pack has no tool "${id}"`);
+      const { installation, adapter } = value;
+      return (await adapter.prepare?.({ installation, tool, args, site })) as PreparedRun;
+    };
+
     return {
+      workspace: bench.path,
+      artifacts,
+      prepare,
       diagnostics,
       tools: (value?.tools ?? []).map(({ contract, binding }) => ({
         id: contract.id,
@@ -62,16 +82,7 @@ export async function openToolpackBench(folder: string): Promise<ToolpackEnviron
       })),
       calls: [...calls.keys()],
       async identify(id, args) {
-        const tool = value?.tools.find(({ contract }) => contract.id === id);
-        const site = { artifacts, pinImage, signal: new AbortController().signal };
-        if (!value || !tool) throw new Error(`the pack has no tool "${id}"`);
-        const prepared = await value.adapter.prepare?.({
-          installation: value.installation,
-          tool,
-          args,
-          site,
-        });
-        return canonicalText((prepared as RunTicket).params);
+        return canonicalText((await prepare(id, args, pinImage)).params);
       },
       async changed(call, file) {
         const { args, files } = calls.get(call) as CallFixture;

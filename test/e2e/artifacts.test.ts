@@ -119,6 +119,10 @@ describe('haft artifacts', () => {
 
   it('refuses what is no artifact', () => {
     assert.equal(haft(['show', 'nonsense']).status, 2);
-    assert.match(haft(['show', 'f'.repeat(64)]).err, /object\.missing/);
+    for (const args of [['show'], ['cat'], ['verify']]) {
+      const { status, err } = haft([...args, 'f'.repeat(64)]);
+      assert.equal(status, 2, err);
+      assert.match(err, /there is no such artifact \[E_VALIDATION_FAIL artifact\.unknown\]/);
+    }
   });
 });

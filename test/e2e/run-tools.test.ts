@@ -85,6 +85,7 @@ describe('slurm_submit', () => {
       assert.equal((await submit('count', 'c')).data.attempt.attempt_id, data.attempt.attempt_id);
       const early = await call('slurm_job_collect', { run_id });
       assert.deepEqual([reasonOf(early), early.errors[0]?.details?.state], ['run.state', 'running']);
+      assert.equal(early.errors[0]?.code, 'E_VALIDATION_FAIL');
       await until(run_id, 'succeeded');
       const { data: collected } = await call('slurm_job_collect', { run_id });
       assert.deepEqual(

@@ -124,6 +124,10 @@ describe('haft runs', () => {
     assert.equal(status, 130, said);
     assert.match(said, /stopped watching; the run goes on/);
     assert.equal((await json('show', runId)).document.state, 'running');
+    const early = await run('collect', runId, '--to', workspace.path('early'));
+    assert.equal(early.status, 2, early.stderr);
+    assert.match(early.stderr, /is running.*\(see haft runs watch\) \[E_VALIDATION_FAIL run\.state\]/);
+    assert.equal(existsSync(workspace.path('early')), false);
     const { document } = await json('cancel', short(runId));
     assert.deepEqual(
       document.attempts.map(({ state, cause }: Record<string, string>) => [state, cause]),

@@ -85,7 +85,7 @@ describe('a toolpack in haft.yaml', () => {
   it('of an artifact that is not there fails before anything is executed', () =>
     withToolpacks(['text_stats'], async (workspace) => {
       const answer = await workspace.call('text_stats', { text: fakeDigest('nothing') });
-      assert.equal(answer.errors[0]?.reason, 'object.missing', JSON.stringify(answer.errors));
+      assert.equal(answer.errors[0]?.reason, 'artifact.unknown', JSON.stringify(answer.errors));
     }));
 });
 

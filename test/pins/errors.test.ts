@@ -21,6 +21,7 @@ const CODES = [
 const PINNED: Readonly<Record<string, readonly [string, number, number]>> = {
   'tool.unknown': ['E_VALIDATION_FAIL', 404, 2],
   'input.schema': ['E_VALIDATION_FAIL', 422, 2],
+  'input.refused': ['E_VALIDATION_FAIL', 422, 2],
   'input.too_large': ['E_VALIDATION_FAIL', 413, 2],
   'http.redirect_body': ['E_POLICY', 403, 3],
   'input.slow': ['E_TIMEOUT', 408, 4],
@@ -33,6 +34,9 @@ const PINNED: Readonly<Record<string, readonly [string, number, number]>> = {
   'file.conflict': ['E_FILE_IO', 409, 5],
   'time.deadline': ['E_TIMEOUT', 504, 4],
   'time.cancelled': ['E_TIMEOUT', 499, 130],
+  'artifact.unknown': ['E_VALIDATION_FAIL', 404, 2],
+  'run.state': ['E_VALIDATION_FAIL', 409, 2],
+  'image.unpinned': ['E_POLICY', 403, 3],
   'internal.unexpected': ['E_INTERNAL', 500, 70],
 };
 

@@ -1,6 +1,6 @@
 // Owns: the tool table_sort: one table in, its rows in order out, the same bytes on every backend.
 // Refuses: quoted fields and ragged rows: what a field is never depends on who reads the table.
-import { defineTool, type HybridPlan, type ObjectId } from 'haft/toolpack';
+import { defineTool, type HybridPlan, type ObjectId, refuseArgument } from 'haft/toolpack';
 
 interface Args {
   readonly table: ObjectId;
@@ -87,7 +87,7 @@ export default defineTool<Args, HybridPlan>({
     const between = SEPARATORS[separator];
     const [header = ''] = (await ctx.artifacts.readText(table)).split('\n', 1);
     const columns = header.split(between);
-    const keys = by.map((key) => sortKey(key, columns));
+    const keys = by.map((key, n) => sortKey(key, n, columns));
     const image = await ctx.images.pin('haft/coreutils:1');
     const program = {
       image,
@@ -127,9 +127,11 @@ export default defineTool<Args, HybridPlan>({
 /** `-k2,2nr`, as sort knows it. */
 function sortKey(
   { column, as = 'text', order = 'ascending' }: Partial<Key>,
+  n: number,
   columns: readonly string[],
 ): string {
   const at = columns.indexOf(column ?? '') + 1;
-  if (at === 0) throw new Error(`the table has no column "${column}"; it has ${columns.join(', ')}`);
+  if (at === 0)
+    refuseArgument(`/by/${n}/column`, `the table has no column "${column}"; it has ${columns.join(', ')}`);
   return `-k${at},${at}${as === 'number' ? 'g' : ''}${order === 'descending' ? 'r' : ''}`;
 }

@@ -37,10 +37,13 @@ describe('images of the docker backend', { skip: docker.skip }, () => {
     }
   });
 
-  it('run by their digest when policy names that, a tag of theirs, the repository, or a prefix of it', async (t) => {
-    const { busybox } = (await docker.engine()).images;
+  it('run by their digest when policy names that, their id, a tag of theirs, the repository, or a prefix of it', async (t) => {
+    const engine = await docker.engine();
+    const { busybox } = engine.images;
+    const id = engine.docker('image', 'inspect', busybox, '--format', '{{.Id}}').trim();
     const repository = busybox.replace(/@.*/, '');
-    for (const images of [[busybox], [`${repository}:1`], [repository], [`${repository.split('/')[0]}/*`]]) {
+    const prefix = `${repository.split('/')[0]}/*`;
+    for (const images of [[busybox], [id], [`${repository}:1`], [repository], [prefix]]) {
       assert.equal((await (await open(t, { images })).run('exit 0')).end.status, 'succeeded');
     }
   });

@@ -34,7 +34,10 @@ export async function requireImage(
 export async function pinImage(api: EngineApi, reference: string): Promise<PinnedImage> {
   const found = await inspectImage(api, reference);
   if (!found)
-    throw fail('run.infrastructure', `Cannot pin the image "${reference}": the engine does not have it`);
+    throw fail(
+      'run.infrastructure',
+      `Cannot pin the image "${reference}": the engine does not have it; pull or load it there first`,
+    );
   const digests = (found.RepoDigests ?? []).filter((digest) => !digest.startsWith(UNPUSHED)).sort();
   const own = digests.find((digest) => digest.startsWith(`${repositoryOf(reference)}@`)) ?? digests[0];
   return own === undefined ? { image: found.Id, by: 'image_id' } : { image: own, by: 'repository_digest' };
@@ -43,9 +46,11 @@ export async function pinImage(api: EngineApi, reference: string): Promise<Pinne
 /** Where Podman puts images that no registry has. */
 const UNPUSHED = 'localhost/';
 
+/** And its id, which names it on this engine as well. */
 async function tagsOf(api: EngineApi, image: string): Promise<readonly string[]> {
-  const { RepoTags } = (await inspectImage(api, image)) ?? {};
-  return (RepoTags ?? []).map((tag) => (tag.startsWith(UNPUSHED) ? tag.slice(UNPUSHED.length) : tag));
+  const { RepoTags, Id } = (await inspectImage(api, image)) ?? {};
+  const tags = (RepoTags ?? []).map((tag) => (tag.startsWith(UNPUSHED) ? tag.slice(UNPUSHED.length) : tag));
+  return Id === undefined ? tags : [...tags, Id];
 }
 
 interface ImageBody {

@@ -34,7 +34,7 @@ function handleFor(scope: CallScope, { store, files }: ArtifactsCapabilityParts)
       const artifact = await (await admitted(id)).get(id);
       if (artifact) return artifact;
       throw fail(
-        'object.missing',
+        'artifact.unknown',
         `Cannot find ${JSON.stringify(id.slice(0, 80))}: there is no such artifact`,
       );
     },

@@ -99,7 +99,7 @@ async function made<T>(
   if (!error) return data as T;
   const { code, reason, message } = error;
   // Revisions before 2026-07-28 had a code of their own for what is not there; this one is understood by all.
-  const rpc = reason === 'object.missing' ? RPC.params : ERRORS[reason].rpc;
+  const rpc = reason === 'object.missing' || reason === 'artifact.unknown' ? RPC.params : ERRORS[reason].rpc;
   throw rpcError(rpc, message, { ...asked, code, reason });
 }
 

@@ -98,7 +98,7 @@ const CASES: readonly Case[] = [
     put('plan.image', "'haft/text:latest'"),
     /"haft\/text:latest"/,
   ),
-  docker('no image', 'image.unpinned', put('plan.image', 'null')),
+  docker('no image', 'image.unpinned', put('plan.image', '0')),
   docker('no program', 'argv.invalid', put('plan.argv', '[]')),
   docker('an argument that is no text', 'argv.invalid', put('plan.argv.1', '1')),
   docker('a variable that is no name', 'env.invalid', put('plan.env', "{ 'a b': '1' }")),
@@ -241,7 +241,7 @@ describe('prepare refuses a call for which canonicalize answers', () => {
   });
 
   it('an artifact that is not in the store', async () => {
-    await assert.rejects(fixture.prepare(pack, { text: OTHER_ID }), { reason: 'object.missing' });
+    await assert.rejects(fixture.prepare(pack, { text: OTHER_ID }), { reason: 'artifact.unknown' });
   });
 });
 

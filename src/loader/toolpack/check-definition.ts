@@ -4,6 +4,7 @@ import { closest } from '../../base/closest.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { LOG_ROLE, TOOLPACK_ABI } from '../../contract/toolpack.ts';
 import { collisions, outputPlace, type PathFact } from './relpath.ts';
+import type { ThrownPlace } from './where-thrown.ts';
 
 /** What the pack's process says of one definition. */
 export interface Described {
@@ -19,6 +20,8 @@ export interface Finding {
   readonly hint?: string;
   /** A word of the source that the diagnostic can point at. */
   readonly near?: string;
+  /** Where it is, where that is known. */
+  readonly at?: ThrownPlace;
 }
 
 type Fields = Described['fields'];

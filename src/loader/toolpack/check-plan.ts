@@ -84,11 +84,11 @@ function refuseUnknown(given: JsonObject, known: readonly string[], way: string,
 const PINNED = /^(?:[a-z0-9][a-z0-9._:/-]*@)?sha256:[0-9a-f]{64}$/;
 
 function readImage(given: unknown, engine: string, way: string, tell: Tell): string | undefined {
-  if (given === undefined && engine === 'slurm') return undefined;
+  if (given === null || (given === undefined && engine === 'slurm')) return undefined;
   if (typeof given === 'string' && PINNED.test(given)) return given;
   tell(
     'image.unpinned',
-    `${way}.image is ${show(given)}; it is pinned by its digest (name@sha256:…), which ctx.images.pin answers`,
+    `${way}.image is ${show(given)}; it is pinned by its digest (name@sha256:…), which ctx.images.pin answers, or null for the programs of the machine`,
   );
   return undefined;
 }

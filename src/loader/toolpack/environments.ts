@@ -2,8 +2,16 @@
 // Refuses: to say what they answer; `session.ts` talks to them.
 import { pathToFileURL } from 'node:url';
 import type { Program } from '../../contract/program.ts';
-import { defineTool, runPlan } from '../../contract/toolpack.ts';
-import { contextOf, findUnsafe, type HostOptions, hostToolpack, type Variation, vary } from './host.ts';
+import { defineTool, refuseArgument, runPlan } from '../../contract/toolpack.ts';
+import {
+  contextOf,
+  findUnsafe,
+  type HostOptions,
+  hostToolpack,
+  refusalIn,
+  type Variation,
+  vary,
+} from './host.ts';
 
 export interface ToolpackEnvironment {
   readonly name: 'first' | 'second';
@@ -47,10 +55,10 @@ const MEMORY_BYTES = 512 * 1024 * 1024;
 export function hostProgram(folder: string, entry: string, environment: ToolpackEnvironment): Program {
   const options: HostOptions = {
     entry: pathToFileURL(`${folder}/${entry}`).href,
-    toolpack: `export const defineTool = ${defineTool};\nexport const runPlan = ${runPlan};\n`,
+    toolpack: `export const defineTool = ${defineTool};\nexport const refuseArgument = ${refuseArgument};\nexport const runPlan = ${runPlan};\n`,
     variation: environment.variation,
   };
-  const pieces = `{ load: (specifier) => import(specifier), vary: ${vary}, findUnsafe: ${findUnsafe}, contextOf: ${contextOf} }`;
+  const pieces = `{ load: (specifier) => import(specifier), vary: ${vary}, findUnsafe: ${findUnsafe}, refusalIn: ${refusalIn}, contextOf: ${contextOf} }`;
   return {
     argv: [
       'node',

@@ -23,11 +23,18 @@ export interface HostPieces {
   load(specifier: string): Promise<{ readonly default?: unknown }>;
   readonly vary: typeof vary;
   readonly findUnsafe: typeof findUnsafe;
+  readonly refusalIn: typeof refusalIn;
   readonly contextOf: typeof contextOf;
 }
 
 /** One thing in a value that JSON cannot say. */
 export interface Unsafe {
+  readonly path: string;
+  readonly fact: string;
+}
+
+/** What the author's `refuseArgument` said. */
+export interface RefusedArgument {
   readonly path: string;
   readonly fact: string;
 }
@@ -76,10 +83,22 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
         ? { format: 'module', source: options.toolpack, shortCircuit: true }
         : next(url, context),
   });
-  const loaded = pieces.load(options.entry).then(({ default: given }) => {
-    if (given === undefined) throw new Error('the module has no default export');
-    return (Array.isArray(given) ? given : [given]) as readonly unknown[];
-  });
+  const loaded = pieces
+    .load(options.entry)
+    .then(({ default: given }) => {
+      if (given === undefined) throw new Error('the module has no default export');
+      return (Array.isArray(given) ? given : [given]) as readonly unknown[];
+    })
+    .catch((thrown: unknown) => {
+      if (!(thrown instanceof SyntaxError) || /^(?:file:\/\/)?\/.*:\d+\n/.test(thrown.stack ?? ''))
+        throw thrown;
+      // Where it is Node.js says only when a process ends of it.
+      return new Promise<never>(() =>
+        setImmediate(() => {
+          throw thrown;
+        }),
+      );
+    });
   loaded.catch(() => {});
 
   const find = async (name: string | undefined): Promise<AnyDefinition> => {
@@ -155,11 +174,10 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
       const unsafe = pieces.findUnsafe(value);
       send(unsafe ? { re: frame.id, ok: false, unsafe } : { re: frame.id, ok: true, value });
     } catch (thrown) {
-      send({
-        re: frame.id,
-        ok: false,
-        message: String((thrown as Error)?.message ?? thrown).slice(0, 2_000),
-      });
+      const refused = pieces.refusalIn(thrown);
+      const message = String((thrown as Error)?.message ?? thrown).slice(0, 2_000);
+      const stack = String((thrown as Error)?.stack ?? '').slice(0, 8_000);
+      send({ re: frame.id, ok: false, ...(refused ? { refused } : { message, stack }) });
     }
   };
 
@@ -182,7 +200,12 @@ export function contextOf(ask: Ask, input: Readonly<Record<string, unknown>>) {
         readText: (artifactId: unknown, options?: { maxBytes?: number }) =>
           ask('artifacts.readText', artifactId, options?.maxBytes ?? null),
       }),
-      images: Object.freeze({ pin: (reference: unknown) => ask('images.pin', reference) }),
+      images: Object.freeze({
+        pin: (reference: unknown, options?: { optional?: boolean }) =>
+          options?.optional === true
+            ? ask('images.pin', reference, 'optional')
+            : ask('images.pin', reference),
+      }),
     }),
     run: Object.freeze({
       ...input,
@@ -194,6 +217,14 @@ export function contextOf(ask: Ask, input: Readonly<Record<string, unknown>>) {
       checkpoint: (state: unknown) => ask('run.checkpoint', state),
     }),
   };
+}
+
+/** Whatever the author's own code made of it on the way: it is known by its mark. */
+export function refusalIn(thrown: unknown): RefusedArgument | undefined {
+  if (typeof thrown !== 'object' || thrown === null) return undefined;
+  const { refusedArgument: path, message } = thrown as { refusedArgument?: unknown; message?: unknown };
+  if (typeof path !== 'string') return undefined;
+  return { path: path.slice(0, 500), fact: String(message).slice(0, 2_000) };
 }
 
 /** The first thing that would not be the same after JSON. */

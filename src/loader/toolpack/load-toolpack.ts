@@ -9,6 +9,7 @@ import { checkDefinition, type Described, type Finding, show } from './check-def
 import type { ToolFields } from './contract-of.ts';
 import type { PackFiles } from './pack-files.ts';
 import type { Toolpack } from './toolpack.ts';
+import type { ThrownPlace } from './where-thrown.ts';
 
 export interface LoadedToolpack {
   readonly tools: readonly ToolFields[];
@@ -48,14 +49,19 @@ async function describe(
       const { path, first, second } = answer.difference;
       const message = `what the module defines differs between two environments at "${path}": ${show(first)} and ${show(second)}`;
       findings.push({ code: 'definition.unstable', message });
-    } else
-      findings.push({
-        code: 'definition.invalid',
-        message: `at "${answer.unsafe.path}" ${answer.unsafe.fact}`,
-      });
+    } else {
+      const { path, fact } = 'unsafe' in answer ? answer.unsafe : answer.refused;
+      findings.push({ code: 'definition.invalid', message: `at "${path}" ${fact}` });
+    }
   } catch (thrown) {
     if (!isFailure(thrown) || thrown.reason !== 'toolpack.failed') throw thrown;
-    findings.push({ code: 'module.failed', message: thrown.message });
+    const { file, line, column } = (thrown.details ?? {}) as Partial<ThrownPlace>;
+    // The diagnostic says the place itself.
+    findings.push({
+      code: 'module.failed',
+      message: thrown.message.replace(` (${file}:${line}:${column})`, ''),
+      ...(file === undefined ? {} : { at: { file, line: line ?? 1, column: column ?? 1 } }),
+    });
   }
   return [];
 }
@@ -95,13 +101,15 @@ async function checkSchemas(fields: ToolFields, schemas: SchemaCompiler): Promis
   return findings;
 }
 
-function toDiagnostic({ code, message, hint, near }: Finding, file: string, source: string): Diagnostic {
+function toDiagnostic(finding: Finding, file: string, source: string): Diagnostic {
+  const { code, message, hint, near } = finding;
   const at = near ? new RegExp(`\\b${near.replaceAll(/[^\w]/g, '.')}\\b`).exec(source)?.index : undefined;
   const before = source.slice(0, at ?? 0).split('\n');
   return {
     file,
     line: before.length,
     column: (before.at(-1) ?? '').length + 1,
+    ...finding.at,
     code,
     severity: 'error',
     message,

@@ -3,7 +3,8 @@
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../../contract/program.ts';
-import type { Unsafe } from './host.ts';
+import type { RefusedArgument, Unsafe } from './host.ts';
+import { whereThrown } from './where-thrown.ts';
 
 export interface ToolpackSession {
   /** Rejects with `toolpack.failed`, or with the signal's reason. */
@@ -25,7 +26,8 @@ export interface Question {
 
 export type Answer =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly unsafe: Unsafe };
+  | { readonly ok: false; readonly unsafe: Unsafe }
+  | { readonly ok: false; readonly refused: RefusedArgument };
 
 /** A message longer than this is no message. */
 const MAX_LINE = 32 * 1024 * 1024;
@@ -44,7 +46,9 @@ interface Incoming {
   readonly ok?: boolean;
   readonly value?: unknown;
   readonly unsafe?: Unsafe;
+  readonly refused?: RefusedArgument;
   readonly message?: string;
+  readonly stack?: string;
   readonly ask?: number;
   readonly for?: number;
   readonly method?: string;
@@ -72,8 +76,13 @@ export function createSession(options: SessionOptions): ToolpackSession {
   let current: Live | undefined;
   let count = 0;
   let closed = false;
-  const failed = (fact: string) =>
-    fail('toolpack.failed', `Cannot ask the toolpack "${options.name}": ${shown(fact, options.folder())}`);
+  /** `trace` is where Node.js says that it happened: the stack of an error, or its last words. */
+  const failed = (fact: string, trace = ''): Failure => {
+    const at = whereThrown(trace, options.folder());
+    const place = at ? ` (${at.file}:${at.line}:${at.column})` : '';
+    const message = `Cannot ask the toolpack "${options.name}": ${shown(fact, options.folder())}${place}`;
+    return fail('toolpack.failed', message, at && { ...at });
+  };
 
   const start = async (): Promise<Live> => {
     const program = await options.programs.start(options.program());
@@ -83,9 +92,9 @@ export function createSession(options: SessionOptions): ToolpackSession {
       pending,
       send: (frame) => void program.stdin.write(`${JSON.stringify(frame)}\n`),
     };
-    const lose = (fact: string): void => {
+    const lose = (fact: string, trace?: string): void => {
       forget(one);
-      for (const { fault } of pending.values()) fault(Object.assign(failed(fact), { died: true }));
+      for (const { fault } of pending.values()) fault(Object.assign(failed(fact, trace), { died: true }));
       pending.clear();
     };
     program.stdin.on('error', () => {});
@@ -102,7 +111,7 @@ export function createSession(options: SessionOptions): ToolpackSession {
         ? `it reached its limit of ${limitHit}`
         : `it ended with ${signal ?? `code ${code}`}`;
       const said = Buffer.from(stderr).toString().trim().slice(-1_000);
-      lose(said === '' ? how : `${how}: ${said}`);
+      lose(said === '' ? how : (syntaxError(said) ?? `${how}: ${said}`), said);
     });
     current = one;
     return one;
@@ -170,10 +179,11 @@ export function createSession(options: SessionOptions): ToolpackSession {
         done();
         if (frame.ok) resolve({ ok: true, value: frame.value });
         else if (frame.unsafe) resolve({ ok: false, unsafe: frame.unsafe });
+        else if (frame.refused) resolve({ ok: false, refused: frame.refused });
         else
           reject(
             refusals.find(({ message }) => message.slice(0, 2_000) === frame.message) ??
-              failed(String(frame.message)),
+              failed(String(frame.message), `${frame.message}\n${frame.stack}`),
           );
       };
       const refusals: Failure[] = [];
@@ -201,6 +211,9 @@ export function createSession(options: SessionOptions): ToolpackSession {
     },
   };
 }
+
+/** A module that cannot be read ends its process, and the first line of its error is the fact. */
+const syntaxError = (said: string): string | undefined => /^SyntaxError: (.*)$/m.exec(said)?.[1];
 
 /** Where its copy lies is nobody's business, and in every message another place. */
 const shown = (text: string, folder: string): string =>

@@ -1,7 +1,7 @@
 // Owns: how the tools of a toolpack are prepared and called: from arguments to a named run, and from there to its result.
 // Refuses: whatever breaks a rule of the ABI, and artifacts that the arguments do not name.
 import type { Adapter, Invocation } from '../../contract/adapter.ts';
-import { fail } from '../../contract/errors.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { ConductedAttempt, PreparedRun, PrepareSite, RunExecutor } from '../../contract/runs.ts';
@@ -9,7 +9,7 @@ import { type CallProblem, checkCall } from './check-call.ts';
 import { isObject, show } from './check-definition.ts';
 import { outputsOf, type ToolFields } from './contract-of.ts';
 import type { PackFiles } from './pack-files.ts';
-import type { Toolpack } from './toolpack.ts';
+import { refusal as refusedCall, type Toolpack } from './toolpack.ts';
 
 export interface ToolpackAdapterSite {
   readonly files: PackFiles;
@@ -40,6 +40,7 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
       const message = `${cannot}: in two environments its toolpack made two different runs of it; at "${path}" ${show(first)} and ${show(second)}`;
       throw fail('toolpack.unstable', message, { path, first: show(first), second: show(second) });
     }
+    if (!answer.ok && 'refused' in answer) throw refusedCall(fields.toolName, answer.refused);
     const checked = answer.ok
       ? checkCall(answer.value, {
           planKind: fields.planKind,
@@ -169,7 +170,11 @@ const CANONICALIZE: { readonly [method: string]: Reply<PrepareSite> } = {
     });
     return Buffer.from(bytes).toString();
   },
-  'images.pin': ([reference], given) => given.pinImage(String(reference)),
+  'images.pin': ([reference, optional], given) =>
+    given.pinImage(String(reference)).catch((thrown: unknown) => {
+      if (optional === 'optional' && isFailure(thrown) && thrown.reason === 'image.unpinned') return null;
+      throw thrown;
+    }),
 };
 
 function insideOf(id: unknown, named: ReadonlySet<string>): ObjectId {

@@ -98,7 +98,7 @@ export async function withPacks<T>(use: (fixture: PackFixture) => Promise<T>): P
           artifacts: {
             async hold(ids) {
               const absent = ids.find((id) => id !== TEXT_ID);
-              if (absent) throw fail('object.missing', `Cannot find ${absent}: there is no such artifact`);
+              if (absent) throw fail('artifact.unknown', `Cannot find ${absent}: there is no such artifact`);
               return ids.map((id) => ({
                 id,
                 kind: 'file',
@@ -115,6 +115,9 @@ export async function withPacks<T>(use: (fixture: PackFixture) => Promise<T>): P
           },
           pinImage: async (reference) => {
             pinned.push(reference);
+            if (reference === 'nowhere:1')
+              throw fail('image.unpinned', 'Cannot pin the image: nobody has any');
+            if (reference === 'absent:1') throw fail('run.infrastructure', 'Cannot pin the image: absent');
             return `${reference}@sha256:${'b'.repeat(64)}`;
           },
         },

@@ -1,14 +1,14 @@
 // Owns: one toolpack as its two processes answer for it: what its module defines, what a call of it would run, and its run.
 // Refuses: an answer that the two do not agree on.
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { ProgramHandle } from '../../contract/program.ts';
 import type { Described } from './check-definition.ts';
 import { type Difference, firstDifference } from './compare-answers.ts';
 import { ENVIRONMENTS, hostProgram } from './environments.ts';
-import type { Unsafe } from './host.ts';
+import type { RefusedArgument, Unsafe } from './host.ts';
 import type { PackFiles } from './pack-files.ts';
-import { createSession, type Question, type ToolpackSession } from './session.ts';
+import { type Answer, createSession, type Question, type ToolpackSession } from './session.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 
 export interface Toolpack {
@@ -25,6 +25,7 @@ export type Asking = Required<Pick<Question, 'signal' | 'reply'>>;
 export type Agreement<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly unsafe: Unsafe }
+  | { readonly ok: false; readonly refused: RefusedArgument }
   | { readonly ok: false; readonly difference: Difference };
 
 /** A pack that thinks for longer than this is stuck; what it asks the host for does not count. */
@@ -57,10 +58,7 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
         }),
       ),
     );
-    if (!first?.ok) return first as Agreement<never>;
-    if (!second?.ok) return second as Agreement<never>;
-    const difference = firstDifference(first.value, second.value);
-    return difference ? { ok: false, difference } : { ok: true, value: first.value };
+    return agreed(first as Answer, second as Answer);
   };
 
   return {
@@ -71,6 +69,7 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
     async run(tool, input, how) {
       const answer = await sessions[0]!.request({ op: 'run', tool, input, ...how });
       if (answer.ok) return answer.value;
+      if ('refused' in answer) throw refusal(tool, answer.refused);
       const { path, fact } = answer.unsafe;
       throw fail('toolpack.abi', `Cannot take the result of "${tool}": at "${path}" ${fact}`);
     },
@@ -79,6 +78,26 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
       for (const snapshot of snapshots.values()) snapshot.remove();
     },
   };
+}
+
+/** Also in a refusal: one that depends on the clock would refuse today what it ran yesterday. */
+function agreed(first: Answer, second: Answer): Agreement<unknown> {
+  const refusals = [first, second].map((one) => ('refused' in one ? one.refused : undefined));
+  if (refusals.some((one) => one !== undefined)) {
+    const [one = null, other = null] = refusals;
+    const difference = firstDifference(one, other);
+    return difference ? { ok: false, difference } : { ok: false, refused: one! };
+  }
+  if (!first.ok) return first;
+  if (!second.ok) return second;
+  const difference = firstDifference(first.value, second.value);
+  return difference ? { ok: false, difference } : { ok: true, value: first.value };
+}
+
+/** For the caller: the same shape as of arguments that do not fit the schema. */
+export function refusal(tool: string, { path, fact }: RefusedArgument): Failure {
+  const details = { problems: [{ path, keyword: 'refused', message: fact }] };
+  return fail('input.refused', `Cannot call "${tool}": ${path} ${fact}`, details);
 }
 
 /** The same question gets the same answer, whichever process asks and how often. */

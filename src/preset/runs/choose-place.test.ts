@@ -12,6 +12,7 @@ const DIGEST = `sha256:${'ab'.repeat(32)}`;
 const IMAGE = `registry/tools/sort@${DIGEST}`;
 const resources = { cpus: 2, memoryBytes: 1000, wallMs: 1000, outputBytes: 1000 };
 const plan: ExecutionPlan = { image: IMAGE, argv: ['sort'], env: {}, inputs: [], outputs: [], resources };
+const bareOf = ({ image: _image, ...rest }: ExecutionPlan): ExecutionPlan => rest;
 const HYBRID = { docker: plan, slurm: { ...plan, resources: { ...resources, cpus: 8 } } };
 
 const never: AdmitsByTag = () => assert.fail('no engine is asked');
@@ -66,6 +67,12 @@ describe('choosePlace', () => {
       { ...FREE, backend: 'slurm', backends: ['docker'] },
       { plans: { docker: plan } },
       'docker',
+    ],
+    [
+      'without an image past docker',
+      { ...FREE, backend: 'docker', backends: ['local'] },
+      { plan: bareOf(plan), plans: { docker: bareOf(plan) } },
+      'local',
     ],
     ['to this machine whatever its plans are for', { backend: 'local' }, { plans: { slurm: plan } }, 'local'],
   ];
@@ -128,6 +135,12 @@ describe('choosePlace', () => {
       { plans: { docker: plan }, backend: 'slurm' },
       'usage',
     ],
+    [
+      'docker for a plan without an image',
+      { ...FREE, backends: ['docker'] },
+      { plans: { docker: bareOf(plan) }, backend: 'docker' },
+      'usage',
+    ],
     ['a partition of what has none', FREE, { placement: { partition: 'long' } }, 'usage'],
     ['an image that no node has', { backend: 'slurm', images: ['registry/*'] }, {}, 'policy.denied'],
   ];
@@ -142,6 +155,12 @@ describe('choosePlace', () => {
     await refusal(runs, bare, async () => false);
     await choose(runs, {}, async (tags, image) => tags.includes('tools/sort:1') && image === IMAGE);
     await refusal({ ...runs, images: ['tools/*'] });
+    const id = `sha256:${'cd'.repeat(32)}`;
+    await choose(
+      { ...runs, images: [id] },
+      {},
+      async (names, image) => names.includes(id) && image === IMAGE,
+    );
   });
 
   it('lets a caller place a job among what policy lists', async () => {

@@ -84,15 +84,19 @@ function chooseBackend({ tool, plans, backend: asked }: RunChoice, runs: RunsPol
   const candidates = asked === undefined ? granted.names : [asked];
   const fitting = candidates.find((name) => offers(plans, name));
   if (fitting !== undefined) return fitting;
-  const written = Object.keys(plans ?? {}) as BackendName[];
+  const written = (Object.keys(plans ?? {}) as BackendName[]).filter((name) => offers(plans, name));
   const [wanted = 'local'] = written;
   if (asked === undefined) throw ungranted(tool, wanted, granted);
+  if (plans?.[asked])
+    throw fail('usage', `Cannot run "${tool}" on ${asked}: its plan names no image, and ${asked} needs one`);
   throw fail('usage', `Cannot run "${tool}" on ${asked}: its plans are for ${list(written)}`);
 }
 
-/** The sandbox of this machine takes every plan. */
+/** The sandbox of this machine takes every plan; a container is made of an image. */
 const offers = (plans: RunChoice['plans'], name: BackendName): boolean =>
-  name === 'local' || plans === undefined || plans[name] !== undefined;
+  name === 'local' ||
+  plans === undefined ||
+  (name === 'docker' ? plans[name]?.image !== undefined : plans[name] !== undefined);
 
 function ungranted(tool: string, asked: BackendName, { rule, names, glob }: Granted): Failure {
   const [backend = 'local', ...others] = names;
@@ -114,7 +118,7 @@ async function requireImage(
 ): Promise<void> {
   const entries = entriesFor(tool, runs);
   if (admitsByText(entries, image)) return;
-  const tags = entries.flatMap((entry) => (isTag(entry.image) ? [entry.image] : []));
+  const tags = entries.flatMap((entry) => (isLocalName(entry.image) ? [entry.image] : []));
   if (tags.length > 0 && (await admitsByTag(tags, image))) return;
   const message = `Cannot run "${tool}" on the image "${image}": no line of policy admits it`;
   throw fail('policy.denied', message, {
@@ -133,9 +137,8 @@ function requireUnpacked({ tool }: RunChoice, image: string, { slurm }: RunsPoli
   throw fail('policy.denied', message, { rule: 'runs.slurm.images', image });
 }
 
-/** `name:tag`: what it stands for an engine has to say. */
-const isTag = (entry: string): boolean =>
-  /:[^/:@]+$/.test(entry) && !entry.includes('@') && !entry.startsWith('sha256:');
+/** `name:tag`, or the id that an engine gave an image (`sha256:…`): which digest that is the engine has to say. */
+const isLocalName = (entry: string): boolean => /:[^/:@]+$/.test(entry) && !entry.includes('@');
 
 const FIELDS: { readonly [K in keyof RunResources]: keyof RunLimits } = {
   cpus: 'cpus',

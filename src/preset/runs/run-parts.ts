@@ -10,6 +10,7 @@ import { fail } from '../../contract/errors.ts';
 import { BACKEND_NAMES, type PolicyFile } from '../../contract/policy.ts';
 import { backendsInUse } from '../../contract/policy-match.ts';
 import type { RunParts } from '../../contract/runs.ts';
+import { renderGrant } from '../../runtime/policy/grant.ts';
 import { BACKEND_MAKERS, type BackendSite } from './backend-makers.ts';
 import { choosePlace } from './choose-place.ts';
 import { entriesFor, pinnedByPolicy } from './image-rules.ts';
@@ -65,8 +66,9 @@ function enginePins(backends: readonly Backend[], inUse: () => readonly string[]
     const backend = backends.find(({ name, pinImage }) => pinImage && inUse().includes(name));
     if (backend?.pinImage) return (await backend.pinImage(reference)).image;
     throw fail(
-      'run.infrastructure',
-      `Cannot pin the image "${reference}": no backend of this host has images, and runs.images of haft.yaml does not say which digest it stands for`,
+      'image.unpinned',
+      `Cannot pin the image "${reference}": policy lets runs go to no engine that has images, and runs.images of haft.yaml does not say which digest it stands for`,
+      { image: reference, admit: renderGrant({ runs: { backends: ['docker'], images: [reference] } }) },
     );
   };
 }

@@ -61,6 +61,7 @@ const CLASS_OF: Partial<Record<Reason, FailureClass>> = {
   'run.infrastructure': 'infrastructure',
   'file.no_space': 'infrastructure',
   'file.io': 'infrastructure',
+  'artifact.unknown': 'infrastructure',
   'object.missing': 'infrastructure',
   'object.corrupt': 'infrastructure',
   'sandbox.unavailable': 'infrastructure',

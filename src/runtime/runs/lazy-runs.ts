@@ -111,7 +111,7 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
           const backend = backends.find((one) => one.pinImage);
           if (!backend?.pinImage)
             throw fail(
-              'run.infrastructure',
+              'image.unpinned',
               `Cannot pin the image "${reference}": no backend of this host has images`,
             );
           return (await backend.pinImage(reference)).image;

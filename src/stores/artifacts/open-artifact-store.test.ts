@@ -84,7 +84,7 @@ describe('openArtifactStore', () => {
     inArtifacts(async ({ artifacts, objects, scratch }) => {
       const id = await objects.put(Buffer.from('a pre-image'));
       assert.equal(await artifacts.get(id), undefined);
-      const missing = { reason: 'object.missing' };
+      const missing = { reason: 'artifact.unknown', code: 'E_VALIDATION_FAIL' };
       await assert.rejects(artifacts.read(id), missing);
       await assert.rejects(artifacts.verify(id), missing);
       await assert.rejects(artifacts.hold([id]), missing);

@@ -27,7 +27,7 @@ export function openArtifactStore(parts: ArtifactStoreParts): ArtifactStore {
 
   const known = async (id: ObjectId): Promise<Artifact> => {
     const artifact = await rows.get(id);
-    if (!artifact) throw fail('object.missing', `Cannot find ${shown(id)}: there is no such artifact`);
+    if (!artifact) throw fail('artifact.unknown', `Cannot find ${shown(id)}: there is no such artifact`);
     return artifact;
   };
 

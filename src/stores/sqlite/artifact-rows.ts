@@ -34,7 +34,7 @@ export function createArtifactRows(
   const placeOf = (id: ObjectId): number => {
     const row = connection.sql(PLACE).get(key(id));
     if (row) return row.n as number;
-    throw fail('object.missing', `Cannot list what is older than ${id}: there is no such artifact`);
+    throw fail('artifact.unknown', `Cannot list what is older than ${id}: there is no such artifact`);
   };
   return {
     register: ({ id, kind, size, files }) =>

@@ -54,7 +54,7 @@ export const ARTIFACT_CASES: readonly StoreCase[] = [
         ['9', '7', '5', '3', '1'].map(idOf),
       );
       await assert.rejects(store.artifacts.list({ limit: 1, before: idOf('f') }), {
-        reason: 'object.missing',
+        reason: 'artifact.unknown',
       });
     },
   },

@@ -147,7 +147,7 @@ describe('artifact_get', () => {
     const preImage = await harness.objects.put(Buffer.from('secret'));
     for (const artifact of [preImage, NONE])
       for (const tool of [artifactGet, artifactPreview])
-        assert.equal((await harness.refuse(tool, { artifact })).reason, 'object.missing');
+        assert.equal((await harness.refuse(tool, { artifact })).reason, 'artifact.unknown');
     assert.equal((await harness.refuse(artifactGet, { artifact: 'sha256:../x' })).reason, 'input.schema');
   });
 });

@@ -17,7 +17,7 @@ export const command: Command = {
     const id = artifactId(positionals[0]!);
     const artifacts = await (await runtime()).artifacts();
     const artifact = await artifacts.get(id);
-    if (!artifact) throw fail('object.missing', `Cannot show ${id}: there is no such artifact`);
+    if (!artifact) throw fail('artifact.unknown', `Cannot show ${id}: there is no such artifact`);
     const entries = artifact.kind === 'tree' ? await artifacts.entries(id) : undefined;
     if (json) {
       io.out(`${JSON.stringify({ ...artifactToWire(artifact), ...(entries ? { entries } : {}) })}\n`);

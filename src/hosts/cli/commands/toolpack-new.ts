@@ -1,139 +1,83 @@
-// Owns: `haft toolpack new`: a toolpack that works, with a call and a test, to be changed into another one.
-// Refuses: to write over anything.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Owns: `haft toolpack new`: a toolpack that works, named in haft.yaml, with a call and a test, to be changed into another one.
+// Refuses: to write over anything, and a name that a tool or a pack has.
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fail } from '../../../contract/errors.ts';
-import { VERSION } from '../../../contract/version.ts';
-import type { Command } from '../command.ts';
+import { isWithin } from '../../../loader/is-within.ts';
+import { prepareFolder } from '../../../preset/packs/register-folder.ts';
+import type { Command, Io } from '../command.ts';
+import { linkOwnPackage } from '../link-own-package.ts';
+import { isFrozenRun } from '../open-runtime.ts';
+import { SCAFFOLD_ARGS, SCAFFOLD_IMAGE, scaffoldFiles } from '../toolpack-scaffold.ts';
 
 export const command: Command = {
   summary: 'Write a toolpack to begin with',
   usage: 'NAME',
   description:
-    'Makes the folder NAME here: a tool that counts words, a call with its expected result, and a test.',
-  examples: ['haft toolpack new my_tool', 'haft toolpack check my_tool'],
+    'Makes the folder NAME here: a tool that counts words, a call with its expected result, and a test. Adds it to packs: of haft.yaml, which stays ' +
+    'trusted with it, so that it can be called at once. Without an engine it runs in the sandbox of this machine, without an image.',
+  examples: ['haft toolpack new my_tool', `haft call my_tool '${JSON.stringify(SCAFFOLD_ARGS)}'`],
   positionals: [1, 1],
-  async run({ positionals, io, json }) {
+  async run({ positionals, workspace, flags, io, json }) {
     const name = positionals[0]!;
     if (!/^[a-z][a-z0-9_]{0,63}$/.test(name))
       throw fail(
         'usage',
         `Cannot make the toolpack "${name.slice(0, 80)}": a name is of small letters, digits and _, and begins with a letter`,
       );
-    const files = filesOf(name);
-    try {
-      mkdirSync(name);
-      mkdirSync(join(name, 'calls'));
-      for (const [path, text] of Object.entries(files)) writeFileSync(join(name, path), text, { flag: 'wx' });
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code === 'EEXIST')
-        throw fail(
-          'path.exists',
-          `Cannot make the toolpack "${name}": something of that name is here already`,
-        );
-      throw thrown;
-    }
-    if (json) io.out(`${JSON.stringify({ folder: name, files: Object.keys(files) })}\n`);
-    else
-      io.out(
-        `${Object.keys(files)
-          .map((path) => `${name}/${path}\n`)
-          .join('')}\nTry it: haft toolpack check ${name}\nUse it: packs: [${name}] in haft.yaml\n`,
+    const folder = join(realpathSync.native('.'), name);
+    if (!isWithin(folder, workspace))
+      throw fail(
+        'usage',
+        `Cannot make the toolpack "${name}" here: this folder is not in the workspace; go there first`,
       );
+    if (existsSync(folder)) throw taken(name);
+    const path = relative(workspace, folder);
+    const pack = await prepareFolder(workspace, { name, path, frozen: isFrozenRun(flags) });
+    const files = scaffoldFiles(name);
+    write(folder, name, files);
+    const linked = linkOwnPackage(folder);
+    const trusted = await pack.register();
+    if (!trusted) io.err('haft: haft.yaml could not be trusted here; run haft trust\n');
+    if (!linked)
+      io.err(
+        `haft: npm test in ${name} needs haft: npm install --save-dev haft (haft toolpack check does not)\n`,
+      );
+    if (json) io.out(`${JSON.stringify({ folder: name, files: Object.keys(files), pack: path, trusted })}\n`);
+    else tell(io, name, Object.keys(files));
     return 0;
   },
 };
 
-function filesOf(name: string): Readonly<Record<string, string>> {
-  const manifest = {
-    name,
-    version: '1.0.0',
-    type: 'module',
-    private: true,
-    haft: { toolpack: 'toolpack.ts' },
-    scripts: { test: 'node --test' },
-    devDependencies: { haft: `^${VERSION}` },
-  };
-  const result = { lines: 4, longest_line: 19, words: 9 };
-  const call = { tool: name, args: { text: 'file:first.txt' }, result };
-  return {
-    'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
-    'toolpack.ts': moduleOf(name),
-    'toolpack.test.ts':
-      "import { toolpackSuite } from 'haft/testing';\n\ntoolpackSuite(import.meta.dirname);\n",
-    'calls/first.json': `${JSON.stringify(call, null, 2)}\n`,
-    'calls/first.txt': 'the quick brown fox\njumps over\n\nthe lazy dog\n',
-  };
+const taken = (name: string) =>
+  fail('path.exists', `Cannot make the toolpack "${name}": something of that name is here already`);
+
+function write(folder: string, name: string, files: Readonly<Record<string, string>>): void {
+  try {
+    mkdirSync(folder);
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text, { flag: 'wx' });
+    }
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw taken(name);
+    if (code === 'EACCES' || code === 'EROFS')
+      throw fail('path.denied_by_os', `Cannot make the toolpack "${name}": the folder is not writable`);
+    throw thrown;
+  }
 }
 
-/** `examples/toolpacks/text_stats` is what comes out of it for that name. */
-const moduleOf = (
-  name: string,
-): string => String.raw`// Owns: the tool ${name}: one text in, its counts out, the same bytes on every backend.
-// Refuses: options that would change the counts without changing the run.
-import { type DockerPlan, defineTool, type ObjectId } from 'haft/toolpack';
+function tell(io: Io, name: string, files: readonly string[]): void {
+  const call = `haft call ${name} '${JSON.stringify(SCAFFOLD_ARGS)}'`;
+  io.out(
+    `${files.map((path) => `${name}/${path}\n`).join('')}haft.yaml now names the pack.
 
-interface Args {
-  readonly text: ObjectId;
+Call it:    ${call}
+Change it:  edit ${name}/toolpack.ts, then call it again
+Check it:   haft toolpack check ${name}
+On Docker:  docker pull ${SCAFFOLD_IMAGE}, put this line into haft.yaml, run haft trust, and add --backend docker to the call
+            runs: { backends: [docker], images: ["${SCAFFOLD_IMAGE}"] }
+`,
+  );
 }
-
-/** Counts bytes and blanks only, so that every awk agrees. */
-const COUNT =
-  '{ words += NF; if (length($0) > longest) longest = length($0) }' +
-  'END { printf "{\\"lines\\":%d,\\"longest_line\\":%d,\\"words\\":%d}\\n", NR, longest, words }';
-
-export default defineTool<Args, DockerPlan>({
-  abiVersion: 'v1',
-  toolName: '${name}',
-  contractVersion: 'v1',
-  planKind: 'docker',
-  title: 'Text statistics',
-  description: 'Counts the lines and words of a text artifact, and how many bytes its longest line has.',
-  tags: ['text'],
-  input: {
-    type: 'object',
-    properties: {
-      text: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$', description: 'The text, as an artifact' },
-    },
-    required: ['text'],
-    additionalProperties: false,
-  },
-  result: {
-    type: 'object',
-    properties: {
-      lines: { type: 'integer' },
-      longest_line: { type: 'integer' },
-      words: { type: 'integer' },
-    },
-    required: ['lines', 'longest_line', 'words'],
-    additionalProperties: false,
-  },
-  // A place that ends with a slash is a folder.
-  declaredOutputs: [
-    { role: 'stats', type: 'application/json', label: 'Counts', srcRelpath: 'out/stats.json' },
-  ],
-
-  // Pure: asked in two processes whose clock, locale, environment and machine differ; they have to agree.
-  async canonicalize({ text }, ctx) {
-    return {
-      canonicalParams: {},
-      inputsToLink: [{ artifactId: text, role: 'text' }],
-      plan: {
-        kind: 'docker',
-        image: await ctx.images.pin('haft/busybox:1'),
-        // It starts in /work: in/ is read-only, out/ is for the declared outputs, and nothing else.
-        argv: ['sh', '-c', 'awk "$1" in/text.txt > out/stats.json', 'sh', COUNT],
-        env: { LC_ALL: 'C' },
-        inputs: [{ role: 'text', artifactId: text, destName: 'text.txt' }],
-        resources: { cpus: 1, memoryBytes: 256 * 1024 * 1024, wallMs: 60_000, outputBytes: 65_536 },
-      },
-    };
-  },
-
-  async run(run) {
-    await run.execute();
-    await run.linkOutput('stats');
-    return JSON.parse(await run.readOutput('stats'));
-  },
-});
-`;
