@@ -29,6 +29,7 @@ import { askedSignal, deniedBy, nameRun, prepareRun, type RunNamingSite } from '
 import type { KeepPolicy } from './proof/keep-policy.ts';
 import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
+import { resultDigest } from './result-digest.ts';
 import type { LiveSession, Sessions } from './session.ts';
 import { createSpills } from './spills.ts';
 import { syncAndValidate } from './validate.ts';
@@ -139,6 +140,7 @@ export async function runCall(
         await site.replay.keep({ runId, preimage, callId: record.callId, data, outputs: [] });
       }
     }
+    if (run) noteResult(record, data);
   } catch (thrown) {
     error = shownError(parts, thrown);
     data = null;
@@ -272,6 +274,12 @@ function denial(decision: Decision) {
     ...line,
     ...admit,
   });
+}
+
+/** So that a row proves what the run answered, executed or replayed. */
+function noteResult(record: CallRecord, data: unknown): void {
+  const result = resultDigest(data);
+  if (result !== undefined) record.facts = { ...record.facts, result };
 }
 
 /** Policy has a word on where a run goes as well. */
