@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
-import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { OutputProblem } from './check-outputs.ts';
 import { unnamedBytes } from './unnamed-bytes.ts';
-import { watchOut } from './watch-out.ts';
+import { roomFor, watchOut } from './watch-out.ts';
 
 let out: string;
 beforeEach(() => {
@@ -14,7 +23,7 @@ beforeEach(() => {
 afterEach(() => rmSync(out, { recursive: true }));
 
 describe('watchOut', () => {
-  it('tells once that the limit is passed, wherever the files are', async () => {
+  it('tells once that there is no more room, wherever the files are', async () => {
     const told: OutputProblem[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const watch = watchOut({
@@ -26,8 +35,10 @@ describe('watchOut', () => {
       },
     });
     mkdirSync(join(out, 'a/b'), { recursive: true });
-    writeFileSync(join(out, 'a/b/1'), Buffer.alloc(600));
-    writeFileSync(join(out, 'a/2'), Buffer.alloc(600));
+    for (const name of ['a/b/1', 'a/2']) {
+      writeFileSync(join(out, name), '');
+      truncateSync(join(out, name), roomFor(1000) - 1);
+    }
     await promise;
     assert.equal((await watch.stop()).diskFull, false);
     assert.deepEqual(
@@ -35,9 +46,9 @@ describe('watchOut', () => {
       ['limit.output_bytes'],
     );
   });
-  it('says nothing of what is within the limit', async () => {
+  it('says nothing of what there is room for, although it may not be left', async () => {
     const watch = watchOut({ out, outputBytes: 1000, onOver: () => assert.fail('told') });
-    writeFileSync(join(out, '1'), Buffer.alloc(1000));
+    writeFileSync(join(out, '1'), Buffer.alloc(50_000_000));
     assert.equal((await watch.stop()).diskFull, false);
   });
 });

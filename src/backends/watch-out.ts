@@ -1,5 +1,5 @@
-// Owns: noticing while an attempt runs that it writes more to out/ than it may, or that its disk is full.
-// Refuses: to end anything itself; it tells once, and its caller ends the attempt.
+// Owns: noticing while an attempt runs that out/ holds more than there is room for, or that its disk is full.
+// Refuses: to end anything itself, and to hold a moment against an attempt: what it may leave is looked at when it has ended.
 import { statfs } from 'node:fs/promises';
 import { type OutputProblem, overLimit } from './check-outputs.ts';
 import { outEntries } from './out-entries.ts';
@@ -25,6 +25,12 @@ const MAX_REST_MS = 400;
 /** Less than this is full: file systems keep some blocks for themselves. */
 const FULL_BYTES = 64 * 1024;
 
+/**
+ * How much out/ may hold while a program runs. A look now and then sees some moments and not others, so that nothing may
+ * depend on one: below this only the end counts, and beyond it a program is ended to spare the disk.
+ */
+export const roomFor = (outputBytes: number): number => 2 * outputBytes + 64 * 1024 * 1024;
+
 export function watchOut({ out, outputBytes, onOver, initPid }: WatchSettings): OutWatch {
   let timer: NodeJS.Timeout | undefined;
   let diskFull = false;
@@ -44,9 +50,9 @@ export function watchOut({ out, outputBytes, onOver, initPid }: WatchSettings): 
     const lost = await lookAtDisk();
     let problem = await measured(out, outputBytes);
     // Others write to the disk as well: what is gone only makes it worth to look at what has no name.
-    if (!problem && lost > outputBytes) {
+    if (!problem && lost > roomFor(outputBytes)) {
       const pid = await initPid?.();
-      if (pid) problem = overLimit(unnamedBytes(out, pid), 0, outputBytes);
+      if (pid) problem = overRoom(unnamedBytes(out, pid), 0, outputBytes);
     }
     if (problem && !told && !stopped) {
       told = true;
@@ -75,11 +81,14 @@ async function measured(out: string, limit: number): Promise<OutputProblem | und
   let bytes = 0;
   let entries = 0;
   for await (const entry of outEntries(out)) {
-    // File systems set space aside for files that grow; only much more than that was asked for.
-    bytes += Math.max(entry.bytes, entry.taken / 2);
+    // File systems set space aside for files that grow; there is room for that.
+    bytes += Math.max(entry.bytes, entry.taken);
     entries++;
-    const problem = overLimit(bytes, entries, limit);
+    const problem = overRoom(bytes, entries, limit);
     if (problem) return problem;
   }
   return undefined;
 }
+
+const overRoom = (bytes: number, entries: number, limit: number): OutputProblem | undefined =>
+  overLimit(bytes > roomFor(limit) ? bytes : 0, entries, limit);

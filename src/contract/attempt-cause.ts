@@ -26,6 +26,10 @@ export const ATTEMPT_CAUSES = Object.freeze({
 
   // What it used up
   'limit.time': row('limit', 'It ran longer than its wall time.'),
+  'limit.run_time': row(
+    'limit',
+    "The toolpack's own run() took longer than it may, the time of its program aside.",
+  ),
   'limit.memory': row('limit', 'It, or a child of it, was ended because its memory was used up.'),
   'limit.output_bytes': row('limit', 'It wrote more bytes to out/ than it may.'),
   'limit.log_bytes': row('limit', 'It wrote more to standard output and error than is kept.'),
@@ -69,6 +73,7 @@ const REASONS: Readonly<Record<FailureClass, Reason>> = {
 
 const OF_CAUSE: Partial<Record<AttemptCause, Reason>> = {
   'tool.outputs': 'run.outputs',
+  'limit.run_time': 'time.deadline',
   lost: 'run.attempt_lost',
 };
 

@@ -269,7 +269,11 @@ export const ERRORS = Object.freeze({
     http: 503,
   }),
   'run.cancelled': row('E_TIMEOUT', 'The run was cancelled.', { http: 499, retryable: false, exit: 130 }),
-  'run.differs': row('E_VALIDATION_FAIL', 'Executed again, the run made other outputs.', { exit: 1 }),
+  'run.differs': row(
+    'E_VALIDATION_FAIL',
+    'Executed again, the run made other outputs, or answered another result.',
+    { exit: 1 },
+  ),
   'image.unpinned': row(
     'E_POLICY',
     'No engine that policy lets runs go to has images, and no entry of runs.images has a digest for the name.',
@@ -279,7 +283,7 @@ export const ERRORS = Object.freeze({
   }),
   'toolpack.unstable': row(
     'E_INTERNAL',
-    'The toolpack made two different runs of one call; what differs is named.',
+    'The toolpack made two different runs, or two different results, of one call; what differs is named.',
     { http: 502 },
   ),
   'toolpack.failed': row('E_INTERNAL', 'The toolpack threw, ended or did not answer in time.', { http: 502 }),

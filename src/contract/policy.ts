@@ -3,6 +3,7 @@
 import type { Effect, EffectShapes } from './effect.ts';
 import type { Reason } from './errors.ts';
 import type { JsonObject } from './json.ts';
+import type { RunResources } from './plan.ts';
 
 export type Verdict = 'allow' | 'ask' | 'deny';
 
@@ -107,6 +108,14 @@ export interface RunLimits {
   readonly log_bytes?: number;
   readonly processes?: number;
 }
+
+/** The limit that holds for each resource that a plan asks for. */
+export const LIMIT_OF: { readonly [K in keyof RunResources]: keyof RunLimits } = Object.freeze({
+  cpus: 'cpus',
+  memoryBytes: 'memory_bytes',
+  wallMs: 'wall_ms',
+  outputBytes: 'output_bytes',
+});
 
 /** Of each list the first is what jobs get; the others are what callers may choose instead. */
 export interface SlurmSettings {

@@ -197,7 +197,7 @@ export interface RuntimeRuns extends RunExecutor {
   cancel(runId: string): Promise<readonly AttemptRecord[]>;
   /** Follows the newest attempt: every byte of its log, until it ends. */
   watch(runId: string, onLog: (chunk: Uint8Array) => void, signal: AbortSignal): Promise<AttemptRecord>;
-  /** Executes the run again and compares every output, the log aside. The result stays as it was. */
+  /** Executes the run again and compares every output, the log aside, and the result. What is kept stays as it was. */
   verify(runId: string, options?: RunCallOptions): Promise<RunVerification>;
   /**
    * Looks after every open attempt whose process died: finished ones are finished, lost ones are marked so, and those
@@ -278,6 +278,14 @@ export interface RunVerification {
     readonly seen: ObjectId | null;
     readonly same: boolean;
   }[];
+  /** What the tool answered beside its outputs, by the SHA-256 of its canonical JSON. */
+  readonly result: {
+    readonly recorded: ObjectId | null;
+    readonly seen: ObjectId | null;
+    readonly same: boolean;
+    /** Of one that is not the same: every field that differs, as a JSON pointer, up to ten. */
+    readonly paths: readonly string[];
+  };
 }
 
 export interface RecoveredAttempt {

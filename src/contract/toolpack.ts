@@ -12,8 +12,8 @@ export const LOG_ROLE = 'log';
 
 /**
  * A deterministic tool. Its module is loaded out of process, in a sandbox that shows it its own package and nothing else.
- * `canonicalize` is asked in two such processes, whose time, host name, locale, environment and random seed differ, and
- * which answered another number of calls before: they must agree.
+ * `canonicalize` and `run` are asked in two such processes, whose time, host name, locale, environment, random seed, system and
+ * versions differ, and which answered another number of calls before: they must agree.
  */
 export interface ToolDefinition<TArgs = JsonObject, TPlan extends ToolPlan = ToolPlan> {
   readonly abiVersion: typeof TOOLPACK_ABI;
@@ -37,7 +37,11 @@ export interface ToolDefinition<TArgs = JsonObject, TPlan extends ToolPlan = Too
   readonly examples?: readonly { readonly title: string; readonly args: JsonObject }[];
   /** Pure: from the arguments, and artifacts that they name, to what would run. */
   canonicalize(args: TArgs, ctx: CanonicalizeContext): MaybePromise<CanonicalCall<TPlan>>;
-  /** Executes the plan, links every declared output, and answers the result. May be asked again after a crash. */
+  /**
+   * Executes the plan, links every declared output, and answers the result, which depends on nothing but the run: it is asked
+   * in both processes, and they must agree. It has the plan's `wallMs` for itself, and at most a minute. May be asked again
+   * after a crash.
+   */
   run(run: ToolRun<TArgs, TPlan>): MaybePromise<JsonObject>;
 }
 

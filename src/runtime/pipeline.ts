@@ -14,26 +14,28 @@ import type { JsonObject } from '../contract/json.ts';
 import { checkFields } from '../contract/known-fields.ts';
 import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
-import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
+import type { RunTicket } from '../contract/runs.ts';
 import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } from '../contract/runtime.ts';
-import type { AnyTool, EffectSite } from '../contract/tool.ts';
+import type { EffectSite } from '../contract/tool.ts';
 import { type ApprovedCall, approveCall } from './approval.ts';
 import type { ContextMaker } from './context.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { identifyRun, type RunIdentity, readArgs, runParams } from './identity.ts';
+import { readArgs } from './identity.ts';
 import type { LateRows } from './late-rows.ts';
 import { effectiveLimits, type SizeLimit } from './limits.ts';
 import { locksFor } from './locks.ts';
 import { sizeOf } from './measure.ts';
+import { askedSignal, deniedBy, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
 import type { KeepPolicy } from './proof/keep-policy.ts';
 import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
+import { resultDigest } from './result-digest.ts';
 import type { LiveSession, Sessions } from './session.ts';
 import { createSpills } from './spills.ts';
 import { syncAndValidate } from './validate.ts';
 
 /** What the steps share beyond the parts. */
-export interface PipelineSite {
+export interface PipelineSite extends RunNamingSite {
   readonly parts: RuntimeParts;
   readonly registry: Registry;
   readonly sessions: Sessions;
@@ -41,10 +43,6 @@ export interface PipelineSite {
   readonly effectSite: EffectSite;
   readonly makeContext: ContextMaker;
   readonly replay: ReplaySource;
-  /** What preparing a run may look at; loads what runs need. */
-  prepareSite(signal: AbortSignal, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<PrepareSite>;
-  /** Where policy lets a prepared run go. */
-  chooseRun(run: RunChoice): Promise<ChosenPlace | undefined>;
   readonly late: LateRows;
   /** Keeps the policy that a run is made under, for proofs. */
   readonly keepPolicy: KeepPolicy;
@@ -99,8 +97,11 @@ export async function runCall(
     looks = !tool.mutates && !tool.deterministic && onlyLooks(record.effects);
 
     const decision = await decide(record, engine);
-    record.run = await runOf(tool, args, engine);
-    const ticket = tool.prepare && (await prepareRun(site, record, tool, args, engine, options));
+    const prepared =
+      tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
+    const run = prepared ? prepared.run : await nameRun(tool, args, engine);
+    record.run = run;
+    const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
     giveBack = session.budget.reserve();
     const limit = () => startDeadline(tool.id, limits.timeoutMs, options.signal);
     const asked = { record, tool, args, engine, decision };
@@ -109,8 +110,8 @@ export async function runCall(
     const hit = record.run && !options.verify ? await site.replay.find(record.run.runId) : undefined;
     if (hit) {
       data = hit.data;
-      record.answerBytes = sizeOf(data);
       replayed = true;
+      await refuseTooLarge(site, record, data, limits.output);
     } else {
       const deadline = limit();
       try {
@@ -119,7 +120,7 @@ export async function runCall(
           deadline.arm();
           release = await parts.store.locks.acquire(locks, deadline.signal);
         }
-        if (record.run) await site.keepPolicy(engine, tool.id);
+        if (run) await site.keepPolicy(run.preimage.policyHash as string, run.policy);
         const how: Execution = { engine, approved, deadline, emit, ticket };
         data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
         await checkOutput(site, registered, record, data, limits.output);
@@ -134,9 +135,12 @@ export async function runCall(
         deadline.clear();
       }
       // A prepared run was kept with its attempt. What it read may have become something else meanwhile.
-      if (record.run && !ticket && (await runOf(tool, args, engine))?.runId === record.run.runId)
-        await site.replay.keep({ ...record.run, callId: record.callId, data, outputs: [] });
+      if (run && !ticket && (await nameRun(tool, args, engine))?.runId === run.runId) {
+        const { runId, preimage } = run;
+        await site.replay.keep({ runId, preimage, callId: record.callId, data, outputs: [] });
+      }
     }
+    if (run) noteResult(record, data);
   } catch (thrown) {
     error = shownError(parts, thrown);
     data = null;
@@ -182,7 +186,25 @@ export async function explainCall(site: PipelineSite, given: CallRequest): Promi
   const args = await checkInput(registered, record, request.args ?? {}, effectiveLimits(tool, engine).input);
   const effects = await tool.effects(args as never, site.effectSite);
   await engine.ready?.(effects);
-  return { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
+  const explained = { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
+  if (!tool.prepare || explained.decision.verdict === 'deny') return explained;
+  // What a prepared call may run, and where, is known once it is prepared.
+  const denied = await prepareRun(site, tool, args, engine, {}).then(() => undefined, decisionOf);
+  return denied ? { ...explained, decision: denied, all: [...explained.all, denied] } : explained;
+}
+
+/** A denial on the way to a run; rejects with all else. */
+function decisionOf(thrown: unknown): Decision {
+  const rule = deniedBy(thrown);
+  if (rule === undefined || !isFailure(thrown)) throw thrown;
+  const { admit } = thrown.details ?? {};
+  return {
+    verdict: 'deny',
+    rule,
+    message: thrown.message,
+    reason: thrown.reason,
+    ...(typeof admit === 'string' ? { admit } : {}),
+  };
 }
 
 /** Answers the arguments with defaults filled in; the caller's own object stays as it was. */
@@ -254,60 +276,23 @@ function denial(decision: Decision) {
   });
 }
 
-/** Of a deterministic tool that is not prepared; asked once policy has let it be called. */
-async function runOf(
-  tool: AnyTool,
-  args: JsonObject,
-  engine: PolicyEngine,
-): Promise<RunIdentity | undefined> {
-  if (!tool.deterministic || tool.prepare) return undefined;
-  const params = await runParams(tool, args);
-  return params && identifyRun(tool, params, engine.hashFor(tool.id));
+/** So that a row proves what the run answered, executed or replayed. */
+function noteResult(record: CallRecord, data: unknown): void {
+  const result = resultDigest(data);
+  if (result !== undefined) record.facts = { ...record.facts, result };
 }
 
-/** The run that a prepared call is: named before anybody looks for its result. */
-async function prepareRun(
-  site: PipelineSite,
-  record: CallRecord,
-  tool: AnyTool,
-  args: JsonObject,
-  engine: PolicyEngine,
-  options: CallOptions,
-): Promise<RunTicket | undefined> {
-  const { backend, placement, verify, resume = false, onStarted } = options;
-  const run = { tool: tool.id, policy: engine.loaded.file };
-  const given = await site.prepareSite(askedSignal(options), run);
-  const prepared = await tool.prepare?.(args as never, given);
-  if (!prepared) return undefined;
-  const { plan, plans } = prepared;
-  const wanted = {
-    ...run,
-    plan,
-    ...(plans ? { plans } : {}),
-    ...(backend === undefined ? {} : { backend }),
-    ...(placement ? { placement } : {}),
-  };
-  const place = await site.chooseRun(wanted).catch((thrown) => {
-    if (isFailure(thrown) && thrown.code === 'E_POLICY')
-      record.decision = { verdict: 'deny', rule: String(thrown.details?.rule ?? 'runs') };
+/** Policy has a word on where a run goes as well. */
+const noteDenial =
+  (record: CallRecord) =>
+  (thrown: unknown): never => {
+    const rule = deniedBy(thrown);
+    if (rule !== undefined) record.decision = { verdict: 'deny', rule };
     throw thrown;
-  });
-  record.run = identifyRun(tool, prepared.params, engine.hashFor(tool.id));
-  const session = record.session === site.sessions.defaultId ? null : record.session;
-  const told = onStarted ? { onStarted } : {};
-  return {
-    ...prepared,
-    ...place,
-    ...record.run,
-    ...told,
-    session,
-    resume,
-    purpose: verify ? 'verify' : 'run',
   };
-}
 
-const askedSignal = ({ signal }: CallOptions): AbortSignal =>
-  (typeof signal === 'function' ? signal() : signal) ?? new AbortController().signal;
+const sessionOf = ({ sessions }: PipelineSite, { session }: CallRecord): string | null =>
+  session === sessions.defaultId ? null : session;
 
 interface Execution {
   readonly engine: PolicyEngine;
@@ -381,15 +366,23 @@ async function checkOutput(
     const list = problems.map((p) => `${p.path || 'data'} ${p.message}`).join('; ');
     throw fail('output.schema', `Cannot return what "${record.tool}" answered: ${list}`);
   }
+  await refuseTooLarge(site, record, data, limit);
+}
+
+async function refuseTooLarge(
+  site: PipelineSite,
+  record: CallRecord,
+  data: unknown,
+  limit: SizeLimit,
+): Promise<void> {
   const { content } = record;
   const apart = content && !content.inData ? content.blocks : undefined;
   const bytes = sizeOf(data) + (apart ? sizeOf(apart) : 0);
   record.answerBytes = bytes;
-  if (bytes > limit.bytes) {
-    record.content = undefined;
-    const whole = apart ? { data, content: apart } : data;
-    const artifact = await createSpills(site.parts).put(Buffer.from(JSON.stringify(whole)));
-    const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${limit.bytes}; the whole answer is kept as ${artifact}`;
-    throw fail('output.too_large', message, { bytes, limit: limit.bytes, artifact, ...limit.admit(bytes) });
-  }
+  if (bytes <= limit.bytes) return;
+  record.content = undefined;
+  const whole = apart ? { data, content: apart } : data;
+  const artifact = await createSpills(site.parts).put(Buffer.from(JSON.stringify(whole)));
+  const message = `Cannot return the answer of "${record.tool}" inline: it is ${bytes} bytes, over the limit of ${limit.bytes}; the whole answer is kept as ${artifact}`;
+  throw fail('output.too_large', message, { bytes, limit: limit.bytes, artifact, ...limit.admit(bytes) });
 }

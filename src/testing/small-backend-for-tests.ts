@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOutputs } from '../backends/check-outputs.ts';
+import { roomFor } from '../backends/watch-out.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -154,7 +155,9 @@ async function overLimit(
   { folder, plan }: Attempt,
   child: ChildProcess,
 ): Promise<Parameters<SmallJob['kill']>[0] | undefined> {
-  const problem = await checkOutputs(join(folder, 'out'), plan);
+  // While it runs, only what there is no room for counts.
+  const resources = { ...plan.resources, outputBytes: roomFor(plan.resources.outputBytes) };
+  const problem = await checkOutputs(join(folder, 'out'), { ...plan, resources });
   if (problem?.cause === 'limit.output_bytes') return problem.cause;
   return groupMemory(child.pid) > plan.resources.memoryBytes ? 'limit.memory' : undefined;
 }

@@ -102,13 +102,14 @@ export const TOOLPACK_CASES: readonly ToolpackCase[] = [
     },
   },
   {
-    name: 'a call that is executed again makes the same bytes',
+    name: 'a call that is executed again makes the same bytes and answers the same',
     async run(env) {
       for (const { name, tool, args } of callsOf(env)) {
         await answerOf(env, name, tool, args);
         const { runId } = await env.call(tool, args);
-        const { identical, outputs } = await env.verify(runId ?? '');
+        const { identical, outputs, result } = await env.verify(runId ?? '');
         const differs = outputs.filter(({ same }) => !same).map(({ role }) => `"${role}"`);
+        if (!result.same) differs.push(`the result at ${result.paths.join(', ')}`);
         assert.ok(identical, `of ${name}: ${differs.join(', ')} came out otherwise`);
       }
     },

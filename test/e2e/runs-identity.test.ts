@@ -74,16 +74,19 @@ const CHANGES: readonly Change[] = [
     },
   },
   {
-    what: 'a limit of policy',
-    field: 'policy for this tool',
+    what: 'a limit of policy below what the tool asks for',
+    field: 'policy runs.limits.memory_bytes',
+    make: policy((engine) => policyOf(engine, { limits: { memory_bytes: 48 * 2 ** 20 } })),
+  },
+
+  {
+    what: 'a limit of policy above what the tool asks for',
     make: policy((engine) => policyOf(engine, { limits: { memory_bytes: 2 ** 30 } })),
   },
   {
     what: 'an image of policy that the tool may use',
-    field: 'policy for this tool',
     make: policy((engine) => policyOf(engine, { images: [...(policyOf(engine).images ?? []), 'more/*'] })),
   },
-
   { what: 'the backend that the caller chooses', make: () => ({ flags: ['--backend', 'local'] }) },
   {
     what: 'the backend of policy',

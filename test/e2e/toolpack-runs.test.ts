@@ -114,10 +114,10 @@ describe('the id of a run', () => {
     },
     {
       what: 'its policy',
-      field: /^policy for this tool$/,
+      field: /^policy runs\.limits\.memory_bytes$/,
       async change(workspace) {
         const file = join(workspace.root, 'haft.yaml');
-        writeFileSync(file, `${readFileSync(file, 'utf8')}limits:\n  max_output_bytes: 1000000\n`);
+        writeFileSync(file, `${readFileSync(file, 'utf8')}runs:\n  limits: { memory_bytes: 50000000 }\n`);
         await workspace.restart();
       },
     },

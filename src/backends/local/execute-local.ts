@@ -7,7 +7,7 @@ import { type Attempt, type AttemptEnd, failedEnd } from '../../contract/backend
 import { RUN_ENV, WORK_FOLDER } from '../../contract/plan.ts';
 import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { checkOutputs, type OutputProblem } from '../check-outputs.ts';
-import { watchOut } from '../watch-out.ts';
+import { roomFor, watchOut } from '../watch-out.ts';
 import { writeOnce } from '../write-once.ts';
 import { type LocalFiles, localFiles } from './local-files.ts';
 import { localVerdict } from './local-verdict.ts';
@@ -71,7 +71,7 @@ function specOf({ plan, folder }: Attempt, sandbox: SandboxHandle): SandboxSpec 
     network: 'none',
     timeoutMs: wallMs,
     captureBytes: 0,
-    limits: { memoryBytes, fileSizeBytes: outputBytes + SLACK, outputBytes: LOG_BYTES },
+    limits: { memoryBytes, fileSizeBytes: roomFor(outputBytes) + SLACK, outputBytes: LOG_BYTES },
   };
 }
 

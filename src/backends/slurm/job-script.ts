@@ -2,6 +2,7 @@
 // Refuses: anything but a POSIX shell, coreutils, findutils and awk on the node, and to execute without the claim.
 import type { Attempt } from '../../contract/backend.ts';
 import { RUN_ENV } from '../../contract/plan.ts';
+import { roomFor } from '../watch-out.ts';
 import { HOST_NAME } from './contained-program.ts';
 import { containScript, type JobContainer } from './containers.ts';
 import { shWord } from './sh-word.ts';
@@ -55,7 +56,7 @@ export function jobScript({ attempt, name, bell, container, ...limits }: ScriptR
     bell,
     // Hundredths of a second, as /proc/uptime counts.
     wall: Math.ceil(wallMs / 10),
-    max_out: outputBytes,
+    max_out: roomFor(outputBytes),
     max_log: limits.logBytes,
     max_entries: limits.maxEntries,
     memory: memoryBytes,
@@ -145,10 +146,10 @@ watch() {
     read -r now _ </proc/uptime
     [ "\${now%.*}\${now#*.}" -lt "$deadline" ] || over limit.time
     [ "$(stat -c %s "$meta/log")" -le "$max_log" ] || over limit.log_bytes
-    # Space may be set aside beyond the end of a file, by some file systems without being asked.
-    written | awk -v bytes="$max_out" -v entries="$max_entries" '
+    # As on every backend: only much more than it may leave ends it before its end.
+    written | awk -v room="$max_out" -v entries="$max_entries" '
       { n++; taken += $2 * 512 } $3 == "f" { size += $1 }
-      END { exit size > bytes || taken > 2 * bytes + 67108864 || n > entries }' || over limit.output_bytes
+      END { exit size > room || taken > room || n > entries }' || over limit.output_bytes
   done
 }
 for stream in 1:stdout 2:stderr; do

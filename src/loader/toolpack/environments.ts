@@ -3,15 +3,8 @@
 import { pathToFileURL } from 'node:url';
 import type { Program } from '../../contract/program.ts';
 import { defineTool, refuseArgument, runPlan } from '../../contract/toolpack.ts';
-import {
-  contextOf,
-  findUnsafe,
-  type HostOptions,
-  hostToolpack,
-  refusalIn,
-  type Variation,
-  vary,
-} from './host.ts';
+import { contextOf, findUnsafe, type HostOptions, hostToolpack, refusalIn } from './host.ts';
+import { type Variation, vary } from './vary.ts';
 
 export interface ToolpackEnvironment {
   readonly name: 'first' | 'second';
@@ -44,7 +37,12 @@ export const ENVIRONMENTS: readonly [ToolpackEnvironment, ToolpackEnvironment] =
       HAFT_OTHER: '1',
     },
     // Another year, month, day, weekday and hour.
-    variation: { shiftMs: (365 * 3 + 41) * 24 * HOUR + 7 * HOUR, hostname: 'other-host', cpus: 7 },
+    variation: {
+      shiftMs: (365 * 3 + 41) * 24 * HOUR + 7 * HOUR,
+      hostname: 'other-host',
+      cpus: 7,
+      other: 'other',
+    },
     times: 2,
   },
 ];

@@ -1,6 +1,8 @@
 // Owns: the program that holds a toolpack in its own process: loads the module, answers the host's questions, one JSON line each.
 // Refuses: trust. Whatever it says is checked again outside; it is here to run the pack's code, not to guard it.
 
+import type { Variation, vary } from './vary.ts';
+
 // Every function here is shipped to that process as its own text, so that nothing but the pack has to be shown to it: each
 // may refer to nothing outside of itself, and must not say `import()`, which the build turns into something else.
 
@@ -10,13 +12,6 @@ export interface HostOptions {
   /** The text of the module `haft/toolpack`. */
   readonly toolpack: string;
   readonly variation: Variation;
-}
-
-/** How this process's world differs from the next one's, beyond what its command line and environment say. */
-export interface Variation {
-  readonly shiftMs: number;
-  readonly hostname: string;
-  readonly cpus: number;
 }
 
 export interface HostPieces {
@@ -152,13 +147,14 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
       for (let n = 0; n < times; n++) answer = await call(tool, 'canonicalize', structuredClone(input), ctx);
       return answer;
     },
-    async run({ tool: name, input = {} }, ask) {
+    async run({ tool: name, input = {}, times = 1 }, ask) {
       const tool = await find(name);
-      return call(
-        tool,
-        'run',
-        pieces.contextOf(ask, { ...input, declaredOutputs: tool.declaredOutputs }).run,
-      );
+      let answer: unknown;
+      for (let n = 0; n < times; n++) {
+        const given = { ...structuredClone(input), declaredOutputs: tool.declaredOutputs };
+        answer = await call(tool, 'run', pieces.contextOf(ask, given).run);
+      }
+      return answer;
     },
   };
   const handle = async (frame: Frame): Promise<void> => {
@@ -255,42 +251,4 @@ export function findUnsafe(value: unknown): Unsafe | undefined {
     return undefined;
   };
   return walk(value, '', []);
-}
-
-/** Makes the clock, the host's name and the machine's size what they are told to be. */
-export function vary({ shiftMs, hostname, cpus }: Variation): void {
-  const os = process.getBuiltinModule('node:os');
-  const cpu = os.cpus()[0] ?? { model: '', speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } };
-  Object.assign(os, {
-    hostname: () => hostname,
-    cpus: () => Array.from({ length: cpus }, () => cpu),
-    availableParallelism: () => cpus,
-    totalmem: () => cpus * 2 ** 31,
-    freemem: () => cpus * 2 ** 30,
-    uptime: () => 1_000 + shiftMs / 1_000,
-    loadavg: () => [cpus, cpus, cpus],
-  });
-  process.getBuiltinModule('node:module').syncBuiltinESMExports();
-  if (shiftMs === 0) return;
-  const RealDate = Date;
-  const now = () => RealDate.now() + shiftMs;
-  globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args, made) =>
-      Reflect.construct(target, args.length === 0 ? [now()] : args, made) as Date,
-    apply: () => new RealDate(now()).toString(),
-    get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),
-  });
-  RealDate.prototype.constructor = globalThis.Date;
-  const { prototype } = Intl.DateTimeFormat;
-  const format = Object.getOwnPropertyDescriptor(prototype, 'format')?.get;
-  const { formatToParts } = prototype;
-  Object.defineProperty(prototype, 'format', {
-    get(this: Intl.DateTimeFormat) {
-      const bound = format?.call(this) as (date?: number | Date) => string;
-      return (date?: number | Date) => bound(date ?? now());
-    },
-  });
-  prototype.formatToParts = function shifted(date) {
-    return formatToParts.call(this, date ?? now());
-  };
 }

@@ -4,6 +4,7 @@ import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../../contract/program.ts';
 import type { RefusedArgument, Unsafe } from './host.ts';
+import { type OwnTime, startOwnTime } from './own-time.ts';
 import { whereThrown } from './where-thrown.ts';
 
 export interface ToolpackSession {
@@ -18,8 +19,12 @@ export interface Question {
   readonly input?: Json;
   readonly times?: number;
   readonly signal: AbortSignal;
-  /** How long it may think between two questions of its own. Absent: as long as it likes. */
-  readonly patienceMs?: number;
+  /** How much time it may take for itself, in all: while its questions are answered the clock stands still. */
+  readonly patienceMs: number;
+  /** Questions that are answered on its own time. */
+  readonly counted?: readonly string[];
+  /** What is told where it took more. By default `toolpack.failed`. */
+  late?(): Failure;
   /** Answers what the process asks meanwhile. */
   reply?(method: string, params: readonly unknown[]): Promise<unknown>;
 }
@@ -34,9 +39,11 @@ const MAX_LINE = 32 * 1024 * 1024;
 
 interface Pending {
   readonly question: Question;
+  readonly time: OwnTime;
   settle(frame: Incoming): void;
   fault(reason: unknown): void;
-  restart(): void;
+  /** Nobody waits for it any more: whatever it still asks is refused, and it ends or is ended. */
+  readonly abandoned: () => boolean;
   /** What the host refused while it was asked: where the pack only hands one on, it is told as that. */
   readonly refusals: Failure[];
 }
@@ -58,6 +65,7 @@ interface Incoming {
 interface Live {
   readonly program: StandingProgram;
   readonly pending: Map<number, Pending>;
+  ended: boolean;
   send(frame: object): void;
 }
 
@@ -71,7 +79,12 @@ export interface SessionOptions {
   readonly folder: () => string;
 }
 
+/** How long a question that nobody waits for any more may go on. */
+const GRACE_MS = 1_000;
+
 export function createSession(options: SessionOptions): ToolpackSession {
+  const standing = new Set<Live>();
+  const ending = new Set<Promise<unknown>>();
   let live: Promise<Live> | undefined;
   let current: Live | undefined;
   let count = 0;
@@ -90,12 +103,14 @@ export function createSession(options: SessionOptions): ToolpackSession {
     const one: Live = {
       program,
       pending,
+      ended: false,
       send: (frame) => void program.stdin.write(`${JSON.stringify(frame)}\n`),
     };
     const lose = (fact: string, trace?: string): void => {
       forget(one);
-      for (const { fault } of pending.values()) fault(Object.assign(failed(fact, trace), { died: true }));
-      pending.clear();
+      standing.delete(one);
+      for (const { fault } of [...pending.values()])
+        fault(Object.assign(failed(fact, trace), { died: true }));
     };
     program.stdin.on('error', () => {});
     program.stdout.on('error', () => {});
@@ -103,7 +118,7 @@ export function createSession(options: SessionOptions): ToolpackSession {
       const frame = parse(line);
       if (!frame) {
         lose('it wrote something that is no answer to its standard output');
-        void program.stop(0);
+        end(one);
       } else receive(one, frame);
     });
     void program.result.then(({ code, signal, limitHit, stderr }) => {
@@ -113,68 +128,106 @@ export function createSession(options: SessionOptions): ToolpackSession {
       const said = Buffer.from(stderr).toString().trim().slice(-1_000);
       lose(said === '' ? how : (syntaxError(said) ?? `${how}: ${said}`), said);
     });
-    current = one;
+    standing.add(one);
+    if (closed) end(one);
     return one;
+  };
+
+  const shared = (): Promise<Live> => {
+    live ??= start().then((one) => {
+      current = one;
+      return one;
+    });
+    const starting = live;
+    return starting.catch((thrown) => {
+      if (live === starting) live = undefined;
+      throw thrown;
+    });
   };
 
   const forget = (one: Live): void => {
     if (current === one) live = undefined;
   };
 
+  /** It may never come back from where it is. Who waits for something else in it asks another process. */
+  const end = (one: Live): void => {
+    if (one.ended) return;
+    one.ended = true;
+    forget(one);
+    standing.delete(one);
+    for (const { fault, time } of [...one.pending.values()])
+      fault(Object.assign(failed('it was ended'), { displaced: time.running ? 'suspect' : 'other' }));
+    const stopping = Promise.resolve(one.program.stop(0)).catch(() => {});
+    ending.add(stopping);
+    void stopping.then(() => ending.delete(stopping));
+  };
+
   const receive = (one: Live, frame: Incoming): void => {
     if (frame.re !== undefined) {
       one.pending.get(frame.re)?.settle(frame);
-      one.pending.delete(frame.re);
       return;
     }
     const asker = one.pending.get(frame.for ?? -1);
     if (frame.ask === undefined || !asker) return;
     const { ask } = frame;
-    asker.restart();
-    const answering = asker.question.reply?.(String(frame.method), frame.params ?? []);
+    const method = String(frame.method);
+    const { question, time, refusals, abandoned } = asker;
+    const isCounted = question.counted?.includes(method) ?? false;
+    if (!isCounted) time.pause();
+    const answer = (reply: object): void => {
+      if (!isCounted) time.resume();
+      one.send({ answer: ask, ...reply });
+    };
+    const answering = abandoned() ? undefined : question.reply?.(method, frame.params ?? []);
     void (answering ?? Promise.reject(new Error('there is nobody to ask'))).then(
-      (value) => one.send({ answer: ask, ok: true, value: value ?? null }),
+      (value) => answer({ ok: true, value: value ?? null }),
       (thrown: unknown) => {
-        if (isFailure(thrown)) asker.refusals.push(thrown);
-        one.send({ answer: ask, ok: false, message: messageOf(thrown) });
+        if (isFailure(thrown)) refusals.push(thrown);
+        answer({ ok: false, message: messageOf(thrown) });
       },
     );
   };
 
-  const ask = async (question: Question): Promise<Answer> => {
+  /**
+   * A process that is stuck does not say which of its questions it is stuck in. So half of the time is spent in the process
+   * that all share; where another question was thought about as well, the other half is spent in one of its own.
+   */
+  const ask = async (question: Question, alone: boolean): Promise<Answer> => {
     const { signal, patienceMs, op, tool, input, times } = question;
     signal.throwIfAborted();
     if (closed) throw failed('it is closed');
-    live ??= start();
-    const starting = live;
-    const one = await starting.catch((thrown) => {
-      if (live === starting) live = undefined;
-      throw thrown;
-    });
+    const one = await (alone ? start() : shared());
     count += 1;
     const id = count;
     return new Promise<Answer>((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
+      let isAbandoned = false;
+      const refusals: Failure[] = [];
       const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', abort);
+        time.stop();
+        signal.removeEventListener('abort', abandon);
         one.pending.delete(id);
+        if (alone) end(one);
       };
       const fault = (reason: unknown): void => {
         done();
         reject(reason);
       };
-      const abort = (): void => fault(signal.reason);
-      const restart = (): void => {
-        clearTimeout(timer);
-        if (patienceMs === undefined) return;
-        timer = setTimeout(() => {
-          // It may never come back from where it is.
-          forget(one);
-          fault(failed(`it did not answer within ${patienceMs} ms`));
-          void one.program.stop(0);
-        }, patienceMs);
+      const abandon = (): void => {
+        isAbandoned = true;
+        time.allow(GRACE_MS);
+        reject(signal.reason);
       };
+      let isHalf = !alone;
+      const time = startOwnTime(patienceMs / 2, () => {
+        const others = [...one.pending.values()].some((other) => other.time !== time && other.time.running);
+        if (isHalf && others && !isAbandoned) return end(one);
+        if (isHalf && !isAbandoned) {
+          isHalf = false;
+          return time.allow(patienceMs / 2);
+        }
+        fault(question.late?.() ?? failed(`it did not answer within ${patienceMs} ms`));
+        end(one);
+      });
       const settle = (frame: Incoming): void => {
         done();
         if (frame.ok) resolve({ ok: true, value: frame.value });
@@ -186,28 +239,34 @@ export function createSession(options: SessionOptions): ToolpackSession {
               failed(String(frame.message), `${frame.message}\n${frame.stack}`),
           );
       };
-      const refusals: Failure[] = [];
-      one.pending.set(id, { question, settle, fault, restart, refusals });
-      signal.addEventListener('abort', abort);
-      restart();
+      one.pending.set(id, { question, time, settle, fault, refusals, abandoned: () => isAbandoned });
+      signal.addEventListener('abort', abandon);
       one.send({ id, op, tool, input, times });
     });
   };
 
   return {
-    /** What is pure is asked again where the process died, perhaps of an earlier question. */
-    request: (question) =>
-      question.op === 'run'
-        ? ask(question)
-        : ask(question).catch((thrown: { readonly died?: true }) => {
-            if (thrown.died) return ask(question);
-            throw thrown;
-          }),
+    /** What is pure is asked again where the process died, perhaps of an earlier question; a run where another question ended it. */
+    async request(question) {
+      for (let died = false, alone = false; ; ) {
+        try {
+          return await ask(question, alone);
+        } catch (thrown) {
+          const fate = thrown as { readonly died?: true; readonly displaced?: 'suspect' | 'other' };
+          if (!fate.displaced && (!fate.died || died || question.op === 'run')) throw thrown;
+          died ||= fate.died === true;
+          alone ||= fate.displaced === 'suspect';
+        }
+      }
+    },
     async close() {
       closed = true;
-      const one = await live?.catch(() => undefined);
-      one?.program.stdin.end();
-      await one?.program.stop(0);
+      for (const one of standing) {
+        one.program.stdin.end();
+        end(one);
+      }
+      await live?.catch(() => undefined);
+      await Promise.all(ending);
     },
   };
 }

@@ -4,11 +4,13 @@ import type { Adapter, Invocation } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
-import type { ConductedAttempt, PreparedRun, PrepareSite, RunExecutor } from '../../contract/runs.ts';
+import type { PreparedRun, PrepareSite, RunExecutor } from '../../contract/runs.ts';
 import { type CallProblem, checkCall } from './check-call.ts';
-import { isObject, show } from './check-definition.ts';
+import { show } from './check-definition.ts';
+import { conductRun } from './conduct-run.ts';
 import { outputsOf, type ToolFields } from './contract-of.ts';
 import type { PackFiles } from './pack-files.ts';
+import { answerFrom, type Replies, readAmount } from './replies.ts';
 import { refusal as refusedCall, type Toolpack } from './toolpack.ts';
 
 export interface ToolpackAdapterSite {
@@ -21,8 +23,6 @@ export interface ToolpackAdapterSite {
 }
 
 const READ_ARTIFACT = 64 * 1024;
-const READ_OUTPUT = 1024 * 1024;
-const READ_MOST = 8 * 1024 * 1024;
 
 export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
   const { files, toolpack, canonicalize, runs, schemas } = site;
@@ -32,7 +32,7 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
     const named = artifactsIn(args);
     const answer = await canonicalize(fields.toolName, args, {
       signal: given.signal,
-      reply: (method, params) => answerCanonicalize(method, params, given, named),
+      reply: (method, params) => answerFrom(CANONICALIZE, method, params, { site: given, named }),
     });
     const cannot = `Cannot prepare a run of "${fields.toolName}"`;
     if (!answer.ok && 'difference' in answer) {
@@ -77,26 +77,6 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
     return { params, plan, plans, carry: { canonicalParams, plan: authored } };
   };
 
-  const conduct = async (fields: ToolFields, attempt: ConductedAttempt): Promise<Json> => {
-    const { id, ticket, args, checkpointed, signal } = attempt;
-    const input = { runId: ticket.runId, attemptId: id, args, checkpointed, ...ticket.carry };
-    const result = await toolpack.run(fields.toolName, input, {
-      signal,
-      reply: (method, params) => answerRun(method, params, attempt),
-    });
-    if (!isObject(result))
-      throw fail(
-        'toolpack.abi',
-        `Cannot take the result of "${fields.toolName}": it is ${show(result)}, not an object`,
-      );
-    const problems = fields.result === undefined ? [] : await (await schemas.compile(fields.result))(result);
-    if (problems.length > 0) {
-      const list = problems.map(({ path, message }) => `${path || 'result'} ${message}`).join('; ');
-      throw fail('output.schema', `Cannot take the result of "${fields.toolName}": ${list}`);
-    }
-    return result;
-  };
-
   return {
     name: 'toolpack',
     // It reads what its arguments name, and what it makes is kept.
@@ -118,7 +98,7 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
             contract: fields.contractVersion,
             callId: invocation.callId,
             args: invocation.args as JsonObject,
-            conduct: (attempt) => conduct(fields, attempt),
+            conduct: (attempt) => conductRun({ toolpack, schemas }, fields, attempt),
             onOutput: (stream, text) => invocation.output?.(stream, text),
           },
           invocation.signal,
@@ -152,26 +132,23 @@ async function sizeOf({ artifacts }: PrepareSite, id: ObjectId): Promise<number>
   return artifact?.size ?? 0;
 }
 
-const amount = (given: unknown, usual: number): number =>
-  typeof given === 'number' && given > 0 ? Math.min(given, READ_MOST) : usual;
+interface Preparing {
+  readonly site: PrepareSite;
+  readonly named: ReadonlySet<string>;
+}
 
-type Reply<T> = (params: readonly unknown[], given: T, named: ReadonlySet<string>) => Promise<unknown>;
-
-const CANONICALIZE: { readonly [method: string]: Reply<PrepareSite> } = {
-  async 'artifacts.stat'([id], given, named) {
+const CANONICALIZE: Replies<Preparing> = {
+  async 'artifacts.stat'([id], { site, named }) {
     const artifactId = insideOf(id, named);
-    return { artifactId, size: await sizeOf(given, artifactId) };
+    return { artifactId, size: await sizeOf(site, artifactId) };
   },
-  async 'artifacts.readText'([id, maxBytes], given, named) {
+  async 'artifacts.readText'([id, maxBytes], { site, named }) {
     const artifactId = insideOf(id, named);
-    const { bytes } = await given.artifacts.read(artifactId, {
-      start: 0,
-      end: amount(maxBytes, READ_ARTIFACT),
-    });
-    return Buffer.from(bytes).toString();
+    const end = readAmount(maxBytes, READ_ARTIFACT);
+    return Buffer.from((await site.artifacts.read(artifactId, { start: 0, end })).bytes).toString();
   },
-  'images.pin': ([reference, optional], given) =>
-    given.pinImage(String(reference)).catch((thrown: unknown) => {
+  'images.pin': ([reference, optional], { site }) =>
+    site.pinImage(String(reference)).catch((thrown: unknown) => {
       if (optional === 'optional' && isFailure(thrown) && thrown.reason === 'image.unpinned') return null;
       throw thrown;
     }),
@@ -180,39 +157,4 @@ const CANONICALIZE: { readonly [method: string]: Reply<PrepareSite> } = {
 function insideOf(id: unknown, named: ReadonlySet<string>): ObjectId {
   if (named.has(String(id))) return id as ObjectId;
   throw fail('toolpack.abi', `Cannot look at the artifact ${show(id)}: the arguments do not name it`);
-}
-
-const answerCanonicalize = async (
-  method: string,
-  params: readonly unknown[],
-  given: PrepareSite,
-  named: ReadonlySet<string>,
-) => (await known(CANONICALIZE, method))(params, given, named);
-
-const RUN: {
-  readonly [method: string]: (params: readonly unknown[], attempt: ConductedAttempt) => Promise<unknown>;
-} = {
-  'run.execute': (_params, attempt) => attempt.execute(),
-  async 'run.link'([role], attempt) {
-    const { artifact, size } = await attempt.link(String(role));
-    return { artifactId: artifact, size };
-  },
-  async 'run.read'([role, maxBytes], attempt) {
-    return Buffer.from(await attempt.read(String(role), amount(maxBytes, READ_OUTPUT))).toString();
-  },
-  'run.log': ([text], attempt) => attempt.log(String(text)),
-  async 'run.checkpoint'([state], attempt) {
-    if (!isObject(state)) throw fail('toolpack.abi', 'Cannot keep the checkpoint: it is not an object');
-    await attempt.checkpoint(state);
-  },
-};
-
-const answerRun = async (method: string, params: readonly unknown[], attempt: ConductedAttempt) =>
-  (await known(RUN, method))(params, attempt);
-
-async function known<T>(table: { readonly [method: string]: T }, method: string): Promise<T> {
-  const found = Object.hasOwn(table, method) ? table[method] : undefined;
-  if (found === undefined)
-    throw fail('toolpack.abi', `Cannot answer "${method.slice(0, 80)}": there is no such question`);
-  return found;
 }

@@ -1,6 +1,6 @@
 // Owns: one toolpack as its two processes answer for it: what its module defines, what a call of it would run, and its run.
 // Refuses: an answer that the two do not agree on.
-import { type Failure, fail } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { ProgramHandle } from '../../contract/program.ts';
 import type { Described } from './check-definition.ts';
@@ -15,12 +15,15 @@ export interface Toolpack {
   /** Every definition of the module, as its process could say it. */
   describe(signal: AbortSignal): Promise<Agreement<readonly Described[]>>;
   canonicalize(tool: string, args: Json, how: Asking): Promise<Agreement<unknown>>;
-  /** The toolpack's own `run`, in the first process. */
-  run(tool: string, input: Json, how: Asking): Promise<unknown>;
+  /** The toolpack's own `run`: in the first process, and then, against what that one was answered, in the second. */
+  run(tool: string, how: readonly [RunAsking, RunAsking]): Promise<Agreement<unknown>>;
   close(): Promise<void>;
 }
 
 export type Asking = Required<Pick<Question, 'signal' | 'reply'>>;
+
+/** One of the two times that it is asked to conduct an attempt. */
+export type RunAsking = Asking & Required<Pick<Question, 'input' | 'patienceMs' | 'late'>>;
 
 export type Agreement<T> =
   | { readonly ok: true; readonly value: T }
@@ -30,6 +33,9 @@ export type Agreement<T> =
 
 /** A pack that thinks for longer than this is stuck; what it asks the host for does not count. */
 const PATIENCE_MS = 10_000;
+
+/** What the host does for a run at once; only the execution and taking outputs in may take long. */
+const COUNTED = ['run.read', 'run.log', 'run.checkpoint'];
 
 export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 'start'>): Toolpack {
   const snapshots = new Map<string, Snapshot>();
@@ -48,7 +54,10 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
     });
   }) as [ToolpackSession, ToolpackSession];
 
-  const askBoth = async (question: Question, isRepeated: boolean): Promise<Agreement<unknown>> => {
+  const askBoth = async (
+    question: Omit<Question, 'patienceMs'>,
+    isRepeated: boolean,
+  ): Promise<Agreement<unknown>> => {
     const [first, second] = await Promise.all(
       sessions.map((session, n) =>
         session.request({
@@ -58,7 +67,7 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
         }),
       ),
     );
-    return agreed(first as Answer, second as Answer);
+    return agree(first as Answer, second as Answer);
   };
 
   return {
@@ -66,12 +75,17 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
       askBoth({ op: 'describe', signal }, false) as Promise<Agreement<readonly Described[]>>,
     canonicalize: (tool, input, { signal, reply }) =>
       askBoth({ op: 'canonicalize', tool, input, signal, reply: remembered(reply) }, true),
-    async run(tool, input, how) {
-      const answer = await sessions[0]!.request({ op: 'run', tool, input, ...how });
-      if (answer.ok) return answer.value;
-      if ('refused' in answer) throw refusal(tool, answer.refused);
-      const { path, fact } = answer.unsafe;
-      throw fail('toolpack.abi', `Cannot take the result of "${tool}": at "${path}" ${fact}`);
+    async run(tool, how) {
+      const ask = (n: 0 | 1) =>
+        sessions[n]!.request({
+          op: 'run',
+          tool,
+          ...how[n],
+          counted: COUNTED,
+          times: ENVIRONMENTS[n].times,
+        });
+      const first = await ask(0);
+      return first.ok ? agree(first, await ask(1).catch(onlyThere(tool))) : first;
     },
     async close() {
       await Promise.all(sessions.map((session) => session.close()));
@@ -80,8 +94,17 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
   };
 }
 
+/** What one of the two could do and the other could not depends on something else than the run. */
+const onlyThere =
+  (tool: string) =>
+  (thrown: unknown): never => {
+    if (!isFailure(thrown) || thrown.reason !== 'toolpack.failed') throw thrown;
+    const message = `Cannot take the result of "${tool}": its run() answered in one environment, and failed in another: ${thrown.message}`;
+    throw fail('toolpack.unstable', message);
+  };
+
 /** Also in a refusal: one that depends on the clock would refuse today what it ran yesterday. */
-function agreed(first: Answer, second: Answer): Agreement<unknown> {
+function agree(first: Answer, second: Answer): Agreement<unknown> {
   const refusals = [first, second].map((one) => ('refused' in one ? one.refused : undefined));
   if (refusals.some((one) => one !== undefined)) {
     const [one = null, other = null] = refusals;

@@ -4,7 +4,13 @@ import { digestOf } from '../../base/image-reference.ts';
 import type { Placement } from '../../contract/backend.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { ExecutionPlan, RunResources } from '../../contract/plan.ts';
-import { BACKEND_NAMES, type BackendName, type RunLimits, type RunsPolicy } from '../../contract/policy.ts';
+import {
+  BACKEND_NAMES,
+  type BackendName,
+  LIMIT_OF,
+  type RunLimits,
+  type RunsPolicy,
+} from '../../contract/policy.ts';
 import { matchesTool } from '../../contract/policy-match.ts';
 import type { ChosenPlace, RunChoice } from '../../contract/runs.ts';
 import { renderGrant } from '../../runtime/policy/grant.ts';
@@ -140,17 +146,10 @@ function requireUnpacked({ tool }: RunChoice, image: string, { slurm }: RunsPoli
 /** `name:tag`, or the id that an engine gave an image (`sha256:…`): which digest that is the engine has to say. */
 const isLocalName = (entry: string): boolean => /:[^/:@]+$/.test(entry) && !entry.includes('@');
 
-const FIELDS: { readonly [K in keyof RunResources]: keyof RunLimits } = {
-  cpus: 'cpus',
-  memoryBytes: 'memory_bytes',
-  wallMs: 'wall_ms',
-  outputBytes: 'output_bytes',
-};
-
 function withinLimits(plan: ExecutionPlan, limits: RunLimits = {}): ExecutionPlan {
-  const amounts = (Object.keys(FIELDS) as (keyof RunResources)[]).map((field) => [
+  const amounts = (Object.keys(LIMIT_OF) as (keyof RunResources)[]).map((field) => [
     field,
-    Math.min(plan.resources[field], limits[FIELDS[field]] ?? Number.POSITIVE_INFINITY),
+    Math.min(plan.resources[field], limits[LIMIT_OF[field]] ?? Number.POSITIVE_INFINITY),
   ]);
   return { ...plan, resources: { ...plan.resources, ...Object.fromEntries(amounts) } };
 }

@@ -29,7 +29,7 @@ interface Claim {
   check(claims: Claims): Promise<void>;
 }
 
-const { checkpoint, proof, row, preimage, policy, key } = BUNDLE_FILES;
+const { checkpoint, proof, row, preimage, policy, key, result } = BUNDLE_FILES;
 
 export const CLAIMS: readonly Claim[] = [
   {
@@ -86,6 +86,16 @@ export const CLAIMS: readonly Claim[] = [
         if (claims.attested && `sha256:${claims.attested.outputs.get(role)}` !== artifact)
           throw altered(`it knows another output "${role}"`);
       }
+    },
+  },
+  {
+    parts: [result, row],
+    async check(claims) {
+      const fields = await json(claims, row);
+      const { result: answered } = JSON.parse(String(fields.facts ?? '{}')) ?? {};
+      if (answered === undefined || !claims.attested) return;
+      if (`sha256:${claims.attested.files.get(result)}` !== answered)
+        throw altered('it is not what the row of the audit says that the call answered');
     },
   },
   {

@@ -6,6 +6,7 @@ import type { ObjectStore } from '../../contract/object-store.ts';
 import type { RunRecord } from '../../contract/run.ts';
 import type { RuntimeRuns } from '../../contract/runs.ts';
 import type { AuditStore } from '../../contract/store.ts';
+import { resultDigest } from '../result-digest.ts';
 import { readPolicy } from './keep-policy.ts';
 
 export interface BundleSite {
@@ -44,7 +45,10 @@ export async function gatherRun(runId: string, { runs, audit, objects }: BundleS
 /** The outcome of the call that made the result; where its process died, of the first one that was answered with it. */
 async function findRow({ runId, result }: RunRecord, audit: BundleSite['audit']): Promise<number> {
   const rows = await audit.rows({ runId, outcome: 'ok' });
-  const row = rows.find(({ callId }) => callId === result?.callId) ?? rows[0];
+  const row =
+    rows.find(({ callId }) => callId === result?.callId) ??
+    rows.find(({ facts }) => facts?.result === resultDigest(result?.data)) ??
+    rows[0];
   if (row) return row.seq;
   throw fail('run.state', `Cannot export ${runId}: no call of it was answered yet; make the call again`);
 }

@@ -3,14 +3,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { digest } from '../../base/digest.ts';
+import { digest, sha256Hex } from '../../base/digest.ts';
 import { paramsHash, runId } from '../../base/run-id.ts';
 import { readTar, type TarEntry, type TarSource, tarHeader } from '../../base/tar.ts';
 import type { BundleParts, BundleRun } from '../../contract/bundle.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import { type ArtifactsEnvironment, inArtifacts } from '../../stores/artifacts/environment-for-tests.ts';
 import { entry } from '../../testing/store/entries.ts';
+import { resultDigest } from '../result-digest.ts';
 import { createSigner } from './ed25519.ts';
+import { writeEnvelope } from './envelope.ts';
 import { exportBundle } from './export-bundle.ts';
 import { verifyBundle } from './verify-bundle.ts';
 
@@ -104,6 +106,10 @@ describe('exportBundle', () => {
     const body = async (seq: number) => (await parts.audit.body(seq))?.replace('"ok"', '"no"');
     await assert.rejects(exported(run, { ...parts, audit: { ...parts.audit, body } }), {
       reason: 'audit.broken',
+    });
+    await assert.rejects(exported({ ...run, result: { rows: 2 } }, parts), {
+      reason: 'audit.broken',
+      message: /its result is kept as/,
     });
     const gone = { role: 'x', artifact: `sha256:${'0'.repeat(64)}` } as const;
     await assert.rejects(exported({ ...run, inputs: [gone] }, parts), { reason: 'object.missing' });
@@ -203,6 +209,25 @@ describe('verifyBundle', () => {
     }
   });
 
+  it('finds another result, however well it is signed', async () => {
+    const altered = Buffer.from(bundle);
+    const replace = (path: string, content: Uint8Array) => {
+      const { offset, size } = entries.find((one) => one.path === path)!;
+      assert.equal(content.length, size);
+      altered.set(content, offset);
+    };
+    const other = Buffer.from('{"rows":2}');
+    const { payload } = JSON.parse(contentOf('attestation.json').toString());
+    const statement = Buffer.from(payload, 'base64')
+      .toString()
+      .replaceAll(sha256Hex(contentOf('result.json')), sha256Hex(other));
+    replace('result.json', other);
+    replace('attestation.json', Buffer.from(writeEnvelope(Buffer.from(statement), createSigner(HOST_KEY))));
+    const verdict = await verifyBundle(sourceOf(altered));
+    assert.deepEqual(partsIn(verdict), ['result.json']);
+    assert.match(verdict.problems[0]?.problem ?? '', /not what the row of the audit says/);
+  });
+
   it('says of what is no bundle that it is none', async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(1024), Buffer.alloc(5000, 7)]) {
       const verdict = await verifyBundle(sourceOf(bytes));
@@ -238,7 +263,8 @@ async function makeRun({ artifacts, scratch, sqlite }: ArtifactsEnvironment): Pr
   };
   const { audit } = sqlite.store;
   for (let n = 0; n < 5; n++) await audit.append(entry({ callId: `before_${n}` }), false);
-  const facts = { outputs: { table: table.id, log: log.id } };
+  const result: Json = { rows: 1 };
+  const facts = { outputs: { table: table.id, log: log.id }, result: resultDigest(result) as string };
   const outcome = { tool: 'count_reads', callId: 'call_run', runId: runId(key), facts };
   const { seq } = await audit.append(entry(outcome), true);
   const output = (role: string, type: string, label: string, { id, size }: typeof table) => ({
@@ -254,7 +280,7 @@ async function makeRun({ artifacts, scratch, sqlite }: ArtifactsEnvironment): Pr
     policy,
     inputs,
     outputs: [output('table', 'text/csv', 'Table', table), output('log', 'text/plain', 'Log', log)],
-    result: { rows: 1 } as Json,
+    result,
     auditSeq: seq,
     attempt: { id: 'att_1', backend: 'local', startedTs: 1000, endedTs: 2000 },
   };

@@ -46,12 +46,13 @@ export async function* exportBundle(run: BundleRun, parts: BundleParts): AsyncGe
 
 /** Everything but the envelope. */
 async function collect(run: BundleRun, parts: BundleParts): Promise<BundleFile[]> {
-  const proven = await proveRow(run, parts);
+  const result = inline(BUNDLE_FILES.result, canonicalJson(run.result));
+  const proven = await proveRow(run, parts, `sha256:${result.sha256}`);
   const files = [
     ...proven,
     inline(BUNDLE_FILES.preimage, canonicalJson(run.preimage)),
     inline(BUNDLE_FILES.policy, run.policy),
-    inline(BUNDLE_FILES.result, canonicalJson(run.result)),
+    result,
   ];
   const links = [
     ...run.inputs.map(({ role, artifact }) => ({ side: 'inputs' as Side, role, artifact })),
@@ -84,10 +85,19 @@ async function artifactFiles(path: string, id: ObjectId, { artifacts }: BundlePa
 async function proveRow(
   { runId, auditSeq }: BundleRun,
   { audit, signer }: BundleParts,
+  result: string,
 ): Promise<BundleFile[]> {
   const body = await audit.body(auditSeq);
-  if (body === undefined || JSON.parse(body).run_id !== runId)
+  const row = body === undefined ? undefined : JSON.parse(body);
+  if (body === undefined || row.run_id !== runId)
     throw fail('audit.broken', `Cannot export the run: row ${auditSeq} of the audit is not about it`);
+  // Rows of runs that were made by an earlier version say nothing about it.
+  const answered = JSON.parse(String(row.facts ?? '{}'))?.result;
+  if (answered !== undefined && answered !== result)
+    throw fail(
+      'audit.broken',
+      `Cannot export the run: its result is kept as ${result}, and row ${auditSeq} of the audit says that the call answered ${answered}; "haft runs verify" executes it again and compares`,
+    );
   const built = await buildAuditTree(audit, auditSeq);
   const { tree, origin } = built;
   const leaf = { leaf: auditLeaf(digest('audit/v1', body)), index: auditSeq - 1, size: tree.size };

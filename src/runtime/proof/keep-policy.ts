@@ -3,10 +3,10 @@
 import { digestHead } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
-import type { PolicyEngine } from '../../contract/policy.ts';
 import type { Clock } from '../../contract/runtime.ts';
 
-export type KeepPolicy = (engine: PolicyEngine, tool: string) => Promise<void>;
+/** `body` is asked for where it has to be stored: canonical JSON, whose `policy/v1` digest is `hash`. */
+export type KeepPolicy = (hash: string, body: () => Uint8Array) => Promise<void>;
 
 interface Site {
   readonly objects: Pick<ObjectStore, 'put'>;
@@ -19,11 +19,10 @@ const REMEMBERED = 1000;
 
 export function createPolicyKeeper({ objects, clock }: Site): KeepPolicy {
   const kept = new Map<string, number>();
-  return async (engine, tool) => {
-    const hash = engine.hashFor(tool);
+  return async (hash, projection) => {
     const now = clock.now();
     if (now - (kept.get(hash) ?? Number.NEGATIVE_INFINITY) < FRESH_MS) return;
-    const body = engine.projectionFor(tool);
+    const body = projection();
     await objects.put(Buffer.concat([Buffer.from(digestHead('policy/v1', body.length)), body]));
     if (kept.size === REMEMBERED) kept.clear();
     kept.set(hash, now);

@@ -47,6 +47,15 @@ export function endOfThrown(thrown: unknown, cancelled: boolean): UnfinishedEnd 
       failure: 'infrastructure',
       message: 'Cannot finish the attempt: an internal error occurred',
     };
+  if (thrown.reason === 'time.deadline')
+    return {
+      ...none,
+      state: 'failed',
+      failure: 'limit',
+      cause: 'limit.run_time',
+      message: thrown.message,
+      failed: thrown,
+    };
   return {
     ...none,
     state: 'failed',

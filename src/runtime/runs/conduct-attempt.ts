@@ -58,6 +58,9 @@ export async function conductAttempt(
       return running;
     },
     async link(role) {
+      // The program has ended: what lies there stays what it is.
+      const known = linked.get(role);
+      if (known) return known;
       const output = plan.outputs.find((one) => one.role === role);
       if (!output) throw fail('run.outputs', `Cannot link the output "${role}": the tool did not declare it`);
       if (end?.status !== 'succeeded')

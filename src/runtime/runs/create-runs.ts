@@ -1,6 +1,7 @@
 // Owns: what hosts can ask of runs: execute, look up, explain, retry, cancel, watch, verify, recover.
 // Refuses: a second way to call a tool: whatever executes again goes through the pipeline.
 import { fail } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
 import type { RunRecord } from '../../contract/run.ts';
 import type { RunCallOptions, RuntimeRuns } from '../../contract/runs.ts';
 import type { CallOptions, Runtime } from '../../contract/runtime.ts';
@@ -70,7 +71,9 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
         otherId ??
         (await site.store.list({ tool: a.tool, limit: 2 })).find((row) => row.runId !== runId)?.runId;
       if (other === undefined) return { a: runId, b: null, differences: [] };
-      return { a: runId, b: other, differences: explainRuns(a.preimage, (await get(other)).preimage) };
+      const b = await get(other);
+      const [one, two] = await Promise.all([a, b].map(({ preimage }) => withPolicy(site, preimage)));
+      return { a: runId, b: other, differences: explainRuns(one!, two!) };
     },
     async retry(runId, options = {}) {
       const { runId: done = runId } = await callAgain(await get(runId), options);
@@ -90,4 +93,10 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
       await Promise.all((site.loaded()?.backends ?? []).map((backend) => backend.close()));
     },
   };
+}
+
+/** What the policy's hash stands for is what people know; the hash alone where that is not kept. */
+async function withPolicy(site: RunSite, preimage: JsonObject): Promise<JsonObject> {
+  const policy = await site.policyOf?.(String(preimage.policyHash));
+  return policy === undefined ? preimage : { ...preimage, policy };
 }

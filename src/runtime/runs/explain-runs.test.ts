@@ -89,6 +89,30 @@ describe('explainRuns', () => {
       assert.deepEqual(explainRuns(BASE, { ...other, paramsHash: 'another' }), [{ field, path, ...sides }]);
     });
   }
+  it('tells what of the policy differs, in its own words, where both are kept', () => {
+    const limits = (fields: JsonObject) => ({ policy: { runs: { limits: fields } } });
+    const other = { ...BASE, policyHash: 'q', ...limits({ cpus: 3 }) };
+    assert.deepEqual(explainRuns({ ...BASE, ...limits({ cpus: 2 }) }, other), [
+      { field: 'policy runs.limits.cpus', path: '/policy/runs/limits/cpus', a: 2, b: 3 },
+    ]);
+    assert.deepEqual(
+      explainRuns(BASE, other).map(({ field }) => field),
+      ['policy for this tool'],
+    );
+  });
+
+  it('tells rules of a policy that one has and the other has not, whatever their places', () => {
+    const listing = (hash: string, shell: readonly string[], ...session: readonly JsonObject[]) => ({
+      ...BASE,
+      policyHash: hash,
+      policy: [{ shell_allow: shell }, ...session],
+    });
+    assert.deepEqual(explainRuns(listing('p', ['b', 'c']), listing('q', ['a', 'b', 'c'], { network: [] })), [
+      { field: 'policy shell_allow', path: '/policy/shell_allow', b: 'a' },
+      { field: 'policy of the session', path: '/session', b: [{ network: [] }] },
+    ]);
+  });
+
   it('says nothing of the order of inputs, nor of equal runs', () => {
     assert.deepEqual(explainRuns(BASE, withParams({ inputs: [words, text] })), []);
     assert.deepEqual(explainRuns(BASE, structuredClone(BASE)), []);

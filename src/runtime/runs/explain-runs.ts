@@ -8,11 +8,26 @@ type Way = readonly (string | number)[];
 
 export function explainRuns(a: JsonObject, b: JsonObject): readonly FieldDifference[] {
   const found: FieldDifference[] = [];
-  compare(withoutDerived(a), withoutDerived(b), [], found);
+  const [one, other] = isSamePolicyShape(a.policy, b.policy)
+    ? [a, b].map(withoutHash)
+    : [a, b].map(withoutPolicy);
+  compare(withoutDerived(one!), withoutDerived(other!), [], found);
   return found;
 }
 
 const withoutDerived = ({ paramsHash: _derived, ...rest }: JsonObject): JsonObject => rest;
+const withoutPolicy = ({ policy: _kept, ...rest }: JsonObject): JsonObject => rest;
+
+/** A policy is told as its sections; what a session adds lies beside the host's. */
+function withoutHash({ policyHash: _derived, policy, ...rest }: JsonObject): JsonObject {
+  if (!Array.isArray(policy)) return { ...rest, policy: policy as Json };
+  const [host, ...narrowing] = policy as Json[];
+  return { ...rest, policy: host as Json, ...(narrowing.length > 0 ? { session: narrowing } : {}) };
+}
+
+/** Only what both have, and have in one shape, can be told field by field. */
+const isSamePolicyShape = (a: Json | undefined, b: Json | undefined): boolean =>
+  a !== undefined && b !== undefined && Array.isArray(a) === Array.isArray(b);
 
 function compare(a: Json | undefined, b: Json | undefined, way: Way, found: FieldDifference[]): void {
   if (a === b) return;
@@ -21,9 +36,21 @@ function compare(a: Json | undefined, b: Json | undefined, way: Way, found: Fiel
       compare(a[key], b[key], [...way, key], found);
     return;
   }
-  if (Array.isArray(a) && Array.isArray(b)) return compareLists(a, b, way, found);
+  if (Array.isArray(a) && Array.isArray(b))
+    return isPolicy(way) ? compareSets(a, b, way, found) : compareLists(a, b, way, found);
   const sides = { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) };
   found.push({ field: nameOf(way), path: jsonPointer(way), ...sides });
+}
+
+const isPolicy = ([first]: Way): boolean => first === 'policy' || first === 'session';
+
+/** Rules are sorted, so that their places say nothing: what one of the two has not is told. */
+function compareSets(a: readonly Json[], b: readonly Json[], way: Way, found: FieldDifference[]): void {
+  const [one, other] = [a, b].map((list) => new Map(list.map((entry) => [JSON.stringify(entry), entry])));
+  const tell = (sides: { a: Json } | { b: Json }) =>
+    found.push({ field: nameOf(way), path: jsonPointer(way), ...sides });
+  for (const [text, entry] of one!) if (!other!.has(text)) tell({ a: entry });
+  for (const [text, entry] of other!) if (!one!.has(text)) tell({ b: entry });
 }
 
 /** Links are known by their role; everything else by its place. */
@@ -51,6 +78,8 @@ const NAMES: readonly { readonly way: readonly string[]; readonly name: string }
   { way: ['tool'], name: 'tool' },
   { way: ['contractVersion'], name: 'contract version' },
   { way: ['policyHash'], name: 'policy for this tool' },
+  { way: ['policy'], name: 'policy' },
+  { way: ['session'], name: 'policy of the session' },
   { way: ['params', 'toolpack'], name: "toolpack's code" },
   { way: ['params', 'params'], name: 'parameter' },
   { way: ['params', 'image'], name: 'image' },

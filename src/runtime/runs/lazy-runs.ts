@@ -1,6 +1,7 @@
 // Owns: runs for a runtime that may never have one: everything is loaded with the first question.
 // Refuses: to cost a call of an ordinary tool anything.
 import { fail } from '../../contract/errors.ts';
+import type { Json } from '../../contract/json.ts';
 import { checkFields, type KnownFields } from '../../contract/known-fields.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
 import type { RunQuery } from '../../contract/run-store.ts';
@@ -16,6 +17,7 @@ import type {
   SubmitOptions,
 } from '../../contract/runs.ts';
 import type { Runtime, RuntimeParts } from '../../contract/runtime.ts';
+import { readPolicy } from '../proof/keep-policy.ts';
 import type { Runs } from './create-runs.ts';
 import { createStoreReplay } from './store-replay.ts';
 
@@ -57,7 +59,20 @@ export function createLazyRuns(parts: Parts, call: Runtime['call']): LazyRuns {
   });
   const load = (): Promise<Runs> => {
     made ??= import('./create-runs.ts').then(({ createRuns }) => {
-      const site = { store: store.runs, clock, newId, replay, parts: runParts, loaded: () => given };
+      const policyOf = (hash: string) =>
+        readPolicy(objects, hash).then(
+          (body) => JSON.parse(Buffer.from(body).toString()) as Json,
+          () => undefined,
+        );
+      const site = {
+        store: store.runs,
+        clock,
+        newId,
+        replay,
+        policyOf,
+        parts: runParts,
+        loaded: () => given,
+      };
       created = createRuns(site, call);
       return created;
     });

@@ -3,6 +3,7 @@
 
 import type { Backend } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
+import type { Json } from '../../contract/json.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
 import type { RunStore } from '../../contract/run-store.ts';
 import type { RunParts } from '../../contract/runs.ts';
@@ -15,6 +16,8 @@ export interface RunSite {
   /** Loaded with the first run. */
   parts(): Promise<RunParts>;
   readonly replay: Pick<ReplaySource, 'find'>;
+  /** The policy that a run's key names by its hash; undefined where it is not kept. */
+  policyOf?(hash: string): Promise<Json | undefined>;
   /** Undefined where nothing was run. */
   loaded(): RunParts | undefined;
   /** Waits, for backing off and for polling. By default real time. */

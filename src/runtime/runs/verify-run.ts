@@ -1,11 +1,14 @@
-// Owns: executing a run again and saying whether it made the same bytes.
+// Owns: executing a run again and saying whether it made the same bytes and answered the same result.
 // Refuses: to compare logs, and to change the result that is kept.
 
 import type { CallResponse } from '../../contract/envelope.ts';
 import { fail } from '../../contract/errors.ts';
+import type { Json } from '../../contract/json.ts';
 import type { AttemptRecord, RunRecord } from '../../contract/run.ts';
-import type { RunVerification } from '../../contract/runs.ts';
+import type { RunData, RunVerification } from '../../contract/runs.ts';
 import { LOG_ROLE } from '../../contract/toolpack.ts';
+import { resultDigest } from '../result-digest.ts';
+import { explainRuns } from './explain-runs.ts';
 import type { RunSite } from './run-site.ts';
 
 export async function verifyRun(
@@ -40,7 +43,21 @@ export async function verifyRun(
     const [one, other] = [recorded.get(role) ?? null, seen.get(role) ?? null];
     return { role, recorded: one, seen: other, same: one === other };
   });
-  return { runId, attemptId: again.id, identical: outputs.every(({ same }) => same), outputs };
+  const result = compareResults(run.result?.data, response.data);
+  const identical = result.same && outputs.every(({ same }) => same);
+  return { runId, attemptId: again.id, identical, outputs, result };
+}
+
+const MOST_PATHS = 10;
+
+/** What a run answers is `result` and its outputs; the log among those is another one each time. */
+function compareResults(kept: unknown, seen: unknown): RunVerification['result'] {
+  const [a, b] = [kept, seen].map((data) => (data as Partial<RunData> | null | undefined)?.result ?? null);
+  const [recorded, now] = [a, b].map((result) => resultDigest(result) ?? null);
+  const same = recorded !== null && recorded === now;
+  const paths = same ? [] : explainRuns({ result: a as Json }, { result: b as Json }).map(({ path }) => path);
+  const below = paths.map((path) => path.replace(/^\/result/, ''));
+  return { recorded: recorded!, seen: now!, same, paths: below.slice(0, MOST_PATHS) };
 }
 
 const outputsOf = ({ outputs }: AttemptRecord) =>

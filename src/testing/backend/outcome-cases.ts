@@ -85,6 +85,15 @@ export const OUTCOME_CASES: readonly BackendCase[] = [
     },
   },
   {
+    name: 'wait holds no moment against a program that left as much as it may',
+    async run(env) {
+      const script =
+        'head -c 50000000 /dev/zero > out/a; head -c 9000000 /dev/zero > out/b; sleep 1; rm out/b; echo > out/a';
+      const attempt = await makeAttempt(env, script, { outputs: ['a'], resources: { outputBytes: MIB } });
+      assertSucceeded(await endOf(await env.backend.start(attempt), env));
+    },
+  },
+  {
     name: 'wait takes an output of exactly as many bytes as it may have',
     async run(env) {
       const attempt = await makeAttempt(env, 'head -c 1048576 /dev/zero > out/a', {

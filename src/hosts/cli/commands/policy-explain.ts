@@ -8,6 +8,8 @@ import { parseArgs } from './call.ts';
 export const command: Command = {
   summary: 'Say which rule decides a call, without making it',
   usage: 'TOOL [JSON]',
+  description:
+    'Of a tool of a toolpack the run is prepared, so that its image and where it may run are decided, too. Nothing is executed.',
   examples: [
     `haft policy explain file_read '{"path":"src/index.ts"}'`,
     `haft policy explain file_write '{"path":"haft.yaml","content":""}'`,

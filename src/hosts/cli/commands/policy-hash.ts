@@ -5,7 +5,8 @@ import type { Command } from '../command.ts';
 export const command: Command = {
   summary: "Print the policy's hash, or its projection on one tool",
   usage: '[TOOL]',
-  description: 'With a tool: only what can change its output, so that an unrelated edit keeps replays.',
+  description:
+    'With a tool: only what can change its output, so that an unrelated edit keeps replays. Runs of toolpacks depend on runs.limits alone.',
   examples: ['haft policy hash', 'haft policy hash file_read'],
   positionals: [0, 1],
   async run({ positionals, runtime, io, json }) {

@@ -1,4 +1,4 @@
-// Owns: `haft runs verify`: a run executed again, and whether it made the same bytes.
+// Owns: `haft runs verify`: a run executed again, and whether it made the same bytes and answered the same.
 // Refuses: to change the result that is kept, and to compare logs.
 import { ERRORS } from '../../../contract/errors.ts';
 import { toWire } from '../../../contract/spelling.ts';
@@ -8,10 +8,10 @@ import { describeError, table } from '../output.ts';
 import { BACKEND_FLAG, runPlace } from '../run-place.ts';
 
 export const command: Command = {
-  summary: 'Execute a run again and compare every output',
+  summary: 'Execute a run again and compare every output and the result',
   usage: 'RUN',
   description:
-    'The result that is kept stays as it is, whatever comes out. The exit code is 0 where all outputs are identical, and 1 where one is not.',
+    'The result that is kept stays as it is, whatever comes out. The exit code is 0 where all outputs and what the tool answered are identical, and 1 where something is not.',
   options: BACKEND_FLAG,
   examples: ['haft runs verify run_3fa1', 'haft runs verify 3fa1 --backend slurm --json'],
   positionals: [1, 1],
@@ -20,7 +20,7 @@ export const command: Command = {
     const runId = await findRun(runs, positionals[0]!);
     if (io.tty && !json) io.err('haft: executing it again; Ctrl-C cancels that\n');
     const verification = await runs.verify(runId, { signal: io.signal, ...runPlace(flags) });
-    const { identical, outputs } = verification;
+    const { identical, outputs, result } = verification;
     const exit = identical ? 0 : ERRORS['run.differs'].exit;
     if (json) {
       io.out(`${JSON.stringify(toWire(verification))}\n`);
@@ -28,10 +28,17 @@ export const command: Command = {
     }
     io.out(
       table(
-        outputs.map(({ role, recorded, same }) => [role, same ? 'identical' : 'differs', recorded ?? '-']),
+        [...outputs, { role: '(result)', ...result }].map(({ role, recorded, same }) => [
+          role,
+          same ? 'identical' : 'differs',
+          recorded ?? '-',
+        ]),
       ),
     );
-    const differing = outputs.filter(({ same }) => !same).map(({ role }) => `"${role}"`);
+    const differing = [
+      ...outputs.filter(({ same }) => !same).map(({ role }) => `"${role}"`),
+      ...(result.same ? [] : [`result (at ${result.paths.map((path) => `"${path}"`).join(', ')})`]),
+    ];
     if (!identical)
       io.err(
         describeError({

@@ -1,0 +1,80 @@
+// Owns: which run a call is: what it depends on, by params and policy, before anybody looks for an earlier result.
+// Refuses: to execute anything, and a run that policy lets go nowhere.
+import { isFailure } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { PolicyEngine } from '../contract/policy.ts';
+import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
+import type { CallOptions } from '../contract/runtime.ts';
+import type { AnyTool } from '../contract/tool.ts';
+import { identifyRun, type RunIdentity, runParams } from './identity.ts';
+import { projectRun } from './policy/run-projection.ts';
+
+export interface RunNamingSite {
+  /** What preparing a run may look at; loads what runs need. */
+  prepareSite(signal: AbortSignal, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<PrepareSite>;
+  /** Where policy lets a prepared run go. */
+  chooseRun(run: RunChoice): Promise<ChosenPlace | undefined>;
+}
+
+export interface NamedRun extends RunIdentity {
+  /** The policy that is part of its name, as canonical JSON. */
+  policy(): Uint8Array;
+}
+
+export interface PreparedCall {
+  readonly run: NamedRun;
+  readonly ticket: Omit<RunTicket, 'session'>;
+}
+
+/** Of a deterministic tool that is not prepared; asked once policy has let it be called. */
+export async function nameRun(
+  tool: AnyTool,
+  args: JsonObject,
+  engine: PolicyEngine,
+): Promise<NamedRun | undefined> {
+  if (!tool.deterministic || tool.prepare) return undefined;
+  const params = await runParams(tool, args);
+  if (!params) return undefined;
+  return {
+    ...identifyRun(tool, params, engine.hashFor(tool.id)),
+    policy: () => engine.projectionFor(tool.id),
+  };
+}
+
+/** The run that a prepared call is. Throws what policy denies of it. */
+export async function prepareRun(
+  site: RunNamingSite,
+  tool: AnyTool,
+  args: JsonObject,
+  engine: PolicyEngine,
+  options: CallOptions,
+): Promise<PreparedCall | undefined> {
+  const { backend, placement, verify, resume = false, onStarted } = options;
+  const { file: policy } = engine.loaded;
+  const given = await site.prepareSite(askedSignal(options), { tool: tool.id, policy });
+  const prepared = await tool.prepare?.(args as never, given);
+  if (!prepared) return undefined;
+  const { plan, plans } = prepared;
+  const place = await site.chooseRun({
+    tool: tool.id,
+    policy,
+    plan,
+    ...(plans ? { plans } : {}),
+    ...(backend === undefined ? {} : { backend }),
+    ...(placement ? { placement } : {}),
+  });
+  const projection = projectRun(policy, prepared);
+  const run = identifyRun(tool, prepared.params, projection.hash);
+  const told = onStarted ? { onStarted } : {};
+  return {
+    run: { ...run, policy: projection.body },
+    ticket: { ...prepared, ...place, ...run, ...told, resume, purpose: verify ? 'verify' : 'run' },
+  };
+}
+
+/** The rule of `runs` that a thrown denial names; undefined for all else. */
+export const deniedBy = (thrown: unknown): string | undefined =>
+  isFailure(thrown) && thrown.code === 'E_POLICY' ? String(thrown.details?.rule ?? 'runs') : undefined;
+
+export const askedSignal = ({ signal }: CallOptions): AbortSignal =>
+  (typeof signal === 'function' ? signal() : signal) ?? new AbortController().signal;

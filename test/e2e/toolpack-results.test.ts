@@ -1,0 +1,274 @@
+// Owns: what a toolpack's run() answers: one result for one run, the same bytes for ever; and that run() ends in time.
+// Refuses: engines; what conducts a run is the same on every backend.
+import assert from 'node:assert/strict';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import type { RunData } from '../../src/contract/runs.ts';
+import { createDefaultRuntime, type DefaultRuntime } from '../../src/preset/default.ts';
+import { exportRun } from '../../src/preset/prove.ts';
+import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
+import { eventually } from '../support/eventually.ts';
+import { cli } from './support/cli.ts';
+
+interface Pack {
+  readonly root: string;
+  runtime(): Promise<DefaultRuntime>;
+  close(): Promise<void>;
+}
+
+/** A tool that writes a word and answers what `answer` says, once its output is linked. */
+async function withPack(
+  answer: string,
+  use: (pack: Pack) => Promise<void>,
+  { wallMs = 20_000, limits = '' } = {},
+): Promise<void> {
+  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-results-')));
+  mkdirSync(join(root, 'word'));
+  writeFileSync(join(root, 'word/package.json'), '{"type":"module","haft":{"toolpack":"toolpack.ts"}}');
+  writeFileSync(
+    join(root, 'word/toolpack.ts'),
+    `import os from 'node:os';
+import { defineTool } from 'haft/toolpack';
+let n = 0;
+const OUTPUTS = [{ role: 'word', type: 'text/plain', label: 'A word', srcRelpath: 'out/word' }];
+export default defineTool({
+  abiVersion: 'v1', toolName: 'word', contractVersion: 'v1', planKind: 'slurm', description: 'Writes a word.',
+  input: { type: 'object' }, declaredOutputs: OUTPUTS, ${limits}
+  canonicalize: (args) => ({ canonicalParams: { ...args }, inputsToLink: [], plan: {
+    kind: 'slurm', argv: ['sh', '-c', 'printf word > out/word'], resources: { wallMs: ${wallMs} }, io: { inputs: [], outputs: OUTPUTS },
+  } }),
+  async run(run) {
+    await run.execute();
+    const linked = await run.linkOutput('word');
+    ${answer}
+  },
+});
+`,
+  );
+  mkdirSync(join(root, 'word/calls'));
+  writeFileSync(join(root, 'word/calls/one.json'), '{"tool":"word","args":{}}');
+  writeTrusted(join(root, 'haft.yaml'), 'version: 1\npacks: [word]\n');
+  let runtime: DefaultRuntime | undefined;
+  const pack: Pack = {
+    root,
+    async runtime() {
+      runtime ??= await createDefaultRuntime({ workspace: root });
+      return runtime;
+    },
+    async close() {
+      await runtime?.close();
+      runtime = undefined;
+    },
+  };
+  try {
+    await use(pack);
+  } finally {
+    await pack.close();
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+/** What a result may not depend on. */
+const LIES: Readonly<Record<string, string>> = {
+  'the time': 'return { words: Date.now() };',
+  'the year, deep in it': 'return { a: [{ b: new Date().getFullYear() }] };',
+  chance: 'return { words: Math.random() };',
+  'the host name': 'return { words: os.hostname() };',
+  'the kernel': 'return { words: os.release() };',
+  'the version of Node.js': 'return { words: process.version };',
+  'the folder': 'return { words: process.cwd() };',
+  'the locale': 'return { words: (1234.5).toLocaleString() };',
+  'the attempt': 'return { words: run.attemptId };',
+  'how often it was asked': 'return { words: ++n };',
+  'a field that is there at times': 'return new Date().getFullYear() % 2 ? { odd: 1 } : { even: 1 };',
+  'whether it throws': "if (process.platform !== 'linux') throw new Error('not here'); return {};",
+};
+
+describe('the result of run()', () => {
+  for (const [what, answer] of Object.entries(LIES))
+    it(`is refused where it depends on ${what}, and nothing is kept`, () =>
+      withPack(answer, async (pack) => {
+        const runtime = await pack.runtime();
+        const { errors, data, runId } = await runtime.call({ tool: 'word', args: {} });
+        assert.equal(errors[0]?.reason, 'toolpack.unstable', JSON.stringify([errors, data]));
+        assert.equal((await runtime.runs.get(runId as string)).result, null);
+      }));
+
+  it('is refused by toolpack check, too', () =>
+    withPack(LIES['the time'] as string, async ({ root }) => {
+      const { status, stdout, stderr } = await cli(root, 'toolpack', 'check', join(root, 'word'));
+      assert.notEqual(status, 0);
+      assert.match(stdout + stderr, /two different results; at \\?"\/words/);
+    }));
+
+  it('is none where an output was linked in another environment only', () =>
+    withPack("if (process.platform !== 'linux') await run.linkOutput('more'); return {};", async (pack) => {
+      const { errors } = await (await pack.runtime()).call({ tool: 'word', args: {} });
+      assert.equal(errors[0]?.reason, 'toolpack.unstable');
+      assert.match(errors[0]?.message ?? '', /asked for .*run\.link.*more/);
+    }));
+
+  it('is one text, whatever the order of its fields, executed or replayed, in this process or the next', () =>
+    withPack('return { b: 1, a: { d: [1, 2], c: linked.artifactId }, 10: 0, 9: 0 };', async (pack) => {
+      const args = { tool: 'word', args: {} };
+      const first = await (await pack.runtime()).call(args);
+      assert.ok(first.ok, JSON.stringify(first.errors));
+      const text = JSON.stringify(first.data);
+      assert.deepEqual(Object.keys((first.data as RunData).result as object), ['9', '10', 'a', 'b']);
+      for (const restart of [false, true]) {
+        if (restart) await pack.close();
+        const again = await (await pack.runtime()).call(args);
+        assert.deepEqual([again.replayed, JSON.stringify(again.data)], [true, text]);
+      }
+    }));
+
+  it('may be what its outputs, its arguments and its run say', () =>
+    withPack(
+      "return { ...linked, text: await run.readOutput('word'), id: run.runId, args: run.args };",
+      async (pack) => {
+        const runtime = await pack.runtime();
+        const { ok, errors, runId } = await runtime.call({ tool: 'word', args: {} });
+        assert.ok(ok, JSON.stringify(errors));
+        const { identical, result } = await runtime.runs.verify(runId as string);
+        assert.deepEqual([identical, result.same, result.paths], [true, true, []]);
+      },
+    ));
+
+  it('is logged and checkpointed once', () =>
+    withPack("await run.log('said\\n'); await run.checkpoint({ step: 1 }); return {};", async (pack) => {
+      const runtime = await pack.runtime();
+      const { ok, errors, data, runId } = await runtime.call({ tool: 'word', args: {} });
+      assert.ok(ok, JSON.stringify(errors));
+      const log = (data as RunData).outputs.find(({ role }) => role === 'log');
+      const { bytes } = await (await runtime.artifacts()).read(log!.artifact_id);
+      assert.equal(Buffer.from(bytes).toString(), 'said\n');
+      assert.deepEqual((await runtime.runs.attempts(runId as string))[0]?.checkpoint, { step: 1 });
+    }));
+});
+
+describe('haft runs verify', () => {
+  it('fails where the result changed its mind, although both environments agree each time', () =>
+    // 3 and 6 calls are multiples of three, 1 and 2, or 2 and 4, are not.
+    withPack("n += 1; return { lines: 1, words: n % 3 ? 'some' : 'other' };", async (pack) => {
+      const runtime = await pack.runtime();
+      const { ok, errors, runId } = await runtime.call({ tool: 'word', args: {} });
+      assert.ok(ok, JSON.stringify(errors));
+      assert.equal((await runtime.runs.verify(runId as string)).identical, true);
+      const { identical, outputs, result } = await runtime.runs.verify(runId as string);
+      assert.deepEqual(
+        [identical, outputs[0]?.same, result.same, result.paths],
+        [false, true, false, ['/words']],
+      );
+    }));
+
+  it('fails where the kept result was changed in the store, and such a run is not exported', () =>
+    withPack('return { words: 1 };', async (pack) => {
+      const runtime = await pack.runtime();
+      const { runId } = await runtime.call({ tool: 'word', args: {} });
+      const drain = async () => {
+        const env = { HAFT_KEY: Buffer.alloc(32, 5).toString('base64') };
+        const runtimeNow = await pack.runtime();
+        for await (const _ of exportRun(runtimeNow, runId as string, env));
+      };
+      await drain();
+      await pack.close();
+      const store = new DatabaseSync(join(pack.root, '.haft/haft.db'));
+      store.exec(`UPDATE runs SET result_json = replace(result_json, '"words":1', '"words":2')`);
+      store.close();
+      await assert.rejects(drain(), { reason: 'audit.broken', message: /its result is kept as/ });
+      await pack.close();
+      const { status, stdout, stderr } = await cli(pack.root, 'runs', 'verify', runId as string);
+      assert.equal(status, 1);
+      assert.match(stdout, /^word +identical .*\n\(result\) +differs/);
+      assert.match(stderr, /made another result \(at "\/words"\)/);
+    }));
+});
+
+/** The processes of this one's packs; the first of the two environments has the seed 1. */
+function packProcesses(): readonly string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      return words.includes(`haft-toolpack-${process.pid}-`) && words.includes('--random-seed=1')
+        ? [words]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Ways not to come to an end. */
+const ENDLESS: Readonly<Record<string, string>> = {
+  'a busy loop': 'for (;;);',
+  'an await that never ends': 'await new Promise(() => {});',
+  timers: 'setInterval(() => {}, 1); await new Promise(() => setTimeout(() => {}, 2 ** 30));',
+  microtasks: 'for (;;) await null;',
+  'a log': "for (;;) await run.log('');",
+  'a look at its output': "for (;;) await run.readOutput('word');",
+  'a link': "for (;;) await run.linkOutput('word');",
+  'its program, again and again': 'for (;;) await run.execute();',
+};
+
+describe('run() that does not end', { skip: process.platform !== 'linux' }, () => {
+  for (const [what, answer] of Object.entries(ENDLESS))
+    it(`with ${what} ends within the plan's time, as E_TIMEOUT, and leaves no process`, () =>
+      withPack(
+        answer,
+        async (pack) => {
+          const runtime = await pack.runtime();
+          const { errors, runId } = await runtime.call({ tool: 'word', args: {} });
+          const [error] = errors;
+          assert.deepEqual(
+            [error?.code, error?.reason],
+            ['E_TIMEOUT', 'time.deadline'],
+            JSON.stringify(error),
+          );
+          assert.match(error?.message ?? '', /its run\(\) took longer than 1500 ms/);
+          const attempts = await runtime.runs.attempts(runId as string);
+          assert.deepEqual(
+            attempts.map(({ state, failure, cause }) => [state, failure, cause]),
+            [['failed', 'limit', 'limit.run_time']],
+          );
+          await eventually(() => packProcesses().length === 0, 'the process of the pack to be gone');
+        },
+        { wallMs: 1_500 },
+      ));
+
+  it("ends within the tool's own limit where that is smaller", () =>
+    withPack(
+      ENDLESS['a busy loop'] as string,
+      async (pack) => {
+        const runtime = await pack.runtime();
+        const { errors } = await runtime.call({ tool: 'word', args: {} });
+        assert.deepEqual([errors[0]?.code, errors[0]?.reason], ['E_TIMEOUT', 'time.deadline']);
+        await eventually(() => packProcesses().length === 0, 'the process of the pack to be gone');
+      },
+      { limits: 'limits: { timeoutMs: 1_500 },' },
+    ));
+
+  it('does not take other calls with it', () =>
+    withPack(
+      'if (run.args.loop) for (;;); await new Promise((resolve) => setTimeout(resolve, 10)); return { fine: true };',
+      async (pack) => {
+        const runtime = await pack.runtime();
+        const call = (args: object) => runtime.call({ tool: 'word', args: { ...args } });
+        const [stuck, ...others] = await Promise.all([call({ loop: true }), call({ n: 1 }), call({ n: 2 })]);
+        assert.equal(stuck?.errors[0]?.reason, 'time.deadline');
+        for (const { ok, errors } of others) assert.ok(ok, JSON.stringify(errors));
+      },
+      { wallMs: 1_500 },
+    ));
+});
