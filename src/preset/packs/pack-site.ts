@@ -16,6 +16,10 @@ export interface PackSite {
   /** The workspace. */
   readonly root: string;
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** Told whenever packs were opened or closed, before anybody is told of their tools. */
+  readonly opened: () => Promise<void>;
+  /** Fails where haft.lock, or haft.yaml, is one that nobody trusted. */
+  readonly trusted: () => Promise<unknown>;
   readonly lock?: LockMode | undefined;
   /** Asks servers for their tools, also where they are known. */
   readonly fresh?: boolean | undefined;
