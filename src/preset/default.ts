@@ -44,6 +44,8 @@ export interface DefaultRuntimeOptions {
   readonly runs?: (usual: RunParts) => RunParts;
   /** Told what was not as it should be and did not stop the start. */
   readonly onWarning?: (message: string) => void;
+  /** Starts without the packs that are wrong, and is told of each. Without it a pack that is wrong keeps it from starting. */
+  readonly onBrokenPack?: (message: string) => void;
   /** What `haft.lock` is to the tools of packs; `hold` by default. */
   readonly lock?: LockMode;
   /** Asks the servers of packs for their tools, also where they are known. */
@@ -172,6 +174,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       store,
       names,
       onWarning,
+      onBroken: options.onBrokenPack,
       lock: closed ? 'ignore' : options.lock,
       fresh: options.freshPacks,
       packs: closed ? [] : options.packs,
@@ -216,6 +219,7 @@ const OPTIONS: KnownFields<DefaultRuntimeOptions> = {
   clock: true,
   runs: true,
   onWarning: true,
+  onBrokenPack: true,
   lock: true,
   freshPacks: true,
   packs: true,

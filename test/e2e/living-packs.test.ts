@@ -206,7 +206,7 @@ describe('haft mcp and the folders of packs', { timeout: 60_000 }, () => {
       );
       send({ id: 3, method: 'tools/list' });
       await eventually(
-        () => heard.some((line) => line.includes('"id":3') && line.includes('p_b')),
+        () => heard.some((line) => line.includes('"id":3') && line.includes('p-b')),
         'p.b is there',
       );
     } finally {

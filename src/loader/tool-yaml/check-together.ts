@@ -166,8 +166,16 @@ const CHECKS: readonly Check[] = [
       if (credential?.env) refuse(at('credentials', provider, 'env'), 'credentials.env', fact, 'use headers');
   },
 
-  function reliability({ retry, health, execution, mutates, caps, actions }, tell) {
+  function reliability(draft, tell) {
+    const { retry, health, execution, mutates, caps, actions } = draft;
     const http = execution?.kind === undefined ? undefined : execution.kind === 'http';
+    const idempotent = [draft, ...Object.values(actions ?? {})].some(
+      (one) => one?.idempotent ?? one?.deterministic ?? false,
+    );
+    if (http === false && (retry?.attempts ?? 1) > 1 && !idempotent) {
+      const message = 'retry: a program that failed is run again only where the tool is idempotent';
+      tell.warn('retry.unused', at('retry'), message, 'idempotent: true, if running it twice does no harm');
+    }
     if (retry?.onStatus && http === false) {
       tell.error(
         'retry.invalid',

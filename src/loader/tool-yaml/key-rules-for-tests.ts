@@ -80,6 +80,7 @@ export const KEY_RULES: Rules = {
         credentials: '{ github: { env: { GITHUB_TOKEN: token } } }',
         config: '{ type: object }',
         retry: '{ attempts: 2 }',
+        idempotent: 'true',
       },
       {
         health: '{ strategy: process }',

@@ -62,6 +62,7 @@ export function createDefaultPacks(site: PackSite): Packs {
   const packs = createPacks({
     runtime: { installations: watchPacks(runtime, { monitor: health, credentials: known }) },
     onWarning,
+    onBroken: site.onBroken,
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
       mcp: serverOpener({ ...server, ...servers, adapter: createMcpAdapter({ ...handles, secretsFor }) }),

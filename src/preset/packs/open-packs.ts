@@ -25,8 +25,8 @@ export interface PacksOptions {
   readonly runtime: Pick<Runtime, 'installations'>;
   readonly openers: { readonly [kind in PackEntry['kind']]: OpenEntry };
   readonly onWarning?: ((message: string) => void) | undefined;
-  /** Starts without the packs that are wrong, and says so. */
-  readonly quarantine?: boolean;
+  /** Starts without the packs that are wrong, and tells of each. */
+  readonly onBroken?: ((message: string) => void) | undefined;
   /** What a person accepted of the packs, read anew with every policy. */
   lock?(): PackLock;
 }
@@ -57,7 +57,7 @@ export interface Packs {
 }
 
 export function createPacks(options: PacksOptions): Packs {
-  const { runtime, openers, onWarning, quarantine = false, lock = () => NO_LOCK } = options;
+  const { runtime, openers, onWarning, onBroken, lock = () => NO_LOCK } = options;
   const { installations } = runtime;
   /** By entry, as text. */
   const open = new Map<string, Opened>();
@@ -158,6 +158,16 @@ export function createPacks(options: PacksOptions): Packs {
       for (const why of Object.values(callable.quarantine ?? {})) onWarning?.(why);
   };
 
+  const entriesOf = (policy: Pick<PolicyFile, 'packs'>): readonly PackEntry[] => {
+    try {
+      return packEntries(policy);
+    } catch (thrown) {
+      if (!onBroken || !isFailure(thrown)) throw thrown;
+      onBroken(thrown.message);
+      return [];
+    }
+  };
+
   /** Answers whether it is now what its folder holds. */
   const refreshOne = async (key: string, entry: PackEntry, accepted: PackLock): Promise<boolean> => {
     const { name } = entry;
@@ -214,7 +224,7 @@ export function createPacks(options: PacksOptions): Packs {
 
   const follow: Packs['follow'] = async (policy) => {
     const wanted = new Map(
-      packEntries(policy)
+      entriesOf(policy)
         .filter(({ enabled }) => enabled)
         .map((entry) => [canonicalText({ ...entry }), entry]),
     );
@@ -227,7 +237,7 @@ export function createPacks(options: PacksOptions): Packs {
     const accepted = lock();
     const fine = found.flatMap(({ packs }) => (isFailure(packs) ? [] : packs));
     // What could not be opened is the greater problem, and would look like something that is gone.
-    if (quarantine || !found.some(({ packs }) => isFailure(packs)))
+    if (onBroken || !found.some(({ packs }) => isFailure(packs)))
       accepted.check([...kept.flatMap(([, { packs }]) => packs.map(({ pack }) => pack)), ...fine]);
     for (const [key, opened] of [...open]) if (!wanted.has(key)) await closeOne(key, opened);
     for (const [key, opened] of kept) open.set(key, await lockAgain(key, wanted.get(key)!, opened, accepted));
@@ -243,8 +253,8 @@ export function createPacks(options: PacksOptions): Packs {
       }
     }
     if (wrong.length === 0) return;
-    if (!quarantine) throw fail('pack.invalid', `Cannot start: packs have problems\n${wrong.join('\n')}`);
-    for (const problem of wrong) onWarning?.(`Left out: ${problem}`);
+    if (!onBroken) throw fail('pack.invalid', `Cannot start: packs have problems\n${wrong.join('\n')}`);
+    for (const problem of wrong) onBroken(problem);
   };
 
   return {

@@ -16,6 +16,7 @@ export const grant: Command = {
     'haft approvals grant appr_0123456789abcdefghij --always',
   ],
   positionals: [1, 1],
+  lenient: true,
   run: (invocation) => decide(invocation, 'granted'),
 };
 
@@ -24,6 +25,7 @@ export const refuse: Command = {
   usage: 'APPROVAL',
   examples: ['haft approvals refuse appr_0123456789abcdefghij'],
   positionals: [1, 1],
+  lenient: true,
   run: (invocation) => decide(invocation, 'refused'),
 };
 
