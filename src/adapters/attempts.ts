@@ -17,20 +17,26 @@ export const SEND_ONCE: RetryPlan = { attempts: 1, delayMs: 0, maxDelayMs: 0, fa
 /** About two seconds in all: time enough for a program or a service to start again. */
 export const RECONNECT: RetryPlan = { attempts: 4, delayMs: 200, maxDelayMs: 3_000, factor: 3 };
 
-export interface AttemptOptions {
+export interface AttemptOptions<T = unknown> {
   readonly plan: RetryPlan;
   readonly idempotent: boolean;
   readonly signal: AbortSignal;
   readonly pace: Pace;
+  /** An answer that says that it failed, and may be otherwise the next time. Asked only where it is idempotent. */
+  readonly again?: (answer: T) => boolean;
 }
 
-/** Answers the first attempt that succeeds, or throws what the last one threw. */
-export async function attempt<T>(send: (attempt: number) => Promise<T>, options: AttemptOptions): Promise<T> {
-  const { plan, idempotent, signal, pace } = options;
+/** Answers the first attempt that succeeds; else what the last one answered, or throws what it threw. */
+export async function attempt<T>(
+  send: (attempt: number) => Promise<T>,
+  options: AttemptOptions<T>,
+): Promise<T> {
+  const { plan, idempotent, signal, pace, again = () => false } = options;
   for (let n = 1; ; n++) {
     signal.throwIfAborted();
     try {
-      return await send(n);
+      const answer = await send(n);
+      if (n >= plan.attempts || !idempotent || !again(answer)) return answer;
     } catch (thrown) {
       signal.throwIfAborted();
       if (n >= plan.attempts || !mayRepeat(thrown, idempotent)) throw thrown;

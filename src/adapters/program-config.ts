@@ -27,26 +27,49 @@ export const PROGRAM_CONFIG = {
   env: {
     type: 'object',
     properties: {
-      passthrough: { type: 'array', items: { type: 'string' } },
-      set: { type: 'object', additionalProperties: { type: 'string' } },
+      passthrough: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Names of variables of the host that it sees; never those of Haft itself.',
+      },
+      set: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Variables with their values, which may name secrets of `credentials`.',
+      },
     },
     additionalProperties: false,
+    description: 'All that it sees of the environment beside PATH, HOME, TMPDIR and LANG.',
   },
   caps: {
     type: 'object',
     properties: {
-      network: { type: 'array', items: { enum: ['http', 'https'] } },
+      network: {
+        type: 'array',
+        items: { enum: ['http', 'https'] },
+        description: 'Which schemes it may connect by; to which hosts is decided by `network` of haft.yaml.',
+      },
       filesystem: {
         type: 'object',
         properties: {
-          read: { type: 'array', items: { type: 'string' } },
-          write: { type: 'array', items: { type: 'string' } },
+          read: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'Paths of the workspace that it may read, each with all that is below.',
+          },
+          write: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'Those that it may write, and so read.',
+          },
         },
         additionalProperties: false,
+        description: 'What it sees of the workspace beside its own code. By default nothing.',
       },
-      subprocess: { type: 'boolean' },
+      subprocess: { type: 'boolean', description: 'Whether it may start programs; false by default.' },
     },
     additionalProperties: false,
+    description: 'What it needs. Policy has to grant each, and what is not named it does not get.',
   },
   credentials: {
     type: 'array',
@@ -78,6 +101,7 @@ export const PROGRAM_CONFIG = {
       },
     },
     additionalProperties: false,
+    description: 'How it is looked at by a host that stays.',
   },
 } as const;
 

@@ -214,6 +214,8 @@ export interface LoadedPolicy {
     readonly extraRoots: readonly string[];
     /** Of the packs that are named by their folder, as `packFolders` lists them. */
     readonly packs: readonly string[];
+    /** Files that packs are made of beside their folders, once those are open. */
+    readonly beside?: readonly string[];
     /** What of Haft's own folders of this user lies in the workspace, and of the links that lead to them. */
     readonly own?: { readonly folders: readonly string[]; readonly links: readonly string[] };
   };

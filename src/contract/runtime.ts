@@ -87,6 +87,8 @@ export interface OpenPack {
   readonly tools: readonly BoundTool[];
   /** Every file that its code is made of, by path, with its SHA-256: what `haft.lock` lists. */
   readonly files?: { readonly [path: string]: string };
+  /** Files outside of its folder that it is made of, absolute: tools cannot write those either. */
+  readonly beside?: readonly string[];
   /** Of a server whose tools are not known: why. */
   readonly absent?: string;
   /** What of it is in no digest, and why. */

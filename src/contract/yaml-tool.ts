@@ -41,6 +41,8 @@ export interface YamlTool {
   readonly retry?: YamlRetry;
   /** Absent: the health of the tool is what its calls show. */
   readonly health?: YamlHealth;
+  /** Notes of its author; nothing goes by them. */
+  readonly metadata?: JsonObject;
   /**
    * Where there are some, the file describes one tool for each of them, named `<id>.<action>`, and `<id>` alone cannot
    * be called. Sorted by name.

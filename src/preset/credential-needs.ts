@@ -31,7 +31,7 @@ export async function credentialNeeds(workspace: string): Promise<readonly Decla
 
 async function needsOfFolder(workspace: string, { path = '.' }: PackEntry): Promise<readonly DeclaredNeed[]> {
   const loader = new ToolpackLoader({ quarantine: true, cacheFolder: `${workspace}/.haft/cache/packs` });
-  await loader.loadDir(join(workspace, path));
+  await loader.loadDir(join(workspace, path), { root: workspace });
   return loader.list().flatMap(({ id, credentials }) => credentials.map((need) => ({ ...need, by: id })));
 }
 

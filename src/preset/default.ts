@@ -11,7 +11,7 @@ import type { ArtifactStore } from '../contract/artifacts.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { isFailure } from '../contract/errors.ts';
 import { checkFields, type KnownFields } from '../contract/known-fields.ts';
-import type { PolicyFile } from '../contract/policy.ts';
+import type { LoadedPolicy, PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
 import type { Clock, OpenPack, Runtime } from '../contract/runtime.ts';
 import type { Store } from '../contract/store.ts';
@@ -44,6 +44,8 @@ export interface DefaultRuntimeOptions {
   readonly runs?: (usual: RunParts) => RunParts;
   /** Told what was not as it should be and did not stop the start. */
   readonly onWarning?: (message: string) => void;
+  /** Starts without the packs that are wrong, and is told of each. Without it a pack that is wrong keeps it from starting. */
+  readonly onBrokenPack?: (message: string) => void;
   /** What `haft.lock` is to the tools of packs; `hold` by default. */
   readonly lock?: LockMode;
   /** Asks the servers of packs for their tools, also where they are known. */
@@ -73,6 +75,8 @@ export interface DefaultRuntime extends Runtime {
   reloadPacks(): Promise<void>;
   /** Packs whose servers said, while they ran, that they have other tools: as they are now, accepted or not. */
   spokenPacks(): readonly OpenPack[];
+  /** By name: why a pack is not what its folder holds by now. What held before goes on. */
+  packProblems(): ReadonlyMap<string, string>;
   /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
   artifacts(): Promise<ArtifactStore>;
 }
@@ -170,9 +174,12 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       store,
       names,
       onWarning,
+      onBroken: options.onBrokenPack,
       lock: closed ? 'ignore' : options.lock,
       fresh: options.freshPacks,
       packs: closed ? [] : options.packs,
+      trusted: () => loadTrusted(root, given),
+      opened: () => protectBeside(runtime, root),
       below: policy.outer !== undefined,
       living: options.living,
     });
@@ -187,12 +194,13 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       async reloadPolicy() {
         const { value, diagnostics } = await loadTrusted(root, given);
         if (value) {
-          await runtime.policy.replace(value);
+          await runtime.policy.replace(withBeside(value, runtime, root));
           await packs.follow(value.file);
         }
         return diagnostics;
       },
       spokenPacks: packs.spoken,
+      packProblems: packs.problems,
       async reloadPacks() {
         // haft.lock may be another by now.
         await loadTrusted(root, given);
@@ -211,6 +219,7 @@ const OPTIONS: KnownFields<DefaultRuntimeOptions> = {
   clock: true,
   runs: true,
   onWarning: true,
+  onBrokenPack: true,
   lock: true,
   freshPacks: true,
   packs: true,
@@ -218,6 +227,20 @@ const OPTIONS: KnownFields<DefaultRuntimeOptions> = {
   trust: true,
   untrusted: true,
 };
+
+/** What packs are made of beside their folders is read-only to tools, as their folders are. */
+async function protectBeside(runtime: Runtime, root: string): Promise<void> {
+  const { loaded } = runtime.policy.current;
+  const next = withBeside(loaded, runtime, root);
+  if (String(next.resolved?.beside ?? []) !== String(loaded.resolved?.beside ?? []))
+    await runtime.policy.replace(next);
+}
+
+function withBeside(loaded: LoadedPolicy, { installations }: Runtime, workspace: string): LoadedPolicy {
+  const beside = [...new Set(installations.all().flatMap((pack) => pack.beside ?? []))].sort();
+  if (beside.length === 0 && !loaded.resolved?.beside) return loaded;
+  return { ...loaded, resolved: { workspace, extraRoots: [], packs: [], ...loaded.resolved, beside } };
+}
 
 /** Beside the start, which does not wait for it. That rows were lost is said once: the record then says so itself. */
 function warnOfHead(root: string, { audit }: Store, onWarning: (message: string) => void): void {

@@ -47,8 +47,26 @@ const CHECKS: Readonly<Record<string, Check>> = {
       evidence: `${value.name} loads${await describeOuter(workspace)}${lines ? `\n    ${lines}` : ''}`,
     };
   },
+  packs: async (workspace) => {
+    const wrong: string[] = [];
+    const onBrokenPack = (message: string) => void wrong.push(message);
+    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', onBrokenPack });
+    try {
+      const packs = runtime.installations.all();
+      const tools = packs.reduce((sum, pack) => sum + pack.tools.length, 0);
+      if (wrong.length === 0) return { state: 'ok', evidence: `${packs.length} packs open, ${tools} tools` };
+      const what = wrong.length === 1 ? 'a pack is wrong' : `${wrong.length} packs are wrong`;
+      return {
+        state: 'failed',
+        evidence: `${what}: calls are refused until that is put right\n    ${wrong.join('\n').replaceAll('\n', '\n    ')}`,
+        fix: 'haft tools check DIR',
+      };
+    } finally {
+      await runtime.close();
+    }
+  },
   'state folder': async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
+    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', onBrokenPack: () => {} });
     try {
       const head = await runtime.audit.head();
       const object = await runtime.objects.put(new TextEncoder().encode('haft doctor\n'));
@@ -62,7 +80,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   audit: async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
+    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', onBrokenPack: () => {} });
     try {
       const verdict = await runtime.audit.verify();
       if (verdict.ok) {

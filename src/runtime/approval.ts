@@ -9,6 +9,7 @@ import type { RuntimeApprovals, RuntimeParts } from '../contract/runtime.ts';
 import type { Approval, ApprovalAnswer, ApprovalDetails, ApprovalKey } from '../contract/store.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import type { Judgeable } from './approval-details.ts';
+import { recordAct } from './management.ts';
 import type { CallRecord } from './record.ts';
 
 const STATUSES: readonly Approval['status'][] = ['pending', 'granted', 'refused', 'consumed', 'expired'];
@@ -63,7 +64,7 @@ interface Question {
   readonly admit: string | null;
 }
 
-type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'events'>;
+type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'events' | 'process'>;
 
 async function requireApproval(parts: Parts, question: Question): Promise<ApprovalAnswer> {
   const {
@@ -109,7 +110,7 @@ async function requireApproval(parts: Parts, question: Question): Promise<Approv
   );
 }
 
-export function createApprovals({ store, clock, events }: Parts): RuntimeApprovals {
+export function createApprovals({ store, clock, events, process }: Parts): RuntimeApprovals {
   return {
     async list(status) {
       if (status !== undefined && !STATUSES.includes(status))
@@ -129,6 +130,10 @@ export function createApprovals({ store, clock, events }: Parts): RuntimeApprova
       const approval = await store.approvals.decide(id, decision, by, clock.now());
       if (!approval)
         throw fail('approval.unknown', `Cannot answer "${id.slice(0, 80)}": no open approval has this id`);
+      const { tool, session, paramsHash } = approval;
+      const action = decision === 'granted' ? 'haft approvals grant' : 'haft approvals refuse';
+      const facts = { approval: id, tool, session, params_hash: paramsHash };
+      await recordAct(store.audit, { action, by, facts }, { process, now: clock.now });
       events.emit({
         type: 'EventMessage',
         event: 'ApprovalDecided',

@@ -29,6 +29,9 @@ interface Installed {
   connection?: Promise<AdapterConnection>;
   /** The same, once it is there. */
   opened?: AdapterConnection;
+  /** How many calls are under way, and whom the end of the last one is told. */
+  busy?: number;
+  idle?: () => void;
 }
 
 export interface InstallationSite {
@@ -41,6 +44,7 @@ export interface InstallationSite {
 
 export function createInstallations({ registry, spills, changed }: InstallationSite): Installations {
   const installed = new Map<string, Installed>();
+  const retired = new Set<Installed>();
 
   const connect = (entry: Installed): Promise<AdapterConnection> => {
     const { adapter, installation, tools } = entry.pack;
@@ -57,16 +61,44 @@ export function createInstallations({ registry, spills, changed }: InstallationS
     return entry.connection;
   };
 
+  const during = async <T>(entry: Installed, work: () => Promise<T>): Promise<T> => {
+    entry.busy = (entry.busy ?? 0) + 1;
+    try {
+      return await work();
+    } finally {
+      entry.busy--;
+      if (entry.busy === 0) entry.idle?.();
+    }
+  };
+
+  /** Another took its place: what is under way goes on, and nothing new comes. */
+  const retire = async (entry: Installed): Promise<void> => {
+    entry.idle = () => {
+      retired.delete(entry);
+      void hangUp(entry).catch(() => {});
+    };
+    if (!entry.busy) return hangUp(entry);
+    retired.add(entry);
+  };
+
   /** Its tools in the registry, reached by the connection of `by`. */
   const offer = (pack: OpenPack, by: Installed): void => {
     const { name } = pack.installation;
     const origin = originOf(name);
     registry.miss(name, pack.tools.length === 0 ? pack.absent : undefined);
-    const reach = { connect: () => connect(by), spills };
+    const reach = {
+      connect: () => connect(by),
+      during: <T>(work: () => Promise<T>) => during(by, work),
+      spills,
+    };
     registry.add(pack.tools.map((tool) => ({ tool: toolOf(tool, pack, reach), origin })));
   };
 
-  const hangUp = async ({ connection }: Installed): Promise<void> => {
+  const hangUp = async (entry: Installed): Promise<void> => {
+    const { connection } = entry;
+    // A call that was on its way by then opens it anew.
+    delete entry.connection;
+    delete entry.opened;
     const opened = await connection?.catch(() => undefined);
     await opened?.close();
   };
@@ -97,7 +129,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       next.pack = pack;
       installed.set(name, next);
       changed();
-      if (next !== entry) return hangUp(entry);
+      if (next !== entry) return retire(entry);
       const connection = await entry.connection?.catch(() => undefined);
       if (!connection) return;
       if (connection.retool) return connection.retool(entry.pack.tools);
@@ -133,7 +165,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       return entry !== undefined && (entry.opened?.asleep?.() ?? entry.opened === undefined);
     },
     async close() {
-      await Promise.all([...installed.values()].map(hangUp));
+      await Promise.all([...installed.values(), ...retired].map(hangUp));
       installed.clear();
     },
   };
@@ -147,10 +179,12 @@ const originOf = (name: string) => `pack ${name}`;
 
 interface ToolSite extends Pick<InstallationSite, 'spills'> {
   connect(): Promise<AdapterConnection>;
+  /** Whatever is done through the connection: it stays for so long. */
+  during<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** What the pipeline calls: the adapter says what a call would touch, and carries it there. */
-function toolOf(tool: BoundTool, pack: OpenPack, { connect, spills }: ToolSite): AnyTool {
+function toolOf(tool: BoundTool, pack: OpenPack, { connect, during, spills }: ToolSite): AnyTool {
   const { adapter, installation } = pack;
   const why = quarantineOf(pack, tool.contract.id);
   if (why !== undefined) return quarantinedTool(tool, why);
@@ -178,15 +212,20 @@ function toolOf(tool: BoundTool, pack: OpenPack, { connect, spills }: ToolSite):
       // What may have had an effect must be known of, should this process die on the way.
       if (mutates || !idempotent) await ctx.intend();
       try {
-        const result = await (await connect()).invoke(invocationOf(tool, args, ctx, resolved, spills));
+        const result = await during(async () =>
+          (await connect()).invoke(invocationOf(tool, args, ctx, resolved, spills)),
+        );
         const { content } = result;
         if (content) ctx.show(resolved ? resolved.redactor.value(content) : content);
         if (result.ok) {
           health?.observe(undefined);
           return resolved ? resolved.redactor.value(result.data) : result.data;
         }
-        const details = result.details === undefined ? undefined : { details: result.details as Json };
-        throw fail('tool.failed', `"${tool.contract.id}" failed: ${result.message}`, details);
+        throw fail(
+          'tool.failed',
+          `"${tool.contract.id}" failed: ${result.message}`,
+          ownDetails(result.details),
+        );
       } catch (thrown) {
         const shown = resolved ? withoutSecrets(thrown, resolved) : thrown;
         if (isFailure(shown)) health?.observe(shown);
@@ -195,6 +234,17 @@ function toolOf(tool: BoundTool, pack: OpenPack, { connect, spills }: ToolSite):
     },
   };
 }
+
+/** What a tool says of its own failure. Words in which Haft speaks to people must not look as if Haft said them. */
+function ownDetails(details: unknown): { readonly [key: string]: Json } | undefined {
+  if (details === undefined) return undefined;
+  const isMap = typeof details === 'object' && details !== null && !Array.isArray(details);
+  const taken = isMap && OURS.some((key) => Object.hasOwn(details, key));
+  return isMap && !taken ? (details as { readonly [key: string]: Json }) : { details: details as Json };
+}
+
+/** Keys of `details` that hosts show as Haft's own advice, or go by. */
+const OURS = ['admit', 'approval_id', 'fix', 'hint', 'retry_after_ms', 'rule'];
 
 function gateOf(health: ToolHealth | undefined, secrets: SecretNeeds | undefined): ToolGate {
   return {

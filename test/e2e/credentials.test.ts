@@ -94,10 +94,13 @@ describe('haft credentials', () => {
     writeFileSync(join(workspace, 'packs/mail.tool.yaml'), MANIFEST);
     writeFileSync(join(workspace, 'haft.yaml'), 'version: 1\npacks: [packs]\n');
     assert.match(haft(['check']).stdout, /^not set {2}mail, which demo\.mail needs$/m);
+    assert.equal(haft(['check']).status, 3, 'one that is not set is a failure');
+    assert.equal(JSON.parse(haft(['check', '--json']).stdout).ok, false);
     const short = haft(['set', 'mail'], `{"user":"ada","password":"x"}`);
     assert.match(short.stderr, /\/password must NOT have fewer than 8 characters/);
     assert.equal(haft(['set', 'mail'], `{"user":"ada","password":"${TOKEN}"}`).status, 0);
     assert.match(haft(['check']).stdout, /^ok {7}mail of system$/m);
+    assert.equal(haft(['check']).status, 0);
     rmSync(join(workspace, 'packs'), { recursive: true });
     rmSync(join(workspace, 'haft.yaml'));
   });

@@ -29,7 +29,12 @@ export const MCP_CONFIG = {
       description:
         'How long a server may take to say which revision it speaks, before it is taken for an older one.',
     },
-    overlays: { type: 'object', additionalProperties: OVERLAY_SCHEMA },
+    overlays: {
+      type: 'object',
+      additionalProperties: OVERLAY_SCHEMA,
+      description:
+        'What is laid over its tools, by the name that the server gives each, or a pattern with `*`; later ones over earlier ones.',
+    },
   },
   oneOf: [{ required: ['command'] }, { required: ['url'] }],
   additionalProperties: false,

@@ -33,24 +33,39 @@ export interface Overlay {
 export const OVERLAY_SCHEMA = {
   type: 'object',
   properties: {
-    hide: { type: 'boolean' },
-    rename: { type: 'string', pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$' },
-    title: { type: 'string' },
-    description: { type: 'string' },
-    tags: { type: 'array', items: { type: 'string' } },
-    idempotent: { type: 'boolean' },
-    mutates: { type: 'boolean' },
+    hide: { type: 'boolean', description: 'Leaves the tool out.' },
+    rename: {
+      type: 'string',
+      pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$',
+      description: 'In place of the part of the id that comes from the server: `find` makes it `PACK.find`.',
+    },
+    title: { type: 'string', description: "In place of the server's." },
+    description: { type: 'string', description: "In place of the server's: what agents are told." },
+    tags: { type: 'array', items: { type: 'string' }, description: 'Words to find it by.' },
+    idempotent: {
+      type: 'boolean',
+      description: 'Whether a call may be sent again when its answer was lost, whatever the server says.',
+    },
+    mutates: { type: 'boolean', description: 'Whether it changes something, whatever the server says.' },
     limits: {
       type: 'object',
       properties: {
-        timeout_ms: { type: 'integer', minimum: 1 },
-        max_input_bytes: { type: 'integer', minimum: 1 },
-        max_output_bytes: { type: 'integer', minimum: 1 },
+        timeout_ms: { type: 'integer', minimum: 1, description: 'Of one call.' },
+        max_input_bytes: { type: 'integer', minimum: 1, description: 'Of the arguments, as JSON.' },
+        max_output_bytes: { type: 'integer', minimum: 1, description: 'Of one answer.' },
       },
       additionalProperties: false,
+      description: "In place of the pack's.",
     },
-    fix: { type: 'object' },
-    narrow: { type: 'object', additionalProperties: { type: ['object', 'boolean'] } },
+    fix: {
+      type: 'object',
+      description: 'Arguments that are always these: callers neither see nor set them.',
+    },
+    narrow: {
+      type: 'object',
+      additionalProperties: { type: ['object', 'boolean'] },
+      description: 'JSON Schemas by argument that callers must fit as well; nothing can be widened.',
+    },
   },
   additionalProperties: false,
 } as const;

@@ -205,4 +205,36 @@ describe('process', () => {
       assert.deepEqual([status, message], ['unhealthy', 'these programs are not there: no-such-program']);
     });
   });
+
+  it('runs a program again that ended and said that it failed, as `retry` says, where it is idempotent', async () => {
+    const retry = { attempts: 3, delayMs: 0, maxDelayMs: 0, factor: 1 };
+    const caps = { filesystem: { write: ['state'] } };
+    const more = { retry, caps, mutates: true };
+    const count = (name: string, end: string) =>
+      `import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+const file = 'state/${name}'; const n = existsSync(file) ? Number(readFileSync(file)) + 1 : 1;
+writeFileSync(file, String(n)); if (n < 3) { ${end} } else console.log(JSON.stringify({ n }));`;
+    const tools = [
+      ['p.exits', { kind: 'node', script: 'exits.mjs' }, { ...more, idempotent: true }],
+      ['p.says', { kind: 'node', script: 'says.mjs' }, { ...more, idempotent: true }],
+      ['p.once', { kind: 'node', script: 'once.mjs' }, { ...more, idempotent: false }],
+      ['p.plain', { kind: 'node', script: 'plain.mjs' }, { caps, mutates: true, idempotent: true }],
+      ['p.never', { kind: 'node', script: 'never.mjs' }, { ...more, idempotent: true }],
+    ] as const;
+    const scripts = {
+      'exits.mjs': count('exits', 'process.exit(7)'),
+      'says.mjs': count('says', `console.log('{"ok": false, "error": "not yet"}')`),
+      'once.mjs': count('once', 'process.exit(7)'),
+      'plain.mjs': count('plain', 'process.exit(7)'),
+      'never.mjs': 'process.exit(9)',
+    };
+    await withPack({ ...packFiles(tools, scripts), 'state/.keep': '' }, async ({ call }) => {
+      assert.deepEqual(await call('p.exits', {}), { ok: true, data: { n: 3 } });
+      assert.deepEqual(await call('p.says', {}), { ok: true, data: { n: 3 } });
+      for (const id of ['p.once', 'p.plain'])
+        assert.match(JSON.stringify(await call(id, {})), /ended with code 7/, id);
+      const last = (await call('p.never', {})) as { ok: boolean; message: string };
+      assert.deepEqual([last.ok, last.message], [false, 'its program ended with code 9']);
+    });
+  });
 });

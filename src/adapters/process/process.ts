@@ -133,6 +133,8 @@ function openPack(
         idempotent: use.idempotent,
         signal,
         pace,
+        // It ended, and said that it failed: nothing of it is under way any more.
+        again: ({ ok }) => !ok,
       });
     },
     async health(signal: AbortSignal) {

@@ -37,7 +37,8 @@ export interface StdioConnection extends AdapterConnection {
   onChange(listener: () => void): () => void;
 }
 
-const STDIO_CONFIG = {
+/** JSON Schema of `installation.config`. */
+export const STDIO_CONFIG = {
   type: 'object',
   properties: PROGRAM_CONFIG,
   required: ['command'],

@@ -25,6 +25,8 @@ export interface Command {
   readonly choices?: readonly string[];
   /** It only reads what was recorded: it works also where the policy is not trusted, and then calls nothing. */
   readonly reads?: boolean;
+  /** It works also where a pack is wrong: that one is left out, and said. So does whatever only reads. */
+  readonly lenient?: boolean;
   /** It goes on until it is told to stop, and takes over what changes meanwhile. */
   readonly lives?: boolean;
   /** Answers with the exit code. Failures of the table may be thrown. */

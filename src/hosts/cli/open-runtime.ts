@@ -8,18 +8,23 @@ interface RuntimeUse {
   readonly living?: boolean;
   /** Only what was recorded is asked for. */
   readonly reads?: boolean;
+  /** A pack that is wrong is left out, and said. */
+  readonly lenient?: boolean;
 }
 
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
 export async function openRuntime(
   workspace: string,
   io: Io,
-  { frozen = false, living = false, reads = false }: RuntimeUse = {},
+  { frozen = false, living = false, reads = false, lenient = reads }: RuntimeUse = {},
 ): Promise<DefaultRuntime> {
   const runtime = await createDefaultRuntime({
     workspace,
     untrusted: reads ? 'closed' : 'refuse',
-    lock: frozen || isFrozen(process.env) ? 'frozen' : 'hold',
+    lock: !lenient && (frozen || isFrozen(process.env)) ? 'frozen' : 'hold',
+    ...(lenient
+      ? { onBrokenPack: (message: string) => io.err(`haft: a pack is left out here: ${message}\n`) }
+      : {}),
     ...(living ? { living, onWarning: (message: string) => io.err(`haft: ${message}\n`) } : {}),
   });
   for (const { tool, callId } of runtime.startup.inFlight) {

@@ -73,8 +73,8 @@ async function runCommand(
       workspace,
       runtime() {
         const frozen = run.flags.frozen === true;
-        const { lives: living = false, reads = false } = command;
-        opened ??= openRuntime(workspace, run.io, { frozen, living, reads });
+        const { lives: living = false, reads = false, lenient = reads } = command;
+        opened ??= openRuntime(workspace, run.io, { frozen, living, reads, lenient });
         return opened;
       },
     });

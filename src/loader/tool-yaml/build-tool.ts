@@ -74,6 +74,7 @@ export function buildTool(draft: WholeDraft, { execution, actions, scripts }: Re
     ...(config === undefined ? {} : { config }),
     ...(draft.retry ? { retry: buildRetry(draft.retry) } : {}),
     ...(draft.health ? { health: buildHealth(draft.health) } : {}),
+    ...(draft.metadata ? { metadata: draft.metadata } : {}),
     scripts: [...scripts].sort((a, b) => (a.path < b.path ? -1 : 1)),
   };
   const built = Object.entries(draft.actions ?? {}).map(([name, action]) =>

@@ -8,7 +8,7 @@ import type { ShapeSite } from '../yaml/shape-site.ts';
 import { type Way, wayOf, wayText } from '../yaml/way.ts';
 import { buildTool, type ToolDefinition, type WholeDraft } from './build-tool.ts';
 import { checkEntry, checkTogether } from './check-together.ts';
-import { partUri } from './pack-uri.ts';
+import type { PackNames } from './pack-uri.ts';
 import { type ExecutionSite, resolveExecution } from './resolve-execution.ts';
 import type { SchemaFiles } from './schema-files.ts';
 import type { ScriptFiles } from './script-files.ts';
@@ -19,6 +19,7 @@ import { TOOL_YAML } from './tool-yaml-shape.ts';
 export interface ManifestSite {
   readonly schemas: SchemaFiles;
   readonly scripts: ScriptFiles;
+  readonly names: PackNames;
 }
 
 export interface CheckedManifest {
@@ -31,7 +32,7 @@ export interface CheckedManifest {
 export function checkManifest(
   value: unknown,
   path: string,
-  { schemas, scripts }: ManifestSite,
+  { schemas, scripts, names }: ManifestSite,
 ): CheckedManifest {
   const problems: Problem[] = [];
   const tell = createTeller((problem) => void problems.push(problem));
@@ -40,7 +41,7 @@ export function checkManifest(
     const source = {
       // Only what refers to something needs a name.
       get uri() {
-        return partUri(path, wayText(way));
+        return names.part(path, wayText(way));
       },
       root,
       dialect: '2020-12' as const,

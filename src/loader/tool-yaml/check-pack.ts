@@ -1,6 +1,7 @@
 // Owns: checking manifests from the disk: the fast way as long as all is well, the one with places where it is not.
 // Refuses: to be loaded for a pack that did not change: this file brings the YAML reader and the patterns' engine in.
 import { isUtf8 } from 'node:buffer';
+import { relative } from 'node:path';
 import { digest } from '../../base/digest.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { whyNotLinear } from '../schema/linear-reg-exp.ts';
@@ -15,6 +16,7 @@ import { canonicalBody } from './canonical-body.ts';
 import { checkManifest, type ManifestSite } from './check-manifest.ts';
 import type { CheckedFile, CheckedTool } from './checked-file.ts';
 import { createPackReader, type FileStamp } from './pack-files.ts';
+import { createPackNames } from './pack-uri.ts';
 import { createSchemaFiles, type SchemaFile } from './schema-files.ts';
 import { createScriptFiles } from './script-files.ts';
 
@@ -25,8 +27,14 @@ export interface PackCheck {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export async function checkPack(folder: string, manifests: readonly string[]): Promise<PackCheck> {
-  const reader = createPackReader(folder);
+/** `root` is what schemas may refer to: the pack's folder, or one above it. */
+export async function checkPack(
+  folder: string,
+  manifests: readonly string[],
+  root = folder,
+): Promise<PackCheck> {
+  const reader = createPackReader(folder, root);
+  const names = createPackNames(relative(root, folder));
   let dependencies: Map<string, FileStamp | null> | undefined;
   const depend = (path: string, stamp: FileStamp | null): void => {
     dependencies ??= new Map();
@@ -37,8 +45,9 @@ export async function checkPack(folder: string, manifests: readonly string[]): P
     if (!patterns.has(pattern)) patterns.set(pattern, whyNotLinear(pattern));
     return patterns.get(pattern);
   };
-  const schemas = createSchemaFiles({ reader, whyNotPattern, depend });
-  const site: PackSite = { schemas, scripts: createScriptFiles({ reader, depend }), slabs: createSlabs() };
+  const schemas = createSchemaFiles({ reader, names, whyNotPattern, depend });
+  const scripts = createScriptFiles({ reader, depend });
+  const site: PackSite = { schemas, scripts, names, slabs: createSlabs() };
   const files: CheckedFile[] = [];
   for (const path of manifests) {
     dependencies = undefined;

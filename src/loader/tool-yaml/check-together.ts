@@ -166,8 +166,13 @@ const CHECKS: readonly Check[] = [
       if (credential?.env) refuse(at('credentials', provider, 'env'), 'credentials.env', fact, 'use headers');
   },
 
-  function reliability({ retry, health, execution, mutates, caps, actions }, tell) {
+  function reliability(draft, tell) {
+    const { retry, health, execution, mutates, caps, actions } = draft;
     const http = execution?.kind === undefined ? undefined : execution.kind === 'http';
+    if (http === false && (retry?.attempts ?? 1) > 1 && !isIdempotent(draft)) {
+      const message = 'retry: a program that failed is run again only where the tool is idempotent';
+      tell.warn('retry.unused', at('retry'), message, 'idempotent: true, if running it twice does no harm');
+    }
     if (retry?.onStatus && http === false) {
       tell.error(
         'retry.invalid',
@@ -248,6 +253,12 @@ const CHECKS: readonly Check[] = [
     );
   },
 ];
+
+/** It, or one of its actions. */
+const isIdempotent = (draft: ToolDraft): boolean =>
+  [draft, ...Object.values(draft.actions ?? {})].some(
+    (one) => one?.idempotent ?? one?.deterministic ?? false,
+  );
 
 const RESERVED = new Set(['input', 'env', 'action', 'config', 'credentials', 'id', 'version']);
 

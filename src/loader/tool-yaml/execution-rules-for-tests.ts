@@ -98,7 +98,6 @@ export const EXECUTION_RULES: Rules = {
         text: { execution: '{ kind: php, php: ¦no.php }' },
         code: 'script.missing',
         says: 'there is no file',
-        warning: true,
       },
     ],
   },
@@ -113,7 +112,13 @@ export const EXECUTION_RULES: Rules = {
       {
         text: { execution: '{ kind: cli, cmd: ¦echo hello }' },
         says: 'expected a list',
-        hint: '[echo hello]',
+        hint: '[echo, hello]',
+      },
+      { text: { execution: '{ kind: cli, cmd: ¦"echo 007" }' }, says: 'a list', hint: "[echo, '007']" },
+      {
+        text: { execution: `{ kind: cli, cmd: ¦"ls | wc -l" }` },
+        says: 'a list',
+        hint: "[sh, -c, 'ls | wc -l']",
       },
       { text: { execution: '{ kind: cli, cmd: ¦[] }' }, says: 'empty' },
       {

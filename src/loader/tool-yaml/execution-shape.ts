@@ -64,6 +64,7 @@ export const EXECUTION_KEYS: { readonly [K in YamlKind]: KindRow } = {
       cmd: {
         is: 'list',
         least: 1,
+        words: true,
         code: 'execution.cmd',
         item: text('plain', 'execution.cmd', 'The program, or an argument.'),
         doc: 'Program and arguments, as they are: no shell reads them. A program with a slash in its name is a file of the pack.',

@@ -74,11 +74,13 @@ export const KEY_RULES: Rules = {
   'no other keys': {
     code: 'key.unknown',
     takes: [
+      { metadata: '{ owner: me, links: [https://example.org] }' },
       { name: 'Demo', description: 'd', tags: '[a, b]', idempotent: 'true', mutates: 'false' },
       {
         credentials: '{ github: { env: { GITHUB_TOKEN: token } } }',
         config: '{ type: object }',
         retry: '{ attempts: 2 }',
+        idempotent: 'true',
       },
       {
         health: '{ strategy: process }',
@@ -90,7 +92,22 @@ export const KEY_RULES: Rules = {
     ],
     refuses: [
       { text: { '¦tagz': '[a]' }, says: 'has no key "tagz"', hint: 'did you mean tags?' },
-      { text: { '¦metadata': '{}' }, says: 'has no key "metadata"' },
+      { text: { '¦metadatas': '{}' }, says: 'has no key "metadatas"', hint: 'did you mean metadata?' },
+      {
+        text: { limits: '{ maxInputBytes: 1, maxOutputBytes: 1, ¦input: 5 }' },
+        says: 'limits has no key "input"',
+        hint: 'did you mean maxInputBytes?',
+      },
+      {
+        text: { limits: '{ maxInputBytes: 1, maxOutputBytes: 1, ¦timeoutMs: 5 }' },
+        says: 'limits has no key "timeoutMs"',
+        hint: 'it belongs to the top of the file',
+      },
+      {
+        text: { caps: '{ ¦attempts: 5 }' },
+        says: 'caps has no key "attempts"',
+        hint: 'it belongs to retry',
+      },
       { text: { '¦maxInputBytes': '1' }, says: 'has no key', hint: 'it belongs to limits' },
       { text: { '¦url': 'x' }, says: 'has no key', hint: 'it belongs to execution of kind http' },
       { text: { execution: '{ kind: cli, cmd: [a], ¦shell: true }' }, says: 'execution has no key "shell"' },

@@ -309,14 +309,25 @@ export const NEED_RULES: Rules = {
   retry: {
     code: 'retry.invalid',
     takes: [
-      { retry: '{ attempts: 3, delayMs: 0, maxDelayMs: 5, factor: 1.5 }' },
+      { retry: '{ attempts: 3, delayMs: 0, maxDelayMs: 5, factor: 1.5 }', idempotent: 'true' },
+      { retry: '{ attempts: 2 }', actions: '{ go: { idempotent: true } }' },
       { retry: '{ attempts: 2, onStatus: [500] }', execution: http() },
     ],
     refuses: [
+      {
+        text: { retry: '¦{ attempts: 2 }' },
+        code: 'retry.unused',
+        says: 'only where the tool is idempotent',
+        hint: 'idempotent: true',
+        warning: true,
+      },
       { text: { retry: '{ attempts: ¦0 }' }, says: 'from 1 to 10' },
-      { text: { retry: '{ attempts: 2, factor: ¦0.5 }' }, says: 'a number from 1' },
-      { text: { retry: '{ attempts: 2, delayMs: 10, maxDelayMs: ¦5 }' }, says: 'less than delayMs' },
-      { text: { retry: '{ attempts: 2, onStatus: ¦[500] }' }, says: 'only http tools' },
+      { text: { idempotent: 'true', retry: '{ attempts: 2, factor: ¦0.5 }' }, says: 'a number from 1' },
+      {
+        text: { idempotent: 'true', retry: '{ attempts: 2, delayMs: 10, maxDelayMs: ¦5 }' },
+        says: 'less than delayMs',
+      },
+      { text: { idempotent: 'true', retry: '{ attempts: 2, onStatus: ¦[500] }' }, says: 'only http tools' },
       { text: { retry: '{ attempts: 2, onStatus: [¦200] }', execution: http() }, says: 'from 400 to 599' },
     ],
   },

@@ -22,7 +22,7 @@ import type { ToolpackValidationError } from './toolpack-validation-error.ts';
 const FILES = {
   'a.tool.yaml': manifest({ id: 'demo.a', inputSchema: '{ $ref: in.json }' }),
   'b.tool.yaml': manifest({ id: 'demo.b', execution: "{ kind: python, module: 'lib.mod:run' }" }),
-  'c.tool.yaml': manifest({ id: 'demo.c', execution: '{ kind: php, php: missing.php }' }),
+  'c.tool.yaml': manifest({ id: 'demo.c', execution: "{ kind: cli, cmd: [echo, '{{ input.x }}'] }" }),
   'd.tool.yaml': manifest({ id: 'demo.d', actions: '{ go: {} }' }),
   'in.json': '{"$ref": "more.json"}',
   'more.json': '{"type": "object"}',
@@ -52,7 +52,7 @@ describe('the cache of packs', () => {
     const first = await load();
     const second = await load();
     assert.deepEqual([first.reused, second.reused], [0, 4]);
-    assert.deepEqual(second.codes, ['c.tool.yaml script.missing']);
+    assert.deepEqual(second.codes, ['c.tool.yaml templating.missing']);
     assert.deepEqual(second.codes, first.codes);
     assert.deepEqual(second.loader.list(), first.loader.list());
     assert.deepEqual(second.loader.snapshot(), first.loader.snapshot());
@@ -81,7 +81,6 @@ describe('the cache of packs', () => {
       change: (pack) => addFiles(pack, { 'lib/mod.py': 'def run(input): return 1' }),
       reused: 3,
     },
-    'a script that came': { change: (pack) => addFiles(pack, { 'missing.php': '<?php' }), reused: 3 },
     'a module that would now be found first': {
       change: (pack) => addFiles(pack, { 'lib/mod/__init__.py': '' }),
       reused: 4,

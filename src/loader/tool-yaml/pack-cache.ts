@@ -6,8 +6,14 @@ import { bodyOf, type CheckedFile, type CheckedTool, type Dependency } from './c
 import { ABSENT, canKeep, DIGEST, decodeKept, encodeKept, type Kept } from './pack-columns.ts';
 import { type FileStamp, stampAt } from './pack-files.ts';
 
+/** A pack's folder, and the one that its schemas stay below. */
+export interface PackPlace {
+  readonly folder: string;
+  readonly root: string;
+}
+
 /** To be counted up whenever a manifest that was good would now be read otherwise or refused. */
-const FORMAT = 4;
+const FORMAT = 5;
 
 /**
  * A file that changed so shortly before it was read may change again without a new stamp: clocks of file systems tick
@@ -20,13 +26,14 @@ const NOTHING_SAID: CheckedFile['diagnostics'] = [];
 /** The manifests among these that are known, and did not change, by path; in the order of their ids. */
 export function readPackCache(
   cacheFolder: string,
-  folder: string,
+  place: PackPlace,
   manifests: ReadonlySet<string>,
 ): Map<string, CheckedFile> {
   const known = new Map<string, CheckedFile>();
-  const bytes = readOwnBytes(cacheFolder, nameOf(folder), FORMAT);
+  const { folder } = place;
+  const bytes = readOwnBytes(cacheFolder, nameOf(place), FORMAT);
   const kept = bytes && decodeKept(bytes);
-  if (kept?.folder !== folder) return known;
+  if (kept?.folder !== keyOf(place)) return known;
   const { paths, ids, digests, depends, sizes, diagnostics } = kept;
   const fresh = paths.map((path, at) => isFresh(kept, at, stampAt(folder, path)));
   let body = kept.start;
@@ -67,7 +74,7 @@ export function readPackCache(
 /** `readAt` is when the first of them was read. */
 export function writePackCache(
   cacheFolder: string,
-  folder: string,
+  place: PackPlace,
   checked: readonly CheckedFile[],
   readAt: number,
 ): void {
@@ -84,16 +91,16 @@ export function writePackCache(
   good.sort((a, b) => (firstId(a.tool) < firstId(b.tool) ? -1 : 1));
   const files = good.map(({ own }) => own);
   const places = new Map<string, number>();
-  const place = (one: Dependency): number => {
+  const placeOf = (one: Dependency): number => {
     const at = places.get(one.path) ?? files.push(one) - 1;
     places.set(one.path, at);
     return at;
   };
-  const depends = Uint32Array.from(good.flatMap((one) => [one.depends.length, ...one.depends.map(place)]));
+  const depends = Uint32Array.from(good.flatMap((one) => [one.depends.length, ...one.depends.map(placeOf)]));
   const tools = good.map(({ tool }) => tool as CheckedTool);
   const said = good.filter(({ diagnostics }) => diagnostics.length > 0);
   const kept = {
-    folder,
+    folder: keyOf(place),
     paths: files.map(({ path }) => path),
     stamps: Float64Array.from(files.flatMap(numbersOf)),
     ids: tools.map(({ ids }) => ids.join(' ')),
@@ -102,7 +109,7 @@ export function writePackCache(
     sizes: Uint32Array.from(tools, ({ start, end }) => end - start),
     diagnostics: Object.fromEntries(said.map(({ own, diagnostics }) => [own.path, diagnostics])),
   };
-  writeOwnBytes(cacheFolder, nameOf(folder), FORMAT, encodeKept(kept, tools.map(bodyOf)));
+  writeOwnBytes(cacheFolder, nameOf(place), FORMAT, encodeKept(kept, tools.map(bodyOf)));
 }
 
 function isFresh({ stamps }: Kept, at: number, now: FileStamp | null | undefined): boolean {
@@ -126,4 +133,7 @@ const firstId = (tool: CheckedTool | undefined): string => tool?.ids[0] ?? '';
 const numbersOf = ({ stamp }: Dependency): number[] =>
   stamp ? [stamp.size, stamp.mtimeMs, stamp.ctimeMs, stamp.ino] : [ABSENT, 0, 0, 0];
 
-const nameOf = (folder: string): string => sha256Hex(folder).slice(0, 32);
+/** What was good below a larger root may not be below a smaller one. */
+const keyOf = ({ folder, root }: PackPlace): string => (root === folder ? folder : `${folder}\0${root}`);
+
+const nameOf = (place: PackPlace): string => sha256Hex(keyOf(place)).slice(0, 32);

@@ -11,7 +11,7 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs';
-import { join, posix } from 'node:path';
+import { join, posix, relative } from 'node:path';
 import { createSha256 } from '../../base/digest.ts';
 import { isWithin } from '../is-within.ts';
 
@@ -72,15 +72,18 @@ export interface FileRefusal {
 
 /** The bytes of an answer are good until the next one. Undefined where nothing is there. */
 export interface PackReader {
-  /** A file of the pack by its path below the folder. */
-  read(path: string): PackFile | FileRefusal | undefined;
+  /** A file that a schema names, by its path from the folder: of the pack, or beside it where that is allowed. */
+  readSchema(path: string): PackFile | FileRefusal | undefined;
+  /** In words: what schemas must not lead out of. */
+  readonly bounds: string;
   /** One of `listPack`. */
   readListed(path: string): PackFile | FileRefusal | undefined;
   /** The sha256 of a file of any size. */
   digest(path: string): { readonly sha256: string; readonly stamp: FileStamp } | FileRefusal | undefined;
 }
 
-export function createPackReader(folder: string): PackReader {
+/** Schemas may lie anywhere below `root`, which holds the folder; all else lies in the folder. */
+export function createPackReader(folder: string, root = folder): PackReader {
   // Nearly all files fit; what does not gets a buffer of its own.
   const shared = Buffer.allocUnsafeSlow(64 * 1024);
   const open = (path: string): PackFile | FileRefusal =>
@@ -115,8 +118,22 @@ export function createPackReader(folder: string): PackReader {
       return isWithin(real, folder) ? take(real) : OUTSIDE;
     });
   };
+  const bounds = root === folder ? "the pack's folder" : 'the workspace, or the root that was given';
+  const outside: FileRefusal = { code: 'path.outside', fact: `lies outside of ${bounds}` };
+  const isSchema = (real: string) =>
+    isWithin(real, folder) || (isWithin(real, root) && BESIDE.test(relative(root, real)));
+  const readSchema = (path: string) =>
+    answer(() => {
+      const whole = join(folder, path);
+      if (!isWithin(whole, root)) return outside;
+      if (!lstatSync(whole, QUIETLY)) return undefined;
+      const real = realpathSync.native(whole);
+      if (!isWithin(real, root)) return outside;
+      return isSchema(real) ? open(real) : NO_SCHEMA;
+    });
   return {
-    read: (path) => follow(path, open),
+    bounds,
+    readSchema: (path) => (root !== folder && path.startsWith('../') ? readSchema(path) : follow(path, open)),
     digest: (path) => follow(path, hash),
     // The walk has been through real folders, so that only the file itself can be a link; then it is not opened.
     readListed: (path) =>
@@ -164,6 +181,12 @@ const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): FileStamp => ({ size, 
 
 const QUIETLY = { throwIfNoEntry: false } as const;
 const NOT_REGULAR: FileRefusal = { code: 'file.not_regular', fact: 'is not a regular file' };
+/** Beside a pack: what is hidden, and what is no schema by its name, is none of its business. */
+const BESIDE = /^(?!\.)(?:[^/]+\/(?!\.))*[^/]+\.(json|ya?ml)$/;
+const NO_SCHEMA: FileRefusal = {
+  code: 'path.outside',
+  fact: 'is hidden, or no .json or .yaml file: beside the pack only such files are read',
+};
 const OUTSIDE: FileRefusal = { code: 'path.outside', fact: "lies outside of the pack's folder" };
 
 function explain(error: unknown): FileRefusal | undefined {

@@ -81,9 +81,11 @@ const SCHEMAS = `## Schemas
 
 const FILES = `## Files
 
-- Everything that a manifest names lies in the pack's folder, the one that was loaded; links that lead out of it are refused.
+- Everything that a manifest runs lies in the pack's folder, the one that was loaded, and has to be there; links that lead out of it
+  are refused. Schemas may also lie beside it: below the workspace of a pack that \`haft.yaml\` names, below \`root\` in
+  \`loadDir(dir, { root })\`; there, only \`.json\` and \`.yaml\` files that are not hidden.
 - Paths in a manifest are relative to its own folder. A Python module is looked for there, then in the pack's folder.
-- A tool's digest covers its definition, its schemas and the scripts that it names. Comments and layout are no part of it.
+- A tool's digest covers its definition, its schemas wherever they lie, and the scripts that it names. Comments and layout are no part of it.
 - Files may have 1 MiB; scripts may have any size. Folders that begin with a dot, and \`node_modules\`, are not looked at.`;
 
 const READING = `## YAML

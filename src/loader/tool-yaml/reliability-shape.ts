@@ -5,7 +5,7 @@ import { LONGEST_MS, list, number, text } from './shape-words.ts';
 
 export const retry: MapShape = {
   is: 'map',
-  doc: 'Failed calls are sent again, after a jittered delay: idempotent ones, and those that provably did not leave.',
+  doc: 'Failed calls are sent again, after a jittered delay: idempotent ones, also where a program ended and said that it failed, and those that provably did not leave.',
   required: ['attempts'],
   keys: {
     attempts: number('How often it is sent at most, the first time included.', 1, 10, {

@@ -1,5 +1,5 @@
 // Owns: what is run: an execution as it was written becomes one whose files are found, and are files of the pack.
-// Refuses: files that lie elsewhere. One that is not there yet is told, and left to whoever calls the tool.
+// Refuses: files that lie elsewhere, and those that are not there.
 import { posix } from 'node:path';
 import type {
   YamlExecution,
@@ -106,11 +106,8 @@ function takeScript(written: string, way: Way, site: ExecutionSite): string | un
     return undefined;
   }
   if (found.sha256 === null) {
-    site.tell.warn(
-      'script.missing',
-      way,
-      `${wayText(way)}: there is no file ${quoted(written)}, so that calls would fail`,
-    );
+    site.tell.error('script.missing', way, `${wayText(way)}: there is no file ${quoted(written)}`);
+    return undefined;
   }
   site.used.set(path, found);
   return path;

@@ -1,5 +1,5 @@
 // Owns: the schema files of a pack, each read and checked once however many tools refer to it.
-// Refuses: anything outside of the pack's folder, and the network.
+// Refuses: anything outside of the folder that references must stay below, and the network.
 import { isUtf8 } from 'node:buffer';
 import { posix } from 'node:path';
 import { parseStrict } from '../../base/strict-json.ts';
@@ -15,7 +15,7 @@ import { readPlainYaml } from '../yaml/read-plain-yaml.ts';
 import { createReport, type Report } from '../yaml/report.ts';
 import { wayText } from '../yaml/way.ts';
 import type { FileStamp, PackReader } from './pack-files.ts';
-import { climbsOut, packPath, packUri } from './pack-uri.ts';
+import type { PackNames } from './pack-uri.ts';
 
 /** A file that was read, with what is wrong with it. */
 export interface SchemaFile {
@@ -48,12 +48,13 @@ export interface SchemaFiles {
 
 export interface SchemaFilesSite {
   readonly reader: PackReader;
+  readonly names: PackNames;
   whyNotPattern(pattern: string): string | undefined;
   /** Told of every file that a schema depends on, by its path; null where nothing is there. */
   depend(path: string, stamp: FileStamp | null): void;
 }
 
-export function createSchemaFiles({ reader, whyNotPattern, ...host }: SchemaFilesSite): SchemaFiles {
+export function createSchemaFiles({ reader, names, whyNotPattern, ...host }: SchemaFilesSite): SchemaFiles {
   const files = new Map<string, SchemaFile | Refusal>();
   const documents = new Map<string, SchemaDocument | Refusal>();
   const waiting = new Map<string, SchemaFile>();
@@ -67,7 +68,7 @@ export function createSchemaFiles({ reader, whyNotPattern, ...host }: SchemaFile
   const fileAt = (path: string): SchemaFile | Refusal => {
     const known = files.get(path);
     if (known) return known;
-    const found = reader.read(path);
+    const found = reader.readSchema(path);
     const file =
       found === undefined
         ? MISSING
@@ -96,7 +97,7 @@ export function createSchemaFiles({ reader, whyNotPattern, ...host }: SchemaFile
     });
     const odd = findNonJson(file.root, undefined);
     if (odd && !odd.told) tell.error('value.json', odd.way, `${wayText(odd.way)}: ${odd.fact}`);
-    const source = { uri: packUri(path), root: file.root, dialect, tell };
+    const source = { uri: names.uri(path), root: file.root, dialect, tell };
     // A manifest is no schema; what is referred to in it is.
     const open = path.endsWith('.tool.yaml') ? indexDocument : openDocument;
     const document = (odd ? undefined : open(source, site)) ?? BROKEN;
@@ -104,12 +105,13 @@ export function createSchemaFiles({ reader, whyNotPattern, ...host }: SchemaFile
     return document;
   };
 
+  const outside: Refusal = { code: 'ref.outside', fact: `leads outside of ${reader.bounds}` };
   const site: WholeSite = {
     whyNotPattern,
     open(uri, reference, { uri: base, dialect }) {
-      const path = packPath(uri);
+      const path = names.path(uri);
       if (path === undefined) return REMOTE;
-      if (climbsOut(reference, packPath(base) ?? '')) return OUTSIDE;
+      if (names.climbsOut(reference, names.path(base) ?? '')) return outside;
       const document = documentAt(path, dialect);
       const file = files.get(path);
       depend(path, file && !('code' in file) ? file.stamp : null);
@@ -189,7 +191,6 @@ const refused = ({ code, fact }: { readonly code: string; readonly fact: string 
 });
 
 const MISSING: Refusal = { code: 'ref.missing', fact: 'names a file that is not there' };
-const OUTSIDE: Refusal = { code: 'ref.outside', fact: "leads outside of the pack's folder" };
 const BROKEN: Refusal = { code: 'ref.broken', fact: 'leads to a file that has problems of its own' };
 const REMOTE: Refusal = {
   code: 'ref.remote',

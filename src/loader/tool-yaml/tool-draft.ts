@@ -45,6 +45,7 @@ export interface ToolDraft {
     readonly onStatus?: readonly (number | undefined)[];
   };
   readonly health?: Partial<YamlHealth>;
+  readonly metadata?: JsonObject;
   readonly actions?: { readonly [name: string]: ActionDraft | undefined };
 }
 

@@ -127,6 +127,11 @@ export const TOOL_YAML: MapShape = {
     ),
     retry,
     health,
+    metadata: {
+      is: 'open',
+      doc: 'Notes for people and other programs: an owner, a ticket, a page. Haft keeps them and goes by none of them.',
+      default: 'none',
+    },
     actions: {
       is: 'record',
       doc: 'Where there are some, the file describes one tool for each, `<id>.NAME`, and the id alone cannot be called.',

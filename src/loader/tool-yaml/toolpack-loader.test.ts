@@ -95,7 +95,7 @@ describe('ToolpackLoader', () => {
         'twin1.tool.yaml': manifest({ id: 'x.y' }),
         'twin2.tool.yaml': manifest({ id: 'x.y' }),
       }),
-      'packs/demo',
+      { label: 'packs/demo' },
     );
     assert.deepEqual(loader.ids(), ['demo.tool']);
     assert.equal(report.tools, 1);

@@ -1,9 +1,11 @@
 // Owns: the tools of folders of `*.tool.yaml`: loaded all or nothing, listed by id, the same bytes for the same packs.
 // Refuses: a pack with any mistake in it, unless it was told to leave the bad ones out.
-import { basename } from 'node:path';
+import { basename, posix } from 'node:path';
 import { closest } from '../../base/closest.ts';
+import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
+import { checkFields, type KnownFields } from '../../contract/known-fields.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
 import { bodyOf, type CheckedTool, definitionOf } from './checked-file.ts';
 import { findDuplicates } from './find-duplicates.ts';
@@ -23,11 +25,21 @@ export interface ToolpackLoaderOptions {
 export interface PackReport {
   /** Absolute, links followed. */
   readonly folder: string;
-  /** How many tools it gave, and how many of those were as the cache knew them. */
+  /** How many manifests it has, how many tools those gave, and how many of these were as the cache knew them. */
+  readonly manifests: number;
   readonly tools: number;
   readonly reused: number;
+  /** Files outside of the folder that schemas refer to: absolute, links followed, sorted. */
+  readonly beside: readonly string[];
   /** Warnings, and what was left out with `quarantine`. */
   readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface LoadDirOptions {
+  /** What diagnostics call the folder. */
+  readonly label?: string;
+  /** Schemas may refer to files below this folder, which holds the pack's; by default, to files of the pack alone. */
+  readonly root?: string;
 }
 
 export class ToolpackLoader {
@@ -42,12 +54,13 @@ export class ToolpackLoader {
 
   /**
    * Loads every `*.tool.yaml` below the folder. Throws `ToolpackValidationError` with all that is wrong, and then keeps
-   * what was loaded before. Loading a folder again takes the place of what it gave; other folders add to it. `label` is
-   * what diagnostics call the folder.
+   * what was loaded before. Loading a folder again takes the place of what it gave; other folders add to it.
    */
-  async loadDir(dir: string, label = ''): Promise<PackReport> {
+  async loadDir(dir: string, options: LoadDirOptions = {}): Promise<PackReport> {
+    checkFields('load a folder', options, LOAD_OPTIONS);
+    const { label = '', root } = options;
     const { cacheFolder, now = Date.now, quarantine = false } = this.#options;
-    const pack = await loadPack(dir, { cacheFolder, now });
+    const pack = await loadPack(dir, { cacheFolder, now, root });
     const duplicates = await findDuplicates(pack.folder, pack.files, this.#taken(pack.folder));
     const diagnostics = inOrder(pack, duplicates.diagnostics, label);
     const failed = diagnostics.some(({ severity }) => severity === 'error');
@@ -57,10 +70,13 @@ export class ToolpackLoader {
     );
     const report: PackReport = {
       folder: pack.folder,
+      manifests: pack.files.length,
       tools: entries.length,
       reused: pack.reused,
+      beside: pack.beside,
       diagnostics,
     };
+    deepFreeze(report);
     this.#packs.set(pack.folder, entries);
     this.#reports.set(pack.folder, report);
     this.#sorted = undefined;
@@ -137,7 +153,7 @@ function materialise(entry: Entry): YamlTool {
 
 function toTool({ folder, path, tool }: Entry): YamlTool {
   const { scripts, ...definition } = definitionOf(tool);
-  return { ...definition, source: { folder, file: path, scripts }, digest: tool.digest };
+  return deepFreeze({ ...definition, source: { folder, file: path, scripts }, digest: tool.digest });
 }
 
 function find(sorted: readonly Entry[], id: string): Entry | undefined {
@@ -156,11 +172,13 @@ function find(sorted: readonly Entry[], id: string): Entry | undefined {
 function inOrder(pack: LoadedPack, more: readonly Diagnostic[], label: string): readonly Diagnostic[] {
   const all = [...pack.files.flatMap(({ diagnostics }) => diagnostics), ...pack.diagnostics, ...more];
   const named =
-    label === '' ? all : all.map((one) => ({ ...one, file: `${label}/${one.file}`.replace(/\/$/, '') }));
+    label === '' ? all : all.map((one) => ({ ...one, file: posix.join(label, one.file).replace(/\/$/, '') }));
   return named.sort((a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column);
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const LOAD_OPTIONS: KnownFields<LoadDirOptions> = { label: true, root: true };
 
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');

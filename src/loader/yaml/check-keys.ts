@@ -7,7 +7,12 @@ import type { ShapeSite } from './shape-site.ts';
 import { type Way, wayText } from './way.ts';
 
 /** Tells of the key at the end of the way. Answers with the key that was meant, where that is clear. */
-export function unknownKey(shape: MapShape, way: Way, { tell, root, name }: ShapeSite): string | undefined {
+export function unknownKey(
+  shape: MapShape,
+  way: Way,
+  value: unknown,
+  { tell, root, name }: ShapeSite,
+): string | undefined {
   const key = String(way.step);
   const where = wayText(way.up) || name;
   const camel = camelCase(key);
@@ -17,8 +22,9 @@ export function unknownKey(shape: MapShape, way: Way, { tell, root, name }: Shap
     return camel;
   }
   const known = Object.keys(shape.keys);
-  const meant = closest(key, known);
-  const home = meant === undefined ? homeOf(key, root, '') : undefined;
+  const meant = closest(key, known) ?? onlyOne(known.filter((one) => hasWord(one, key)));
+  const homes = meant === undefined ? homesOf(key, value, root, '') : [];
+  const home = homes.find((one) => one === TOP) ?? homes.slice(0, SHOWN_HOMES).join(' or ');
   const hint = meant ? `did you mean ${meant}?` : home && `it belongs to ${home}`;
   const message = `${where} has no key ${quoted(key)}; it may have ${known.join(', ')}`;
   tell.key('key.unknown', way, message, hint);
@@ -46,23 +52,60 @@ export function missingKeys(
   }
 }
 
-/** The path of the section that has a key of this name. */
-function homeOf(key: string, shape: Shape, path: string): string | undefined {
-  if (shape.is === 'list') return homeOf(key, shape.item, `${path}[]`);
-  if (shape.is === 'shorthand') return homeOf(key, shape.map, path);
-  if (shape.is === 'record') return homeOf(key, shape.value, `${path}.${shape.keyName}`);
+/** Where the whole file has a key of this name, that is what was meant. */
+const TOP = 'the top of the file';
+const SHOWN_HOMES = 2;
+
+/** The sections that have a key of this name which could hold this value. */
+function homesOf(key: string, value: unknown, shape: Shape, path: string): readonly string[] {
+  if (shape.is === 'list') return homesOf(key, value, shape.item, `${path}[]`);
+  if (shape.is === 'shorthand') return homesOf(key, value, shape.map, path);
+  if (shape.is === 'record') return homesOf(key, value, shape.value, `${path}.${shape.keyName}`);
   if (shape.is === 'variants') {
-    const found = Object.entries(shape.of).find(([, { keys }]) => Object.hasOwn(keys, key));
-    return found && `${path} of ${shape.key} ${found[0]}`;
+    const found = Object.entries(shape.of).find(([, { keys }]) => holds(keys, key, value));
+    return found ? [`${path} of ${shape.key} ${found[0]}`] : [];
   }
-  if (shape.is !== 'map') return undefined;
-  if (path && Object.hasOwn(shape.keys, key)) return path;
-  for (const [name, inner] of Object.entries(shape.keys)) {
-    const found = homeOf(key, inner, path ? `${path}.${name}` : name);
-    if (found) return found;
-  }
-  return undefined;
+  if (shape.is !== 'map') return [];
+  const here = holds(shape.keys, key, value) ? [path || TOP] : [];
+  const below = Object.entries(shape.keys).flatMap(([name, inner]) =>
+    homesOf(key, value, inner, path ? `${path}.${name}` : name),
+  );
+  return [...here, ...below];
 }
+
+const holds = (keys: MapShape['keys'], key: string, value: unknown): boolean =>
+  Object.hasOwn(keys, key) && fits(keys[key] as Shape, value);
+
+/** As far as the kind of value goes. */
+function fits(shape: Shape, value: unknown): boolean {
+  const kind = Array.isArray(value) ? 'list' : value === null ? 'nothing' : typeof value;
+  return KINDS[shape.is]?.includes(kind) ?? true;
+}
+
+const KINDS: { readonly [K in Shape['is']]?: readonly string[] } = {
+  text: ['string'],
+  choice: ['string'],
+  number: ['number'],
+  constant: ['number'],
+  flag: ['boolean'],
+  list: ['list'],
+  map: ['object'],
+  record: ['object'],
+  variants: ['object'],
+  open: ['object'],
+  schema: ['object'],
+  shorthand: ['string', 'object'],
+};
+
+/** `input` is a word of `maxInputBytes`. */
+const hasWord = (key: string, word: string): boolean =>
+  word.length > 2 &&
+  key
+    .split(/(?=[A-Z])|_/)
+    .map((one) => one.toLowerCase())
+    .includes(word.toLowerCase());
+
+const onlyOne = (found: readonly string[]): string | undefined => (found.length === 1 ? found[0] : undefined);
 
 const camelCase = (key: string): string =>
   key.replaceAll(/[_-]+([a-zA-Z0-9])/g, (_, letter: string) => letter.toUpperCase());

@@ -115,7 +115,7 @@ function checkMap(shape: MapShape, map: Map, way: Way | undefined, site: ShapeSi
   for (const step of Object.keys(map)) {
     const inner: Way = { up: way, step };
     if (!Object.hasOwn(shape.keys, step)) {
-      const near = unknownKey(shape, inner, site);
+      const near = unknownKey(shape, inner, map[step], site);
       if (near) meant = new Set(meant).add(near);
       continue;
     }

@@ -1,6 +1,6 @@
 // Owns: what a shape takes, in words, and what to type where something else was found.
 // Refuses: finding out what is wrong; that is check-shape.
-import { applyShape, type ByShape, type Shape } from './shape.ts';
+import { applyShape, type ByShape, type ListShape, type Shape } from './shape.ts';
 
 /** For messages and pages: `a whole number from 1`. */
 export function expected(shape: Shape): string {
@@ -30,12 +30,28 @@ export function typeHint(shape: Shape, value: unknown): string | undefined {
   if (value === null) return 'give it a value or remove the key';
   if (shape.is === 'text' && shape.example) return `such as ${shape.example}`;
   if (typeof value === 'object') return undefined;
-  if (shape.is === 'list') return `[${String(value).slice(0, 100)}]`;
+  if (shape.is === 'list') return listHint(shape, String(value).slice(0, 100));
   if (shape.is === 'flag') return FLAG_WORDS[String(value).toLowerCase()];
   if (shape.is === 'number' && /^\d+$/.test(String(value))) return `without quotes: ${value}`;
   if (shape.is === 'text' || shape.is === 'shorthand') return `in quotes: '${value}'`;
   return undefined;
 }
+
+/** One entry; of a command, its words. What only a shell understands is not taken apart here. */
+function listHint({ words }: ListShape, text: string): string {
+  if (!words) return `[${flowText(text)}]`;
+  if (/["'`$|&;<>()*?\\~]/.test(text))
+    return `[sh, -c, ${quoteSingly(text)}], since no shell reads it otherwise`;
+  return `[${text.trim().split(/\s+/).map(flowText).join(', ')}]`;
+}
+
+/** As it would be written in a list between brackets. */
+const flowText = (text: string): string =>
+  /^[A-Za-z0-9_./+^-][A-Za-z0-9_./+^$*?-]*$/.test(text) && !/^(-|true|false|null|[-+.\d_]+)$/.test(text)
+    ? text
+    : quoteSingly(text);
+
+const quoteSingly = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 const FLAG_WORDS: { readonly [word: string]: string } = {
   yes: 'true',

@@ -49,6 +49,8 @@ export interface ListShape extends AnyShape {
   readonly item: Shape;
   /** At least so many. */
   readonly least?: number;
+  /** Its entries are the words of a command: one text in its place was meant as all of them. */
+  readonly words?: true;
 }
 
 export interface MapShape extends AnyShape {

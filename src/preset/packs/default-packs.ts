@@ -1,11 +1,13 @@
 // Owns: which adapter reaches which kind of pack.
 // Refuses: to know what any of them does.
+import { resolve } from 'node:path';
 import { combineAdapters } from '../../adapters/combined.ts';
 import type { SecretsFor } from '../../adapters/config-filling.ts';
 import { createHttpAdapter } from '../../adapters/http/http.ts';
 import { createMcpAdapter } from '../../adapters/mcp/mcp.ts';
 import { createProcessAdapter } from '../../adapters/process/process.ts';
 import { createStdioAdapter } from '../../adapters/stdio/stdio.ts';
+import { toErrorEntry } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Installation } from '../../contract/manifest.ts';
 import type { Runtime } from '../../contract/runtime.ts';
@@ -17,6 +19,7 @@ import type { TakenServer } from '../../loader/code/taken-server.ts';
 import { applyLock, checkFrozen } from '../../loader/lock/apply-lock.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
+import { watchFolders } from '../../loader/watch-folders.ts';
 import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
 import { systemTiming } from '../../runtime/health/timing.ts';
 import { openCredentials } from '../open-credentials.ts';
@@ -59,6 +62,7 @@ export function createDefaultPacks(site: PackSite): Packs {
   const packs = createPacks({
     runtime: { installations: watchPacks(runtime, { monitor: health, credentials: known }) },
     onWarning,
+    onBroken: site.onBroken,
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
       mcp: serverOpener({ ...server, ...servers, adapter: createMcpAdapter({ ...handles, secretsFor }) }),
@@ -73,6 +77,34 @@ export function createDefaultPacks(site: PackSite): Packs {
       ),
     },
   });
+  const watchAgain = () =>
+    follower?.set(
+      packs.folders().map((path) => resolve(root, path)),
+      runtime.installations.all().flatMap(({ beside = [] }) => beside),
+    );
+  /** What opening them means for what is around them. */
+  const settle = async () => {
+    await known.refresh();
+    await readyToList(runtime);
+    await site.opened();
+    watchAgain();
+  };
+  const refresh = async () => {
+    // First, so that what comes while the folders are read is told.
+    watchAgain();
+    await site.trusted();
+    await packs.refresh();
+    await settle();
+  };
+  const follower = living
+    ? watchFolders(
+        () =>
+          void refresh().catch((thrown) =>
+            onWarning(`The packs stay as they were: ${toErrorEntry(thrown).message}`),
+          ),
+        (fact) => onWarning(`Edits in the folders of packs are taken up by the next start alone: ${fact}`),
+      )
+    : undefined;
   if (living) {
     health.start();
     known.watch();
@@ -81,10 +113,11 @@ export function createDefaultPacks(site: PackSite): Packs {
     ...packs,
     async follow(policy) {
       await packs.follow(policy);
-      await known.refresh();
-      await readyToList(runtime);
+      await settle();
     },
+    refresh,
     async close() {
+      follower?.close();
       known.close();
       await packs.close();
       await health.close();

@@ -10,6 +10,7 @@ import { renderLock } from '../../loader/lock/lock-text.ts';
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
 import { replacePack } from '../../loader/lock/replace-pack.ts';
 import { createDefaultRuntime } from '../default.ts';
+import { localPerson, recordManagement } from '../record-management.ts';
 import { keepLockTrust } from '../trust/trust.ts';
 
 /**
@@ -41,13 +42,15 @@ export interface LockOptions {
   /** Packs that speak for themselves, where a server that is started only to be asked would say something else. */
   readonly live?: readonly OpenPack[];
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** Who asks, for the audit; by default the account that runs this process. */
+  readonly by?: string;
 }
 
 /** Asks every server for its tools anew. Fails where one is not there: its tools must not look as if they were gone. */
 export async function lockWorkspace(
   workspace: string,
   step: LockStep,
-  { shown, live = [], onWarning = () => {} }: LockOptions = {},
+  { shown, live = [], onWarning = () => {}, by = localPerson() }: LockOptions = {},
 ): Promise<LockReport> {
   const accepted = readLockFile(workspace);
   const { lock: asked, unpinned } = await currentLock(workspace, onWarning);
@@ -63,7 +66,12 @@ export async function lockWorkspace(
   const drifts = compareLock(accepted ?? NOTHING, current);
   const settled = drifts.every(({ state }) => state === 'unlocked') || step === 'accept';
   const written = (step === 'add' || step === 'accept') && settled && writeLockFile(workspace, current);
-  if (written) keepLockTrust(workspace);
+  if (written) {
+    keepLockTrust(workspace);
+    const tools = drifts.flatMap(({ tool }) => tool ?? []);
+    const facts = { step, digest, changed: tools.length, tools: tools.slice(0, SHOWN_TOOLS) };
+    await recordManagement(workspace, { action: 'haft tools lock', by, facts });
+  }
   const isEmpty = Object.keys(current.packs).length === 0;
   return {
     ok: step === 'frozen' ? drifts.length === 0 && (accepted !== undefined || isEmpty) : settled,
@@ -75,6 +83,9 @@ export async function lockWorkspace(
     unpinned,
   };
 }
+
+/** How many of the tools that changed are named in the audit; the digest is of all. */
+const SHOWN_TOOLS = 100;
 
 const NOTHING: LockFile = { version: 1, packs: {}, tools: {} };
 

@@ -34,12 +34,21 @@ export async function lookAtPacks(
     refuseUnknown(wanted, [...watched, ...off.map(({ name }) => name)]);
     const asked = (name: string) => wanted.length === 0 || wanted.includes(name);
     const looked = await Promise.all(
-      watched.filter(asked).map(async (name) => [name, await monitor.look(name, signal)] as const),
+      watched
+        .filter(asked)
+        .map(async (name) => [name, withProblem(runtime, name, await monitor.look(name, signal))] as const),
     );
     return [...looked, ...disabled.filter(([name]) => asked(name))].sort(([a], [b]) => (a < b ? -1 : 1));
   } finally {
     await monitor.close();
   }
+}
+
+/** It works, and is not what its folder holds by now. */
+function withProblem(runtime: DefaultRuntime, name: string, report: HealthReport): HealthReport {
+  const problem = runtime.packProblems().get(name);
+  if (problem === undefined || report.status === 'unhealthy') return report;
+  return { ...report, status: 'degraded', message: `what was loaded before goes on: ${problem}` };
 }
 
 function refuseUnknown(wanted: readonly string[], known: readonly string[]): void {

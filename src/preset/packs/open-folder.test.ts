@@ -41,4 +41,17 @@ describe('a folder of tools', () => {
       { reason: 'pack.invalid', message: /for p\.name config\/who/ },
     );
   });
+
+  it('tells of a file by its path, once', async () => {
+    const files = packFiles([['p.braces', { kind: 'cli', cmd: ['echo', '{{ input.x }}'] }]]);
+    const workspace = makeWorkspace({ ...files, 'haft.yaml': 'version: 1\npacks: [packs/p]\n' });
+    const warnings: string[] = [];
+    const onWarning = (message: string) => void warnings.push(message);
+    try {
+      await (await createDefaultRuntime({ workspace: workspace.root, onWarning })).close();
+      assert.match(warnings.join('\n'), /^packs\/p\/p\.braces\.tool\.yaml:1: /m);
+    } finally {
+      workspace.remove();
+    }
+  });
 });

@@ -36,26 +36,38 @@ export function folderOpener(site: FolderSite): OpenEntry {
   return async (entry) => {
     const { name, path = '.' } = entry;
     const loader = new ToolpackLoader({ cacheFolder: site.cacheFolder });
-    const { diagnostics, folder } = await loader.loadDir(join(site.root, path), path);
-    for (const { file, line, message } of diagnostics) site.onWarning(`${path}/${file}:${line}: ${message}`);
+    const { diagnostics, folder, beside } = await loader.loadDir(join(site.root, path), {
+      label: path,
+      root: site.root,
+    });
+    for (const { file, line, message } of diagnostics) site.onWarning(`${file}:${line}: ${message}`);
     const definitions = loader.list();
     if (definitions.length === 0) site.onWarning(`The pack "${path}" has no *.tool.yaml`);
     const filled = await fillConfig(entry, definitions, site.schemas);
+    const tools = definitions.flatMap(bindYamlTool);
+    const code = tools.some(isProgram) ? site.code.take({ at: folder }, path) : undefined;
     const installation: Installation = {
       name,
       origin: path,
-      digest: digest('toolpack/v1', loader.snapshot()),
+      // Of the code as well: a program that is kept between calls is not that of another state of the folder.
+      digest: digest('toolpack/v1', Buffer.concat([loader.snapshot(), Buffer.from(code?.digest ?? '')])),
       config: filled,
       enabled: true,
       health: { status: 'unverified', checkedTs: null },
     };
-    const tools = definitions.flatMap(bindYamlTool);
-    const code = tools.some(isProgram) ? site.code.take({ at: folder }, path) : undefined;
     const pinned = code ? tools.map((tool) => (isProgram(tool) ? withCode(tool, code) : tool)) : tools;
     const files = code ? { files: lockedFiles(code) } : {};
     const unpinned = unpinnedTools(definitions, code?.outward ?? []);
     return [
-      { installation, adapter: site.adapter, tools: pinned, ...files, unpinned, secrets: secretsOf(site) },
+      {
+        installation,
+        adapter: site.adapter,
+        tools: pinned,
+        ...files,
+        beside,
+        unpinned,
+        secrets: secretsOf(site),
+      },
     ];
   };
 }

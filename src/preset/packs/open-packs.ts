@@ -25,8 +25,8 @@ export interface PacksOptions {
   readonly runtime: Pick<Runtime, 'installations'>;
   readonly openers: { readonly [kind in PackEntry['kind']]: OpenEntry };
   readonly onWarning?: ((message: string) => void) | undefined;
-  /** Starts without the packs that are wrong, and says so. */
-  readonly quarantine?: boolean;
+  /** Starts without the packs that are wrong, and tells of each. */
+  readonly onBroken?: ((message: string) => void) | undefined;
   /** What a person accepted of the packs, read anew with every policy. */
   lock?(): PackLock;
 }
@@ -41,6 +41,15 @@ export interface PackLock {
 export interface Packs {
   /** Opens what is new, closes what is gone, and leaves alone what is as it was. */
   follow(policy: Pick<PolicyFile, 'packs'>): Promise<void>;
+  /**
+   * Opens the packs that are folders again, as they are now, whole. What is wrong with one, or may not differ from
+   * haft.lock, is told, and it stays as it was.
+   */
+  refresh(): Promise<void>;
+  /** The paths of all packs that are folders, opened or not. */
+  folders(): readonly string[];
+  /** By name: why a pack is not what its folder holds by now. */
+  problems(): ReadonlyMap<string, string>;
   /** Those whose servers said, while they ran, that they have other tools: as they are now, accepted or not. */
   spoken(): readonly OpenPack[];
   /** Nothing is followed any more. The packs themselves stay open; the runtime closes them. */
@@ -48,10 +57,13 @@ export interface Packs {
 }
 
 export function createPacks(options: PacksOptions): Packs {
-  const { runtime, openers, onWarning, quarantine = false, lock = () => NO_LOCK } = options;
+  const { runtime, openers, onWarning, onBroken, lock = () => NO_LOCK } = options;
   const { installations } = runtime;
   /** By entry, as text. */
   const open = new Map<string, Opened>();
+  /** Those of the last policy, opened or not. */
+  let entries: ReadonlyMap<string, PackEntry> = new Map();
+  const problems = new Map<string, string>();
   /** Each change finds what the one before it left. */
   const inTurn = createTurns();
 
@@ -146,23 +158,90 @@ export function createPacks(options: PacksOptions): Packs {
       for (const why of Object.values(callable.quarantine ?? {})) onWarning?.(why);
   };
 
+  const entriesOf = (policy: Pick<PolicyFile, 'packs'>): readonly PackEntry[] => {
+    try {
+      return packEntries(policy);
+    } catch (thrown) {
+      if (!onBroken || !isFailure(thrown)) throw thrown;
+      onBroken(thrown.message);
+      return [];
+    }
+  };
+
+  /** Answers whether it is now what its folder holds. */
+  const refreshOne = async (key: string, entry: PackEntry, accepted: PackLock): Promise<boolean> => {
+    const { name } = entry;
+    const opened = open.get(key);
+    const found = await openOne(key, entry);
+    try {
+      if (isFailure(found.packs)) throw found.packs;
+      const others = [...open].flatMap(([one, { packs }]) =>
+        one === key ? [] : packs.map(({ pack }) => pack),
+      );
+      if (opened && areSamePacks(opened.packs, found.packs)) found.following.abort();
+      else {
+        accepted.check([...others, ...found.packs]);
+        if (!opened) add(key, found.following, found.packs, accepted);
+        else {
+          const packs = found.packs.map((pack) => ({ pack, callable: accepted.apply(pack) }));
+          await replaceAll(opened.packs, packs);
+          opened.following.abort();
+          open.set(key, { packs, following: found.following });
+        }
+        onWarning?.(`The pack "${name}" was read again`);
+      }
+      problems.delete(name);
+      return true;
+    } catch (thrown) {
+      found.following.abort();
+      if (!isFailure(thrown)) throw thrown;
+      const { message } = thrown;
+      if (problems.get(name) !== message) onWarning?.(`The pack "${name}" stays as it was: ${message}`);
+      problems.set(name, message);
+      return false;
+    }
+  };
+
+  const replaceAll = async (before: Opened['packs'], after: Opened['packs']): Promise<void> => {
+    const known = new Set(before.flatMap(({ callable }) => Object.values(callable.quarantine ?? {})));
+    for (const { callable } of after) {
+      await installations.replace(callable);
+      for (const why of Object.values(callable.quarantine ?? {})) if (!known.has(why)) onWarning?.(why);
+    }
+  };
+
+  const refresh = async (): Promise<void> => {
+    const accepted = lock();
+    let left = [...entries].filter(([, { kind }]) => kind === 'path');
+    // A tool may have moved from one to another: what could not be before can be once the other has let go of it.
+    for (let before = left.length + 1; left.length > 0 && left.length < before; ) {
+      before = left.length;
+      const still: typeof left = [];
+      for (const one of left) if (!(await refreshOne(...one, accepted))) still.push(one);
+      left = still;
+    }
+  };
+
   const follow: Packs['follow'] = async (policy) => {
     const wanted = new Map(
-      packEntries(policy)
+      entriesOf(policy)
         .filter(({ enabled }) => enabled)
         .map((entry) => [canonicalText({ ...entry }), entry]),
     );
+    entries = wanted;
+    for (const name of problems.keys())
+      if (![...wanted.values()].some((entry) => entry.name === name)) problems.delete(name);
     const fresh = [...wanted].filter(([key]) => !open.has(key));
     const found = await Promise.all(fresh.map(([key, entry]) => openOne(key, entry)));
     const kept = [...open].filter(([key]) => wanted.has(key));
     const accepted = lock();
     const fine = found.flatMap(({ packs }) => (isFailure(packs) ? [] : packs));
     // What could not be opened is the greater problem, and would look like something that is gone.
-    if (quarantine || !found.some(({ packs }) => isFailure(packs)))
+    if (onBroken || !found.some(({ packs }) => isFailure(packs)))
       accepted.check([...kept.flatMap(([, { packs }]) => packs.map(({ pack }) => pack)), ...fine]);
     for (const [key, opened] of [...open]) if (!wanted.has(key)) await closeOne(key, opened);
     for (const [key, opened] of kept) open.set(key, await lockAgain(key, wanted.get(key)!, opened, accepted));
-    const problems: string[] = [];
+    const wrong: string[] = [];
     for (const { key, following, packs } of found) {
       try {
         if (isFailure(packs)) throw packs;
@@ -170,16 +249,19 @@ export function createPacks(options: PacksOptions): Packs {
       } catch (thrown) {
         following.abort();
         if (!isFailure(thrown)) throw thrown;
-        problems.push(thrown.message);
+        wrong.push(thrown.message);
       }
     }
-    if (problems.length === 0) return;
-    if (!quarantine) throw fail('pack.invalid', `Cannot start: packs have problems\n${problems.join('\n')}`);
-    for (const problem of problems) onWarning?.(`Left out: ${problem}`);
+    if (wrong.length === 0) return;
+    if (!onBroken) throw fail('pack.invalid', `Cannot start: packs have problems\n${wrong.join('\n')}`);
+    for (const problem of wrong) onBroken(problem);
   };
 
   return {
     follow: (policy) => inTurn(() => follow(policy)),
+    refresh: () => inTurn(refresh),
+    folders: () => [...entries.values()].flatMap(({ kind, path = '.' }) => (kind === 'path' ? [path] : [])),
+    problems: () => problems,
     spoken: () =>
       [...open.values()].flatMap(({ packs }) => packs.flatMap(({ pack, spoken }) => (spoken ? [pack] : []))),
     async close() {
@@ -214,6 +296,19 @@ const bars = ({ quarantine = {} }: OpenPack, { quarantine: before = {} }: OpenPa
 /** Callers are told the same of both, and may call the same. */
 const isSameFace = (a: OpenPack, b: OpenPack): boolean =>
   canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) && areSameTools(a.tools, b.tools);
+
+/** Nothing of what they are made of is another. */
+const areSamePacks = (before: Opened['packs'], after: readonly OpenPack[]): boolean =>
+  before.length === after.length &&
+  before.every(({ pack }, at) => {
+    const { installation, tools, files = {} } = after[at]!;
+    return (
+      pack.installation.name === installation.name &&
+      pack.installation.digest === installation.digest &&
+      canonicalText(pack.files ?? {}) === canonicalText(files) &&
+      areSameTools(pack.tools, tools)
+    );
+  });
 
 export const areSameTools = (a: readonly BoundTool[], b: readonly BoundTool[]): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -26,6 +26,9 @@ export function createPacksOnDemand(site: PackSite): Packs {
       // What is only tried out is told to nobody.
       if (!site.packs) await keepNames(site, kept);
     },
+    refresh: async () => open?.refresh(),
+    folders: () => open?.folders() ?? [],
+    problems: () => open?.problems() ?? new Map(),
     spoken: () => open?.spoken() ?? [],
     close: async () => (await loaded)?.close(),
   };

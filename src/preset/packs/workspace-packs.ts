@@ -1,6 +1,8 @@
 // Owns: adding, configuring, removing, enabling and disabling packs beside haft.yaml, for whoever asks on a person's behalf.
 // Refuses: to change haft.yaml, and to add what cannot be reached or would keep the next start from working.
+import { canonicalJson } from '../../base/canonical-json.ts';
 import { closest } from '../../base/closest.ts';
+import { digest } from '../../base/digest.ts';
 import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
@@ -12,10 +14,9 @@ import { readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
 import { replacePack } from '../../loader/lock/replace-pack.ts';
 import { tellPacksChanged } from '../../loader/notices.ts';
-import { processIdentity } from '../../stores/process-identity.ts';
-import { openSqliteStore } from '../../stores/sqlite/open-sqlite-store.ts';
 import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';
+import { localPerson, openState, recordManagement } from '../record-management.ts';
 import { givenTrust, keepLockTrust } from '../trust/trust.ts';
 import { installedPacks, type KnownPack, knownPacks } from './installed-packs.ts';
 import { type PackEntry, packEntries } from './pack-entries.ts';
@@ -45,6 +46,8 @@ export interface Configured {
 export interface WorkspacePacksOptions {
   /** Nothing may differ from haft.lock, so that nothing can be changed. */
   readonly frozen?: boolean;
+  /** Who asks, for the audit; by default the account that runs this process. */
+  readonly by?: string;
 }
 
 /** Without a runtime of the workspace: packs can be put right also where nothing would start. */
@@ -55,11 +58,17 @@ export async function withWorkspacePacks<T>(
 ): Promise<T> {
   const { file, outer } = await readPolicy(workspace);
   const written = file.packs ?? [];
-  const folder = `${workspace}/.haft`;
-  const store = await openSqliteStore({ folder, process: processIdentity(), clock: Date });
+  const store = await openState(workspace);
+  const { by = localPerson() } = options;
+  const record = (action: string, facts: JsonObject) =>
+    recordManagement(workspace, { action, by, facts }, store.audit);
   try {
     return await use(
-      createWorkspacePacks(workspace, written, store.installations, { ...options, outer: outer?.[0]?.name }),
+      createWorkspacePacks(workspace, written, store.installations, {
+        ...options,
+        record,
+        outer: outer?.[0]?.name,
+      }),
     );
   } finally {
     await store.close();
@@ -72,7 +81,15 @@ function createWorkspacePacks(
   workspace: string,
   written: Written,
   store: Store['installations'],
-  { frozen = false, outer }: WorkspacePacksOptions & { readonly outer: string | undefined },
+  {
+    frozen = false,
+    outer,
+    record: note,
+  }: WorkspacePacksOptions & {
+    readonly outer: string | undefined;
+    /** Into the audit. */
+    record(action: string, facts: JsonObject): Promise<void>;
+  },
 ): WorkspacePacks {
   const list = async () => knownPacks(written, await store.list());
   const find = async (name: string, action: string): Promise<KnownPack> => {
@@ -119,7 +136,9 @@ function createWorkspacePacks(
       await store.put(record);
       changeLock((lock) => replacePack(lock, name, pins));
       tellPacksChanged(workspace);
-      return Object.keys(pins.tools).sort();
+      const tools = Object.keys(pins.tools).sort();
+      await note('haft tools add', { pack: name, entry: entryDigest(entry), tools: tools.length });
+      return tools;
     },
     async configure(name, config) {
       mayChange('configure');
@@ -138,6 +157,7 @@ function createWorkspacePacks(
         packs: { ...lock.packs, ...(name in lock.packs ? pins.packs : {}) },
       }));
       tellPacksChanged(workspace);
+      await note('haft tools config', { pack: name, entry: entryDigest(entry) });
       const lock = readLockFile(workspace);
       const drifts = lock ? compareLock(lock, pins).filter(isQuarantined) : [];
       return {
@@ -153,6 +173,7 @@ function createWorkspacePacks(
       await store.remove(name);
       changeLock((lock) => replacePack(lock, name, undefined));
       tellPacksChanged(workspace);
+      await note('haft tools remove', { pack: name });
     },
     async enable(name, enabled) {
       const action = enabled ? 'enable' : 'disable';
@@ -167,10 +188,14 @@ function createWorkspacePacks(
       if (enabled && known?.entry === null) await store.remove(name);
       else await store.put({ name, entry: null, addedTs: now, ...known, enabled, changedTs: now });
       tellPacksChanged(workspace);
+      await note(`haft tools ${action}`, { pack: name });
       return true;
     },
   };
 }
+
+/** What it is configured with may hold what nobody else should read. */
+const entryDigest = (entry: JsonObject): string => digest('toolpack/v1', canonicalJson(entry));
 
 async function readPolicy(workspace: string): Promise<LoadedPolicy> {
   const { value, diagnostics } = await loadTrusted(workspace, givenTrust(undefined));

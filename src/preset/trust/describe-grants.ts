@@ -22,7 +22,7 @@ async function describeFolder(workspace: string, path: string): Promise<readonly
   const loader = new ToolpackLoader({ quarantine: true });
   let problems = 0;
   try {
-    const { diagnostics } = await loader.loadDir(folder, path);
+    const { diagnostics } = await loader.loadDir(folder, { label: path, root: workspace });
     problems = diagnostics.filter(({ severity }) => severity === 'error').length;
   } catch {
     problems = 1;

@@ -21,6 +21,10 @@ export function protectedPaths(loaded: LoadedPolicy): readonly ProtectedPath[] {
     ...[...new Set(own)].map((path) => readOnly(path, path, 'policy and locks are read-only to tools')),
     ...ownPaths(loaded),
     ...packPaths(loaded).map(([path, name]) => readOnly(path, name, 'packs are read-only to tools')),
+    ...(loaded.resolved?.beside ?? []).map((real) => {
+      const path = locatePath(real, loaded.resolved?.workspace) ?? real;
+      return readOnly(path, path, 'schemas of packs are read-only to tools');
+    }),
   ];
 }
 

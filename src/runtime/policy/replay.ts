@@ -3,6 +3,7 @@
 import type { Effect } from '../../contract/effect.ts';
 import type { Decision, PolicyEngine, Verdict } from '../../contract/policy.ts';
 import type { AuditRow } from '../../contract/store.ts';
+import { MANAGEMENT } from '../management.ts';
 
 export interface DecisionChange<Row> {
   readonly row: Row;
@@ -30,6 +31,6 @@ export async function replayDecisions<Row extends DecidedRow>(
   return changes;
 }
 
-/** Not one that ended before policy was asked, nor one whose run policy did not let go where it was to go. */
+/** Not what a person did, one that ended before policy was asked, nor one whose run policy did not let go where it was to go. */
 const isDecidedByEffects = ({ decision: { rule } }: DecidedRow): boolean =>
-  rule !== 'input' && !rule.startsWith('runs.');
+  rule !== 'input' && rule !== MANAGEMENT && !rule.startsWith('runs.');

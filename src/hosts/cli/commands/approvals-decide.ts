@@ -1,7 +1,7 @@
 // Owns: `haft approvals grant` and `haft approvals refuse`.
 // Refuses: to change haft.yaml: `--always` prints the line, and a person puts it there.
-import { userInfo } from 'node:os';
 import { approvalToWire } from '../../../contract/spelling.ts';
+import { localPerson } from '../../../preset/record-management.ts';
 import type { Command } from '../command.ts';
 import { describeAdmit } from '../output.ts';
 
@@ -16,6 +16,7 @@ export const grant: Command = {
     'haft approvals grant appr_0123456789abcdefghij --always',
   ],
   positionals: [1, 1],
+  lenient: true,
   run: (invocation) => decide(invocation, 'granted'),
 };
 
@@ -24,6 +25,7 @@ export const refuse: Command = {
   usage: 'APPROVAL',
   examples: ['haft approvals refuse appr_0123456789abcdefghij'],
   positionals: [1, 1],
+  lenient: true,
   run: (invocation) => decide(invocation, 'refused'),
 };
 
@@ -31,7 +33,7 @@ async function decide(
   { runtime, positionals, flags, io, json }: Parameters<Command['run']>[0],
   decision: 'granted' | 'refused',
 ) {
-  const by = userName();
+  const by = localPerson();
   const approval = await (await runtime()).approvals.decide(positionals[0]!, decision, by);
   if (json) {
     io.out(`${JSON.stringify({ approval: approvalToWire(approval) })}\n`);
@@ -46,13 +48,4 @@ async function decide(
     );
   }
   return 0;
-}
-
-/** Of the account that answers, which the environment cannot say. */
-function userName(): string {
-  try {
-    return `cli:${userInfo().username}`;
-  } catch {
-    return `cli:uid ${process.getuid?.() ?? 'unknown'}`;
-  }
 }

@@ -14,6 +14,7 @@ export const command: Command = {
     'haft approvals show appr_0123456789abcdefghij --json',
   ],
   positionals: [1, 1],
+  lenient: true,
   async run({ runtime, positionals, io, json }) {
     const approval = await (await runtime()).approvals.show(positionals[0]!);
     io.out(json ? `${JSON.stringify({ approval: approvalToWire(approval) })}\n` : describeApproval(approval));

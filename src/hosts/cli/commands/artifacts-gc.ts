@@ -2,6 +2,7 @@
 // Refuses: inputs and outputs of runs, what undo needs, and what was used within the last hour.
 import { SHORTEST_LEASE_MS } from '../../../contract/artifacts.ts';
 import { fail } from '../../../contract/errors.ts';
+import { localPerson, recordManagement } from '../../../preset/record-management.ts';
 import type { Command } from '../command.ts';
 import { duration, shownSize } from '../duration.ts';
 
@@ -35,13 +36,19 @@ export const command: Command = {
         'Cannot use --unused-for: it takes at least 1h, so that nothing goes while it is being imported',
       );
     const undo = flags['undo-for'];
-    const report = await (await (await runtime()).artifacts()).sweep({
+    const host = await runtime();
+    const report = await (await host.artifacts()).sweep({
       unusedForMs,
       ...(undo === undefined ? {} : { undoForMs: duration('undo-for', undo) }),
       dryRun: flags['dry-run'] === true,
       signal: io.signal,
     });
     const { artifacts, removed, kept } = report;
+    if (flags['dry-run'] !== true && removed.objects > 0) {
+      const facts = { artifacts: artifacts.length, ...removed };
+      const act = { action: 'haft artifacts gc', by: localPerson(), facts };
+      await recordManagement(host.workspace, act, host.audit);
+    }
     if (json) io.out(`${JSON.stringify({ dry_run: flags['dry-run'] === true, artifacts, removed, kept })}\n`);
     else {
       const verb = flags['dry-run'] ? 'Would remove' : 'Removed';

@@ -4,6 +4,7 @@ import { closest } from '../../../base/closest.ts';
 import { fail } from '../../../contract/errors.ts';
 import { auditRowToWire } from '../../../contract/spelling.ts';
 import type { AuditEntry, AuditQuery, AuditRow } from '../../../contract/store.ts';
+import { MANAGEMENT } from '../../../runtime/management.ts';
 import type { Command, Invocation } from '../command.ts';
 import { table } from '../output.ts';
 import { wholeNumber } from '../whole-number.ts';
@@ -19,7 +20,11 @@ const OUTCOMES: readonly AuditEntry['outcome'][] = [
 ];
 
 const FILTERS = {
-  tool: { type: 'string', value: 'TOOL', help: 'only calls of this tool' },
+  tool: {
+    type: 'string',
+    value: 'TOOL',
+    help: 'only calls of this tool, or one such change: "haft tools add"',
+  },
   session: { type: 'string', value: 'ID', help: 'only calls of this session' },
   call: { type: 'string', value: 'ID', help: 'only this call' },
   outcome: { type: 'string', value: 'WORD', help: `only rows with this outcome: ${OUTCOMES.join(', ')}` },
@@ -29,6 +34,8 @@ const FILTERS = {
 export const list: Command = {
   summary: 'List the newest audit rows',
   usage: '',
+  description:
+    'Calls, and what people changed outside of them (haft tools add, haft trust, …), with who did it.',
   options: FILTERS,
   examples: ['haft audit list', 'haft audit list --outcome denied --last 100 --json'],
   positionals: [0, 0],
@@ -68,7 +75,7 @@ export const tail: Command = {
   },
 };
 
-const HEADER = ['SEQ', 'WHEN', 'TOOL', 'PHASE', 'OUTCOME', 'RULE', 'CALL'];
+const HEADER = ['SEQ', 'WHEN', 'TOOL', 'PHASE', 'OUTCOME', 'RULE', 'CALL', 'BY'];
 
 const cells = (row: AuditRow): string[] => [
   String(row.seq),
@@ -78,7 +85,20 @@ const cells = (row: AuditRow): string[] => [
   row.errors[0] ? `${row.outcome} (${row.errors[0].reason})` : row.outcome,
   row.decision.rule,
   row.callId,
+  whoDid(row),
 ];
+
+/** Of what a person changed outside of calls: who, and what. */
+function whoDid({ decision, attribution, facts }: AuditRow): string {
+  if (decision.rule !== MANAGEMENT) return '';
+  const what = Object.entries(facts ?? {}).map(([key, value]) => `${key}=${shortText(value)}`);
+  return [String(attribution?.by ?? ''), ...what].join(' ');
+}
+
+const shortText = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+};
 
 function queryOf({ flags }: Invocation): AuditQuery {
   const last = wholeNumber('last', flags.last, 20);

@@ -38,7 +38,13 @@ export const command: Command = {
     }
     const { acceptHead, checkKeptHead, isBroken } = await import('../../../preset/kept-head.ts');
     const { audit } = await runtime();
-    if (flags.accept) await acceptHead(workspace, audit);
+    if (flags.accept) {
+      // Before, so that the head that is kept holds it.
+      const { localPerson, recordManagement } = await import('../../../preset/record-management.ts');
+      const act = { action: 'haft audit verify --accept', by: localPerson(), facts: { ...verdict.head } };
+      await recordManagement(workspace, act, audit);
+      await acceptHead(workspace, audit);
+    }
     const kept = await checkKeptHead(workspace, audit);
     const { head } = verdict;
     const broken = isBroken(kept);

@@ -10,7 +10,7 @@ import { whose } from '../credential-key.ts';
 export const command: Command = {
   summary: 'Check that every credential can be opened, fits, and was not changed',
   usage: '',
-  description: 'Also names those that tools need and nobody has set for the system.',
+  description: 'Also names those that tools need and nobody has set for the system; then it fails, too.',
   examples: ['haft credentials check', 'haft credentials check --json'],
   positionals: [0, 0],
   async run({ workspace, io, json }) {
@@ -24,13 +24,17 @@ export const command: Command = {
     ]);
     const bad = findings.find((one) => !one.ok);
     const wanted = missing.map((need) => ({ provider: need.provider, by: (need as DeclaredNeed).by }));
-    if (json) io.out(`${JSON.stringify({ ok: !bad, credentials: findings, missing: wanted })}\n`);
+    if (json)
+      io.out(
+        `${JSON.stringify({ ok: !bad && wanted.length === 0, credentials: findings, missing: wanted })}\n`,
+      );
     else {
       if (findings.length + wanted.length === 0) io.out('No credentials are set.\n');
       for (const one of findings) io.out(describe(one));
       for (const { provider, by } of wanted) io.out(`not set  ${provider}, which ${by} needs\n`);
     }
-    return bad?.reason ? ERRORS[bad.reason].exit : 0;
+    if (bad?.reason) return ERRORS[bad.reason].exit;
+    return wanted.length > 0 ? ERRORS['credentials.missing'].exit : 0;
   },
 };
 

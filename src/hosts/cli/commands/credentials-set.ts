@@ -4,6 +4,7 @@ import type { CredentialNeed, Secret } from '../../../contract/credentials.ts';
 import { fail } from '../../../contract/errors.ts';
 import { credentialNeeds } from '../../../preset/credential-needs.ts';
 import { withCredentials } from '../../../preset/open-credentials.ts';
+import { localPerson, recordManagement } from '../../../preset/record-management.ts';
 import type { Command, Io } from '../command.ts';
 import { credentialKey, USER_OPTION, whose } from '../credential-key.ts';
 
@@ -39,6 +40,8 @@ export const command: Command = {
     const fields = (flags.field as readonly string[] | undefined) ?? usualFields(needs, key.provider);
     const secret = io.askSecret ? await ask(io.askSecret, fields, key.provider) : await read(io, fields);
     await withCredentials(workspace, (credentials) => credentials.set(key, secret, needs));
+    const facts = { provider: key.provider, owner: whose(key), fields: [...fields] };
+    await recordManagement(workspace, { action: 'haft credentials set', by: localPerson(), facts });
     if (json) io.out(`${JSON.stringify({ set: { ...key, fields } })}\n`);
     else io.out(`set ${key.provider} (${fields.join(', ')}) for ${whose(key)}\n`);
     const short = fields.filter((field) => secret[field]!.length < SHORTEST_HIDDEN);

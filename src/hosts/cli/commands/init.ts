@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { sha256Hex } from '../../../base/digest.ts';
 import { fail } from '../../../contract/errors.ts';
 import { findFolder } from '../../../loader/workspace.ts';
+import { localPerson, recordManagement } from '../../../preset/record-management.ts';
 import { trustWritten } from '../../../preset/trust/trust-question.ts';
 import type { Command } from '../command.ts';
 import { PROJECT_KINDS, renderPolicy } from '../init-policy.ts';
@@ -31,7 +32,10 @@ export const command: Command = {
         throw fail('path.denied_by_os', 'Cannot write haft.yaml: the folder is not writable');
       throw thrown;
     }
-    const trusted = await trustWritten(findFolder(folder), sha256Hex(text));
+    const sha256 = sha256Hex(text);
+    const trusted = await trustWritten(findFolder(folder), sha256);
+    const act = { action: 'haft init', by: localPerson(), facts: { sha256, trusted } };
+    await recordManagement(findFolder(folder), act);
     if (!trusted) io.err('haft: it could not be trusted here; run haft trust\n');
     const names = kinds.map(({ name }) => name);
     if (json) io.out(`${JSON.stringify({ written: 'haft.yaml', kinds: names })}\n`);

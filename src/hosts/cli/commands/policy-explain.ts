@@ -15,6 +15,7 @@ export const command: Command = {
     `haft policy explain file_write '{"path":"haft.yaml","content":""}'`,
   ],
   positionals: [1, 2],
+  lenient: true,
   async run({ positionals, runtime, io, json }) {
     const [tool, args = '{}'] = positionals as [string, string?];
     const explanation = await (await runtime()).policy.explain({ tool, args: parseArgs(args) });

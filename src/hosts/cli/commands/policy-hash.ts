@@ -9,6 +9,7 @@ export const command: Command = {
     'With a tool: only what can change its output, so that an unrelated edit keeps replays. Runs of toolpacks depend on runs.limits alone.',
   examples: ['haft policy hash', 'haft policy hash file_read'],
   positionals: [0, 1],
+  lenient: true,
   async run({ positionals, runtime, io, json }) {
     const [tool] = positionals;
     const engine = (await runtime()).policy.current;

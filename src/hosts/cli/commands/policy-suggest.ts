@@ -14,6 +14,7 @@ export const command: Command = {
   },
   examples: ['haft policy suggest', 'haft policy suggest --last 50 --json'],
   positionals: [0, 0],
+  lenient: true,
   async run({ runtime, io, json, flags }) {
     const { audit, policy } = await runtime();
     const rows = await audit.rows({ last: wholeNumber('last', flags.last, 1000) });

@@ -2,6 +2,7 @@
 // Refuses: to touch what has ended.
 import { isOpen } from '../../../contract/run.ts';
 import type { RuntimeRuns } from '../../../contract/runs.ts';
+import { localPerson, recordManagement } from '../../../preset/record-management.ts';
 import type { Command } from '../command.ts';
 import { findRun, shortRun } from '../find-run.ts';
 import { attemptToWire, endOf } from '../run-view.ts';
@@ -18,10 +19,18 @@ export const command: Command = {
   examples: ['haft runs cancel run_3fa1'],
   positionals: [1, 1],
   async run({ runtime, positionals, io, json }) {
-    const { runs } = await runtime();
+    const { runs, audit, workspace } = await runtime();
     const runId = await findRun(runs, positionals[0]!);
     const asked = await runs.cancel(runId);
     const ids = new Set(asked.map(({ id }) => id));
+    if (ids.size > 0) {
+      const act = {
+        action: 'haft runs cancel',
+        by: localPerson(),
+        facts: { run_id: runId, attempts: [...ids] },
+      };
+      await recordManagement(workspace, act, audit);
+    }
     const ended = await untilEnded(runs, runId, ids, io.signal);
     if (json) io.out(`${JSON.stringify({ run_id: runId, attempts: ended.map(attemptToWire) })}\n`);
     else if (ended.length === 0) io.out(`Nothing of ${shortRun(runId)} is under way.\n`);

@@ -26,7 +26,7 @@ describe('haft tools check', () => {
     });
     const { exit, out, err } = await run(`${folder}/`);
     assert.equal(exit, 2);
-    assert.equal(out, '');
+    assert.equal(out, '2 tools, 10 problems\n');
     assert.ok(
       err.includes(`${folder}/a.tool.yaml:4:12: error timeout.invalid: timeoutMs: expected a whole number`),
       err,
@@ -37,6 +37,26 @@ describe('haft tools check', () => {
       err,
     );
     assert.ok(err.includes(`${folder}/sub/b.tool.yaml:1:5: error id.invalid`), err);
+  });
+
+  it('counts a script that is not there as a problem, and says the path of a file once', async () => {
+    const root = makePack({
+      'haft.yaml': 'version: 1\n',
+      'packs/a.tool.yaml': manifest({ execution: '{ kind: python, script: gone.py }' }),
+      'packs/b.tool.yaml': manifest({
+        id: 'demo.b',
+        inputSchema: "{ $ref: '../schemas/x.json' }",
+        execution: "{ kind: cli, cmd: [echo, '{{ input.x }}'] }",
+      }),
+      'schemas/x.json': '{"type": "object"}',
+    });
+    const { exit, out, err } = await run(join(root, 'packs'), '--workspace', root);
+    assert.deepEqual([exit, out], [2, '2 tools, 1 problem, 1 warning\n']);
+    assert.match(
+      err,
+      /packs\/a\.tool\.yaml:\d+:\d+: error script\.missing: execution\.script: there is no file "gone\.py"/,
+    );
+    assert.equal(err.split('packs/a.tool.yaml').length, 2);
   });
 
   it('checks several folders together, and tells one that is not there', async () => {

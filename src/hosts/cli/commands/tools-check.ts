@@ -1,7 +1,9 @@
 // Owns: `haft tools check`: every problem of every manifest in a pack, with its place and a hint.
 // Refuses: to install or run anything: a bad pack is exactly what it is for.
-import { formatDiagnostic } from '../../../contract/diagnostic.ts';
+import { resolve } from 'node:path';
+import { type Diagnostic, formatDiagnostic } from '../../../contract/diagnostic.ts';
 import { ERRORS } from '../../../contract/errors.ts';
+import { isWithin } from '../../../loader/is-within.ts';
 import type { Command } from '../command.ts';
 
 export const command: Command = {
@@ -15,7 +17,12 @@ export const command: Command = {
     const { ToolpackLoader } = await import('../../../loader/tool-yaml/toolpack-loader.ts');
     const loader = new ToolpackLoader({ quarantine: true });
     const labels = new Map<string, string>();
-    for (const dir of positionals) labels.set((await loader.loadDir(dir, labelOf(dir))).folder, labelOf(dir));
+    let manifests = 0;
+    for (const dir of positionals) {
+      const report = await loader.loadDir(dir, { label: labelOf(dir), root: rootOf(dir, workspace) });
+      labels.set(report.folder, labelOf(dir));
+      manifests += report.manifests;
+    }
     const { checkReplay } = await import('../../../loader/code/check-replay.ts');
     const replay = await checkReplay(loader.list(), workspace, ({ source: { folder, file } }) => {
       const label = labels.get(folder);
@@ -27,11 +34,27 @@ export const command: Command = {
     if (json) io.out(`${JSON.stringify({ ok, tools, diagnostics })}\n`);
     else {
       for (const one of diagnostics) io.err(`${formatDiagnostic(one)}\n`);
-      if (ok) io.out(`${tools.length} ${tools.length === 1 ? 'tool is' : 'tools are'} fine\n`);
+      io.out(`${summary(manifests, diagnostics)}\n`);
     }
     return ok ? 0 : ERRORS['pack.invalid'].exit;
   },
 };
+
+function summary(manifests: number, diagnostics: readonly Diagnostic[]): string {
+  const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
+  const problems = diagnostics.filter(({ severity }) => severity === 'error').length;
+  const warnings = diagnostics.length - problems;
+  if (diagnostics.length === 0) return `${manifests} ${manifests === 1 ? 'tool is' : 'tools are'} fine`;
+  return [
+    count(manifests, 'tool'),
+    ...(problems > 0 ? [count(problems, 'problem')] : []),
+    ...(warnings > 0 ? [count(warnings, 'warning')] : []),
+  ].join(', ');
+}
+
+/** Schemas may lie beside a pack of the workspace, as they may when haft.yaml names it. */
+const rootOf = (dir: string, workspace: string): string =>
+  isWithin(resolve(dir), workspace) ? workspace : dir;
 
 /** Names in diagnostics begin with the folder as it was given, so that a terminal can open them. */
 const labelOf = (dir: string): string => (/^\.?\/*$/.test(dir) ? '' : dir.replace(/\/+$/, ''));

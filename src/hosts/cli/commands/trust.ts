@@ -1,6 +1,7 @@
 // Owns: `haft trust`: showing a person what the policy of a workspace grants, and keeping that they trust it.
 // Refuses: a yes from a pipe: without a terminal it takes the hash of the file that was reviewed.
 import { fail } from '../../../contract/errors.ts';
+import { localPerson, recordManagement } from '../../../preset/record-management.ts';
 import { checkHash } from '../../../preset/trust/trust.ts';
 import {
   listTrust,
@@ -34,6 +35,8 @@ export const command: Command = {
     if (flags.list) return list(invocation);
     if (flags.revoke) {
       const revoked = revokeTrust(workspace);
+      if (revoked)
+        await recordManagement(workspace, { action: 'haft trust --revoke', by: localPerson(), facts: {} });
       io.out(json ? `${JSON.stringify({ revoked })}\n` : revoked ? 'Revoked.\n' : 'It was not trusted.\n');
       return 0;
     }
@@ -45,6 +48,10 @@ export const command: Command = {
     }
     if (question.state === 'asked') await decide(invocation, question);
     const changed = question.state === 'asked';
+    if (changed) {
+      const facts = { sha256: question.sha256 };
+      await recordManagement(workspace, { action: 'haft trust', by: localPerson(), facts });
+    }
     if (json) io.out(`${JSON.stringify({ trusted: true, sha256: question.sha256, changed })}\n`);
     else io.out(changed ? `Trusted: ${workspace}\n` : 'It is trusted already.\n');
     return 0;

@@ -14,6 +14,7 @@ export const command: Command = {
   options: { 'dry-run': { type: 'boolean', help: 'show the difference and change nothing' } },
   examples: ['haft undo call_0123456789abcdefghij', 'haft undo call_0123456789abcdefghij --dry-run'],
   positionals: [1, 1],
+  lenient: true,
   async run({ runtime, positionals, flags, io, json }) {
     const args = { call_id: positionals[0]!, ...(flags['dry-run'] ? { dry_run: true } : {}) };
     const response = await (await runtime()).call({ tool: 'undo', args }, { signal: io.signal });

@@ -134,7 +134,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
       if (frozen) throw fail('lockfile.drift', 'Cannot accept anything while frozen: nothing may be written');
       const { accept } = body as { readonly accept: string };
       const live = runtime.spokenPacks();
-      const report = await lockWorkspace(runtime.workspace, 'accept', { shown: accept, live });
+      const report = await lockWorkspace(runtime.workspace, 'accept', { shown: accept, live, by: 'http' });
       await takeOver(runtime);
       return report;
     },
@@ -150,7 +150,7 @@ async function change<T>(
   use: (packs: WorkspacePacks) => Promise<T>,
 ): Promise<T> {
   return inTurn(async () => {
-    const answer = await withWorkspacePacks(runtime.workspace, use, { frozen });
+    const answer = await withWorkspacePacks(runtime.workspace, use, { frozen, by: 'http' });
     await takeOver(runtime);
     return answer;
   });

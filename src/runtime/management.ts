@@ -1,0 +1,51 @@
+// Owns: the audit row of what a person changed outside of calls: a pack, an approval, a credential, trust.
+// Refuses: values that could be secrets: it holds names, counts and digests, and who did it.
+import { newId } from '../base/new-id.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { AuditEntry, AuditStore } from '../contract/store.ts';
+
+/** The rule that such rows were decided by: a person's own word. No policy has a rule of this name. */
+export const MANAGEMENT = 'management';
+
+export interface ManagementAct {
+  /** The words of the command that does it, whichever door it came through: `haft tools add`. Never the id of a tool. */
+  readonly action: string;
+  /** Such as `cli:ada`, or `http` for whoever holds the token for management. */
+  readonly by: string;
+  /** What was changed: names, counts and digests. */
+  readonly facts: JsonObject;
+}
+
+/** Durable when it settles. */
+export async function recordAct(
+  audit: Pick<AuditStore, 'append'>,
+  act: ManagementAct,
+  site: { readonly process: string; now(): number },
+): Promise<void> {
+  await audit.append(entryOf(act, site.process, site.now()), true);
+}
+
+function entryOf({ action, by, facts }: ManagementAct, process: string, now: number): AuditEntry {
+  return {
+    phase: 'outcome',
+    callId: newId('act'),
+    requestId: '',
+    tool: action,
+    contract: '',
+    argsHash: '',
+    startTs: now,
+    endTs: now,
+    session: MANAGEMENT,
+    attribution: { by },
+    decision: { verdict: 'allow', rule: MANAGEMENT },
+    effects: [],
+    outcome: 'ok',
+    errors: [],
+    policyHash: '',
+    runId: null,
+    changes: [],
+    bytes: 0,
+    facts,
+    process,
+  };
+}
