@@ -20,6 +20,8 @@ export interface SandboxHandle {
    * for. Nothing of it is added by itself; callers spread it into `env`.
    */
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** The same for a program that may start no other: shims of version managers are scripts that do. */
+  readonly loneEnv: Readonly<Record<string, string>>;
   /** Ends every program and removes everything that was set up. Closing twice is fine. */
   close(): Promise<void>;
 }

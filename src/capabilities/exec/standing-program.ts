@@ -4,7 +4,7 @@ import type { CallScope } from '../../contract/capability.ts';
 import type { ConnectionListener, Program, StandingProgram } from '../../contract/program.ts';
 import { holdPlaceholders } from './fences/placeholders.ts';
 import { profileOf, programSpec } from './program-spec.ts';
-import { isContained, openNetwork, type ProgramSite } from './run-program.ts';
+import { isContained, openNetwork, type ProgramSite, usualEnv } from './run-program.ts';
 
 export interface Standing extends StandingProgram {
   serve(scope: CallScope, heard?: ConnectionListener): void;
@@ -31,7 +31,7 @@ export async function startProgram(
   // While it lives, and not looked at afterwards: in that time others come and go in the same folders.
   const held = holdPlaceholders(current.root, contained ? fences : NONE, site.fences.names);
   try {
-    const full = { ...spec, env: { ...sandbox.baseEnv, ...program.env }, network: network.network };
+    const full = { ...spec, env: { ...usualEnv(site, program), ...program.env }, network: network.network };
     const started = contained
       ? await sandbox.start(full)
       : (await import('./bare-program.ts')).startBareProgram(current.root, full);
