@@ -3,6 +3,7 @@
 import { spillBytes } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { Json } from '../contract/json.ts';
+import type { Installation } from '../contract/manifest.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../contract/program.ts';
 import type { SandboxResult } from '../contract/sandbox.ts';
 import { markUnsent } from './attempts.ts';
@@ -17,6 +18,15 @@ export interface LineProgram {
   /** Ends its input, which asks it to end, and makes sure of it after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
+
+/** Where what a server says beside its messages is kept, for a person. */
+export interface ServerLog {
+  said(chunk: Uint8Array): void;
+  note(text: string): void;
+}
+
+/** By server, with the variables that it is started with: some are secrets. */
+export type LogFor = (installation: Installation, env: Program['env']) => ServerLog;
 
 export interface LineProgramEvents extends Pick<LineEvents, 'oversize' | 'overrun'> {
   message(message: unknown): void;
@@ -35,9 +45,20 @@ export async function startLineProgram(
   program: Program,
   maxLineBytes: number,
   events: LineProgramEvents,
+  log?: ServerLog,
 ): Promise<LineProgram> {
-  const standing = await exec.start(program).catch((thrown) => {
+  const said = log && ((chunk: Uint8Array) => log.said(chunk));
+  const standing = await exec.start(program, undefined, said).catch((thrown) => {
     throw markUnsent(thrown);
+  });
+  log?.note(`started: ${program.argv.join(' ').slice(0, 300)}`);
+  void standing.result.then(({ code, signal, limitHit }) => {
+    const how = limitHit
+      ? `reached its limit of ${limitHit}`
+      : signal
+        ? `was ended by ${signal}`
+        : `ended with code ${code}`;
+    log?.note(how);
   });
   return speakLines(standing, maxLineBytes, events);
 }

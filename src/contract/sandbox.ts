@@ -94,7 +94,7 @@ export interface SandboxSpec {
    */
   readonly spawns?: boolean;
   readonly limits?: SandboxLimits;
-  /** How many bytes of each stream the result keeps; the program may write more. By default 1 MiB. */
+  /** How many bytes of each stream the result keeps: the first of stdout, the first and the last of stderr. By default 1 MiB. */
   readonly captureBytes?: number;
   /** Every byte, in order, also beyond `captureBytes`. The program waits while a returned promise is pending. */
   readonly onOutput?: (stream: SandboxStream, chunk: Uint8Array) => void | Promise<void>;

@@ -23,14 +23,16 @@ import { openCredentials } from '../open-credentials.ts';
 import { createHealthMemory } from './health-memory.ts';
 import { createKnownCredentials } from './known-credentials.ts';
 import { folderOpener } from './open-folder.ts';
-import { createPacks, type PackLock, type Packs } from './open-packs.ts';
+import { createPacks, type PackLock, type WatchedPacks } from './open-packs.ts';
 import { serverOpener } from './open-server.ts';
 import { toolpackOpener } from './open-toolpack-folder.ts';
 import type { PackSite } from './pack-site.ts';
+import { packStates } from './pack-states.ts';
+import { createServerLogs } from './server-logs.ts';
 import { serverNeeds } from './server-needs.ts';
 import { watchPacks } from './watch-packs.ts';
 
-export function createDefaultPacks(site: PackSite): Packs {
+export function createDefaultPacks(site: PackSite): WatchedPacks {
   const { runtime, root, store, onWarning = () => {}, fresh = false, living = false, lock = 'hold' } = site;
   const { handlesFor } = runtime.installations;
   const schemas = createSchemaCompiler();
@@ -39,9 +41,18 @@ export function createDefaultPacks(site: PackSite): Packs {
     (await credentials.resolve(serverNeeds(config), '')).secrets;
   const code = createCodeCopies(`${root}/.haft`);
   const readInputs = createReadInputs(root);
-  const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh, living, credentials };
+  const server = {
+    root,
+    schemas,
+    cacheFolder: `${root}/.haft/cache/packs`,
+    onWarning,
+    fresh,
+    living,
+    credentials,
+  };
   const servers = createServers({ root, code, install: fresh });
-  const handles = { handlesFor, startFor: servers.startFor };
+  const logs = createServerLogs(`${root}/.haft`, credentials);
+  const handles = { handlesFor, startFor: servers.startFor, logFor: logs.logFor };
   const yaml = combineAdapters('yaml', [
     createProcessAdapter({ handlesFor, copyOf: (at, digest) => code.use({ at }, digest), readInputs }),
     createHttpAdapter({ handlesFor }),
@@ -59,6 +70,7 @@ export function createDefaultPacks(site: PackSite): Packs {
   const packs = createPacks({
     runtime: { installations: watchPacks(runtime, { monitor: health, credentials: known }) },
     onWarning,
+    retooled: () => ready(),
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
       mcp: serverOpener({ ...server, ...servers, adapter: createMcpAdapter({ ...handles, secretsFor }) }),
@@ -73,6 +85,11 @@ export function createDefaultPacks(site: PackSite): Packs {
       ),
     },
   });
+  const ready = async () => {
+    await known.refresh();
+    await readyToList(runtime);
+    await site.retooled?.();
+  };
   if (living) {
     health.start();
     known.watch();
@@ -81,13 +98,15 @@ export function createDefaultPacks(site: PackSite): Packs {
     ...packs,
     async follow(policy) {
       await packs.follow(policy);
-      await known.refresh();
-      await readyToList(runtime);
+      await ready();
     },
+    states: () => packStates(runtime, health),
+    health,
     async close() {
       known.close();
       await packs.close();
       await health.close();
+      await logs.flush();
     },
   };
 }
