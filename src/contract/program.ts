@@ -23,8 +23,8 @@ export interface ProgramHandle {
   adopt(program: StandingProgram, heard?: ConnectionListener): void;
 }
 
-/** Told of what it writes to its standard error, as it does. */
-export type StderrListener = (chunk: Uint8Array) => void;
+/** Told of what it writes to its standard error, as it does. The program waits while a returned promise is pending. */
+export type StderrListener = (chunk: Uint8Array) => void | Promise<void>;
 
 /** Told of every connection when it has ended, refused ones too. */
 export type ConnectionListener = (connection: EgressConnection) => void;

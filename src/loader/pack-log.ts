@@ -13,7 +13,8 @@ import { dirname, join } from 'node:path';
 import { type BothEnds, createBothEnds } from '../base/both-ends.ts';
 
 export interface PackLog {
-  said(chunk: Uint8Array): void;
+  /** Pending where it says more in one moment than anybody could read: a flood waits, so that nobody else does. */
+  said(chunk: Uint8Array): void | Promise<void>;
   /** What happened to it, in our words. */
   note(text: string): void;
   flush(): Promise<void>;
@@ -30,6 +31,7 @@ export interface PackLogSite {
 const HELD_BYTES = 32 * 1024;
 const FILE_BYTES = 256 * 1024;
 const WAIT_MS = 200;
+const FLOOD_BYTES = 256 * 1024;
 
 export function openPackLog({ folder, name, redact }: PackLogSite): PackLog {
   let held: BothEnds | undefined;
@@ -66,10 +68,13 @@ export function openPackLog({ folder, name, redact }: PackLogSite): PackLog {
   const said = (chunk: Uint8Array) => {
     hold(chunk);
     later();
+    const { total } = held as BothEnds;
+    if (total > FLOOD_BYTES) return new Promise<void>((resolve) => setTimeout(resolve, WAIT_MS).unref());
+    return undefined;
   };
   return {
     said,
-    note: (text) => said(Buffer.from(`\n-- ${text}\n`)),
+    note: (text) => void said(Buffer.from(`\n-- ${text}\n`)),
     flush() {
       writing = writing.then(() => write(true));
       return writing;

@@ -48,7 +48,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     };
   },
   'state folder': async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
+    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', serversMs: 0 });
     try {
       const head = await runtime.audit.head();
       const object = await runtime.objects.put(new TextEncoder().encode('haft doctor\n'));
@@ -62,7 +62,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   audit: async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
+    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', serversMs: 0 });
     try {
       const verdict = await runtime.audit.verify();
       if (verdict.ok) {
@@ -123,6 +123,34 @@ async function diagnoseEngines(workspace: string): Promise<readonly Finding[]> {
   }));
 }
 
+/** Every server, tried: a start does not wait for any of them, and so says nothing of them. */
+async function diagnosePacks(workspace: string): Promise<readonly Finding[]> {
+  const runtime = await createDefaultRuntime({ workspace, serversMs: 0 }).catch(() => undefined);
+  if (!runtime) return [];
+  try {
+    const names = runtime.packs().map(({ name }) => name);
+    if (names.length === 0) return [];
+    const { lookAtPacks } = await import('./packs/look-at-packs.ts');
+    const looked = await lookAtPacks(runtime, names, AbortSignal.timeout(PACKS_MS));
+    return looked.map(([name, { status, message }]): Finding => {
+      const down = status === 'unhealthy';
+      return {
+        name: `pack ${name}`,
+        state: down ? 'failed' : status === 'degraded' ? 'weaker' : 'ok',
+        evidence: message ?? status,
+        ...(down ? { fix: `haft tools logs ${name}` } : {}),
+      };
+    });
+  } catch (thrown) {
+    const { message, reason } = toErrorEntry(thrown);
+    return [{ name: 'packs', state: 'failed', evidence: `${message} [${reason}]` }];
+  } finally {
+    await runtime.close();
+  }
+}
+
+const PACKS_MS = 30_000;
+
 export async function diagnose(workspace: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const [name, check] of Object.entries(CHECKS)) {
@@ -133,6 +161,10 @@ export async function diagnose(workspace: string): Promise<readonly Finding[]> {
       findings.push({ name, state: 'failed', evidence: `${message} [${reason}]` });
     }
   }
-  findings.push(...(await diagnoseEngines(workspace)), ...(await diagnoseSandbox()));
+  findings.push(
+    ...(await diagnosePacks(workspace)),
+    ...(await diagnoseEngines(workspace)),
+    ...(await diagnoseSandbox()),
+  );
   return findings;
 }

@@ -62,11 +62,11 @@ export async function openMcpSession(options: McpSessionOptions): Promise<McpSes
     const words = await lastWords?.();
     if (!words || signal.aborted) throw thrown;
     // Some servers end when they are asked what they do not know: those can only be shaken hands with.
-    if (ended && protocol === 'auto') return openMcpSession({ ...options, protocol: 'handshake' });
+    if (ended && protocol === 'auto' && words.fault === undefined)
+      return openMcpSession({ ...options, protocol: 'handshake' });
     if (!isFailure(thrown)) throw thrown;
-    const fact = ended
-      ? `Cannot reach "${name}": it ended with code ${words.code} before it was ready`
-      : thrown.message;
+    const how = words.fault ?? `it ended with code ${words.code} before it was ready`;
+    const fact = ended ? `Cannot reach "${name}": ${how}` : thrown.message;
     throw fail('tool.unhealthy', `${fact}${words.because}`, { ...thrown.details, ...words.details });
   }
 }

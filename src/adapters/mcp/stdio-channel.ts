@@ -13,7 +13,7 @@ import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protoc
 
 export interface StdioChannel extends Channel {
   /** What it wrote to stderr last, and its exit code, once it has ended. */
-  lastWords(): Promise<LastWords & { readonly code: number | null }>;
+  lastWords(): Promise<LastWords & { readonly code: number | null; readonly fault: string | undefined }>;
 }
 
 export interface StdioChannelOptions {
@@ -98,7 +98,7 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     },
     async lastWords() {
       const { code, stderr } = await running.ended;
-      return { code, ...(await lastWords(stderr, options.program)) };
+      return { code, fault: running.fault, ...(await lastWords(stderr, options.program)) };
     },
     async close(graceMs) {
       closing ??= fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);

@@ -97,7 +97,7 @@ export async function openStdioSession(
       'tool.unhealthy',
       late
         ? `Cannot reach "${name}": it did not answer its greeting within ${startMs} ms${because}`
-        : `Cannot reach "${name}": it ended with code ${code} before it answered its greeting${because}`,
+        : `Cannot reach "${name}": ${running.fault ?? `it ended with code ${code} before it answered its greeting`}${because}`,
       { ...(late ? { timed_out: true } : {}), ...details },
     );
   }

@@ -64,8 +64,7 @@ export async function startProgram(
   }
 }
 
-const tellErrors = (said: StderrListener) => (stream: SandboxStream, chunk: Uint8Array) => {
-  if (stream === 'stderr') said(chunk);
-};
+const tellErrors = (said: StderrListener) => (stream: SandboxStream, chunk: Uint8Array) =>
+  stream === 'stderr' ? said(chunk) : undefined;
 
 const NONE = { missing: [], present: [] };

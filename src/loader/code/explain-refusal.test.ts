@@ -83,6 +83,8 @@ describe('explainRefusal', () => {
   it('names what it is not shown', () => {
     const said = explain(`Error: ENOENT: no such file or directory, open '${root}/notes/a.txt'`);
     assert.deepEqual(lineOf(said), { caps: { filesystem: { read: ['notes/a.txt'] } } });
+    const made = explain(`Error: ENOENT: no such file or directory, open '${root}/notes/new.txt'`);
+    assert.deepEqual(lineOf(made), { caps: { filesystem: { write: ['notes'] } } });
   });
 
   it('says nothing about what is none of it', () => {

@@ -96,7 +96,7 @@ function aboutRead(line: string, site: RefusalSite): string | undefined {
   // What is not there may be what it wanted to make.
   const folder = posix.dirname(place);
   if (folder === '.' || !existsSync(dirname(path))) return undefined;
-  return `it is not shown ${folder}; ${grant(site, { caps: { filesystem: { read: [folder] } } })}`;
+  return `it is not shown ${folder}, where it would make ${posix.basename(place)}; ${grant(site, { caps: { filesystem: { write: [folder] } } })}`;
 }
 
 function aboutImport(line: string, site: RefusalSite): string | undefined {

@@ -22,7 +22,7 @@ export interface LastAbsence {
   readonly details?: Failure['details'];
 }
 
-/** Within this time a listing does not wait for it again, and a host that stays does not ask it again for a call. */
+/** Within this time a listing does not wait for it again, and after a failure calls are told so before it is asked once more. */
 const RECENT_MS = 10 * 60_000;
 const REST_MS = 2_000;
 
@@ -79,7 +79,7 @@ export function createAbsentServer(site: AbsentServerSite): AbsentPack {
     taking.catch(() => {});
     return taking;
   };
-  const isResting = () => living && failedAt !== undefined && performance.now() - failedAt < REST_MS;
+  const isResting = () => failedAt !== undefined && performance.now() - failedAt < REST_MS;
 
   if (living) {
     ask().catch(() => awaitServer(() => ask(), signal));
