@@ -30,6 +30,7 @@ export function createAbsentServer(site: AbsentServerSite): AbsentPack {
   const { name, told, signal, living } = site;
   let last = site.last;
   let found = false;
+  let warned: string | undefined;
   let failedAt: number | undefined;
   let asking: Promise<Discovery> | undefined;
 
@@ -37,6 +38,8 @@ export function createAbsentServer(site: AbsentServerSite): AbsentPack {
     const { message, details } = failure;
     last = { message, at: Date.now(), ...(details ? { details } : {}) };
     site.keep(last);
+    if (warned === message) return;
+    warned = message;
     site.onWarning(`The tools of "${name}" are not known: ${message}`);
   };
   const look = (): Promise<Discovery> => {

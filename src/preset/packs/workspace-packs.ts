@@ -39,7 +39,7 @@ export interface WorkspacePacks {
 export interface Added {
   readonly tools: readonly string[];
   /** What it has and cannot be used, or is not as it should be: one sentence each. */
-  readonly problems: readonly string[];
+  readonly problems?: readonly string[];
 }
 
 export interface Configured extends Added {
@@ -124,7 +124,7 @@ function createWorkspacePacks(
       await store.put(record);
       changeLock((lock) => replacePack(lock, name, pins));
       tellPacksChanged(workspace);
-      return { tools: Object.keys(pins.tools).sort(), problems };
+      return { tools: Object.keys(pins.tools).sort(), ...(problems.length > 0 ? { problems } : {}) };
     },
     async configure(name, config) {
       mayChange('configure');
@@ -147,7 +147,7 @@ function createWorkspacePacks(
       const drifts = lock ? compareLock(lock, pins).filter(isQuarantined) : [];
       return {
         tools: Object.keys(pins.tools).sort(),
-        problems,
+        ...(problems.length > 0 ? { problems } : {}),
         quarantined: drifts.flatMap(({ tool = '', pack }) => (pack === name ? [tool] : [])),
       };
     },

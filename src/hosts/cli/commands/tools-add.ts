@@ -34,7 +34,7 @@ export const command: Command = {
     const { positionals, workspace, io, json, flags } = invocation;
     const [name = '', ...words] = positionals;
     const entry = await entryOf(invocation, words);
-    const { tools, problems } = await withWorkspacePacks(workspace, (packs) => packs.add(name, entry), {
+    const { tools, problems = [] } = await withWorkspacePacks(workspace, (packs) => packs.add(name, entry), {
       frozen: isFrozenRun(flags),
     });
     if (json)

@@ -38,10 +38,17 @@ export const command: Command = {
     }
     const config = await readObjectArgument(given, 'the config');
     const frozen = isFrozenRun(flags);
-    const { tools, quarantined, problems } = await use(workspace, (all) => all.configure(name, config), {
+    const {
+      tools,
+      quarantined,
+      problems = [],
+    } = await use(workspace, (all) => all.configure(name, config), {
       frozen,
     });
-    if (json) io.out(`${JSON.stringify({ configured: name, tools, quarantined, problems })}\n`);
+    if (json)
+      io.out(
+        `${JSON.stringify({ configured: name, tools, quarantined, ...(problems.length > 0 ? { problems } : {}) })}\n`,
+      );
     else {
       for (const problem of problems) io.err(`haft: ${problem}\n`);
       io.out(`configured ${name}: ${tools.length} tools\n`);

@@ -42,8 +42,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     },
     async answer({ body }, site) {
       const { name, ...entry } = body as JsonObject & { readonly name: string };
-      const { tools, problems } = await change(site, (all) => all.add(name, entry));
-      return { added: name, tools, ...(problems.length > 0 ? { problems } : {}) };
+      return { added: name, ...(await change(site, (all) => all.add(name, entry))) };
     },
   },
   {
