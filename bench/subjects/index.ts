@@ -19,6 +19,7 @@ import { packCalls } from './pack-calls.ts';
 import { readInProcess } from './read-in-process.ts';
 import { runsReplay } from './runs-replay.ts';
 import { runsStore } from './runs-store.ts';
+import { serversDown } from './servers-down.ts';
 import { shellExec } from './shell-exec.ts';
 import { slurmWatch } from './slurm-watch.ts';
 import { toolSearch } from './tool-search.ts';
@@ -45,6 +46,7 @@ export const SUBJECTS: readonly Subject[] = [
   idleMemory,
   growth,
   packCalls,
+  serversDown,
   toolSearch,
   slurmWatch,
 ];

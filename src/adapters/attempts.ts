@@ -55,7 +55,8 @@ export const markUnsent = (failure: Failure): Failure => Object.assign(failure, 
 export const isUnsent = (thrown: unknown): boolean => isFailure(thrown) && 'unsent' in thrown;
 
 function mayRepeat(thrown: unknown, idempotent: boolean): boolean {
-  if (!isFailure(thrown)) return false;
+  // What did not answer in its time had it; another wait would be as long.
+  if (!isFailure(thrown) || thrown.details?.timed_out === true) return false;
   return isUnsent(thrown) || (idempotent && PASSING.has(thrown.reason));
 }
 

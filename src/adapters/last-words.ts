@@ -17,21 +17,22 @@ export async function lastWords(stderr: Uint8Array, { env }: Pick<Program, 'env'
   const text = Buffer.from(stderr).toString('utf8').trim();
   if (text === '') return { because: '' };
   const { createRedactor } = await import('../base/redact/create-redactor.ts');
-  const secrets = Object.keys(env).filter(isSecretKey);
-  const said = createRedactor({ secrets: secrets.map((name) => env[name] as string) }).text(
-    text.slice(-4 * KEPT_LENGTH),
-  );
+  const said = createRedactor({ secrets: secretsOf(env) }).text(text.slice(-4 * KEPT_LENGTH));
   const lines = said
     .split('\n')
     .map((line) => line.replace(/\p{Cc}+/gu, ' ').trim())
     .filter((line) => line !== '' && !NOISE.test(line));
-  const line = lines.findLast((one) => TELLING.test(one)) ?? lines.at(-1) ?? '';
-  return {
-    because: line === '' ? '' : `: ${line.slice(0, MESSAGE_LENGTH)}`,
-    details: { stderr: said.slice(-KEPT_LENGTH) },
-  };
+  const line = lines.findLast((one) => TELLING.test(one)) ?? lines.at(-1);
+  if (line === undefined) return { because: '' };
+  return { because: `: ${line.slice(0, MESSAGE_LENGTH)}`, details: { stderr: said.slice(-KEPT_LENGTH) } };
 }
 
-/** Frames of a stack, and what Node.js writes around an error. */
-const NOISE = /^(at .+|Node\.js v[\d.]+|[\^~}{)(]+)$/;
-const TELLING = /\b(\w*(Error|Exception)\b.*:|cannot |no such |not found|denied)/i;
+/** Values of variables whose names say that they are secret. */
+export const secretsOf = (env: Program['env']): readonly string[] =>
+  Object.keys(env)
+    .filter(isSecretKey)
+    .map((name) => env[name] as string);
+
+/** Frames of a stack, what Node.js writes around an error, and what a shell says when it is ended. */
+const NOISE = /^(at .+|Node\.js v[\d.]+|[\^~}{)(]+|Terminated|Killed)$/;
+const TELLING = /\b(\w*(Error|Exception)\b.*:|cannot |no such |not found|denied|read-only)/i;

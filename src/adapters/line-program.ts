@@ -3,6 +3,7 @@
 import { spillBytes } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { Json } from '../contract/json.ts';
+import type { Installation } from '../contract/manifest.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../contract/program.ts';
 import type { SandboxResult } from '../contract/sandbox.ts';
 import { markUnsent } from './attempts.ts';
@@ -12,11 +13,23 @@ export interface LineProgram {
   /** Throws where the program is gone: then nothing has left. Otherwise it may have. */
   send(message: Json): void;
   readonly gone: boolean;
+  /** Why it was ended from here. */
+  readonly fault: string | undefined;
   /** Settles when the program and all that it started are gone. Never rejects. */
   readonly ended: Promise<SandboxResult>;
   /** Ends its input, which asks it to end, and makes sure of it after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
+
+/** Where what a server says beside its messages is kept, for a person. */
+export interface ServerLog {
+  /** Pending while it says more than can be kept. */
+  said(chunk: Uint8Array): void | Promise<void>;
+  note(text: string): void;
+}
+
+/** By server, with the variables that it is started with: some are secrets. */
+export type LogFor = (installation: Installation, env: Program['env']) => ServerLog;
 
 export interface LineProgramEvents extends Pick<LineEvents, 'oversize' | 'overrun'> {
   message(message: unknown): void;
@@ -27,6 +40,8 @@ export interface LineProgramEvents extends Pick<LineEvents, 'oversize' | 'overru
 }
 
 const GRACE_MS = 2_000;
+/** So much between two messages that is none, and it is no server. */
+const NOISE_BYTES = 1024 * 1024;
 /** A line so many times over its bound, and longer than is kept of one, has no end. */
 const ENDLESS = 4;
 
@@ -35,9 +50,20 @@ export async function startLineProgram(
   program: Program,
   maxLineBytes: number,
   events: LineProgramEvents,
+  log?: ServerLog,
 ): Promise<LineProgram> {
-  const standing = await exec.start(program).catch((thrown) => {
+  const said = log && ((chunk: Uint8Array) => log.said(chunk));
+  const standing = await exec.start(program, undefined, said).catch((thrown) => {
     throw markUnsent(thrown);
+  });
+  log?.note(`started: ${program.argv.join(' ').slice(0, 300)}`);
+  void standing.result.then(({ code, signal, limitHit }) => {
+    const how = limitHit
+      ? `reached its limit of ${limitHit}`
+      : signal
+        ? `was ended by ${signal}`
+        : `ended with code ${code}`;
+    log?.note(how);
   });
   return speakLines(standing, maxLineBytes, events);
 }
@@ -49,6 +75,8 @@ export function speakLines(
 ): LineProgram {
   const { stdin, stdout, result } = standing;
   let gone = false;
+  let noise = 0;
+  let fault: string | undefined;
   const lose = () => {
     if (gone) return;
     gone = true;
@@ -68,8 +96,18 @@ export function speakLines(
     },
     line(bytes) {
       const message = parse(bytes);
-      if (message === undefined) events.noise();
-      else events.message(message.value);
+      if (gone) return;
+      if (message !== undefined) {
+        noise = 0;
+        return events.message(message.value);
+      }
+      events.noise();
+      noise += bytes.length + 1;
+      if (noise <= NOISE_BYTES) return;
+      fault = `it floods its standard output with what is no message ("${bytes.toString('utf8', 0, 40).replace(/\p{Cc}/gu, ' ')}")`;
+      lose();
+      stdout.destroy();
+      void standing.stop(0);
     },
   });
   stdin.on('error', lose);
@@ -91,6 +129,9 @@ export function speakLines(
     },
     get gone() {
       return gone;
+    },
+    get fault() {
+      return fault;
     },
     ended: result,
     async stop(graceMs = GRACE_MS) {

@@ -8,7 +8,8 @@ import { orAborted, type Pace } from './pace.ts';
 /** What is kept open. */
 export interface Linked {
   readonly gone: boolean;
-  close(): Promise<void>;
+  /** Asks it to end, and makes sure of it after so long. */
+  close(graceMs?: number): Promise<void>;
 }
 
 export interface Link<T extends Linked> {

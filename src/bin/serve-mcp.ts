@@ -36,7 +36,11 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   const start = async (): Promise<DefaultRuntime> => {
     try {
       const runtime = await open();
-      tellTruth(runtime);
+      // Until the servers have said which tools they have, the list is not what it will be in a moment.
+      void runtime.installations.settle().then(() => {
+        settled = true;
+        tellTruth(runtime);
+      });
       const { followWorkspace } = await import('../hosts/cli/follow-workspace.ts');
       unfollow = followWorkspace(runtime, say, () => soon(runtime));
       recovering = setTimeout(async () => {
@@ -81,6 +85,7 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
     return opened;
   };
   let told = kept;
+  let settled = false;
   /** Keeps what is true for the next start, and tells a client that was told otherwise. */
   const tellTruth = (live: DefaultRuntime): void => {
     const tools = catalogueOf(live);
@@ -93,7 +98,7 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   /** A pack that is replaced tells several times in one turn. */
   let due = false;
   const soon = (live: DefaultRuntime): void => {
-    if (due) return;
+    if (due || !settled) return;
     due = true;
     setImmediate(() => {
       due = false;

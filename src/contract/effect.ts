@@ -72,7 +72,7 @@ const tree = (e: { path: string; tree?: true }) => `${e.path}${e.tree ? '/**' : 
 const DESCRIPTIONS: { readonly [K in EffectKind]: (effect: EffectShapes[K]) => string } = {
   'fs.read': (e) => `read ${tree(e)}`,
   'fs.write': (e) => `write ${tree(e)}`,
-  exec: (e) => `run ${e.command}`,
+  exec: (e) => (e.command === '*' ? 'start other programs' : `run ${e.command}`),
   'net.connect': (e) => (e.host === '*' ? 'use the network' : `connect ${e.scheme}://${e.host}:${e.port}`),
   git: (e) => `git ${e.operation}${e.ref ? ` ${e.ref}` : ''}`,
   'proc.list': () => 'list processes',

@@ -75,8 +75,11 @@ export interface HealthMonitor extends HealthGate {
   report(name: string): HealthReport | undefined;
   /** By name, sorted. */
   reports(): readonly (readonly [name: string, report: HealthReport])[];
-  /** Looks now. Looks of one subject that are asked for at once are one. */
-  look(name: string, signal: AbortSignal): Promise<HealthReport>;
+  /**
+   * Looks now. Looks of one subject that are asked for at once are one. `decides`: for a person who asks, one look is
+   * enough to call it ready or unhealthy, and from then on every door says so.
+   */
+  look(name: string, signal: AbortSignal, decides?: boolean): Promise<HealthReport>;
   /** From now on everything is looked at in its intervals. A host that ends with its call never starts. */
   start(): void;
   /** Ends every look and every timer. */

@@ -13,7 +13,7 @@ export interface ProgramHandle {
   /** Runs a program to its end. Throws what the signal aborted with, and what kept the program from starting. */
   run(program: Program, how: ProgramRun): Promise<ProgramOutcome>;
   /** Starts a program to talk to. It may serve further calls, until it is stopped. */
-  start(program: Program, heard?: ConnectionListener): Promise<StandingProgram>;
+  start(program: Program, heard?: ConnectionListener, said?: StderrListener): Promise<StandingProgram>;
   /**
    * Equal for two programs exactly when one started for the first could serve the second: the same program with the same
    * needs, under the same rules for paths. Asks `admit` as `start` does.
@@ -22,6 +22,9 @@ export interface ProgramHandle {
   /** From now on the connections of this program are decided, and told, for this call. Its profile must be this call's. */
   adopt(program: StandingProgram, heard?: ConnectionListener): void;
 }
+
+/** Told of what it writes to its standard error, as it does. The program waits while a returned promise is pending. */
+export type StderrListener = (chunk: Uint8Array) => void | Promise<void>;
 
 /** Told of every connection when it has ended, refused ones too. */
 export type ConnectionListener = (connection: EgressConnection) => void;

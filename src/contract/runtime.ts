@@ -89,8 +89,12 @@ export interface OpenPack {
   readonly files?: { readonly [path: string]: string };
   /** Files outside of its folder that it is made of, absolute: tools cannot write those either. */
   readonly beside?: readonly string[];
-  /** Of a server whose tools are not known: why. */
-  readonly absent?: string;
+  /** Of a server whose tools were not known when it was installed. */
+  readonly absent?: AbsentPack;
+  /** By id: tools that it has and that cannot be used, and why. */
+  readonly refused?: { readonly [id: string]: string };
+  /** What else is not as it should be, one sentence each. */
+  readonly problems?: readonly string[];
   /** What of it is in no digest, and why. */
   readonly unpinned?: readonly Unpinned[];
   /** The secrets that a call of the tool gets, at the last moment. Throws where a required one is missing. */
@@ -101,6 +105,28 @@ export interface OpenPack {
   health?(tool: BoundTool): ToolHealth | undefined;
   /** By id: tools that cannot be called because they are not what a person accepted, and the message that says so. */
   readonly quarantine?: { readonly [id: string]: string };
+}
+
+/** A server that nobody has reached yet. Whoever needs its tools asks for them; nobody else waits. */
+export interface AbsentPack {
+  /** Its tools are known by now. */
+  readonly known: boolean;
+  /** Why it was not there the last time that somebody asked, here or in another process. */
+  readonly last: { readonly message: string; readonly at: number } | undefined;
+  /** That was a short while ago: a listing does not wait for it once more. */
+  readonly isRecent: boolean;
+  /** Settles once its tools can be called. Rejects with why they cannot. */
+  ask(signal: AbortSignal): Promise<void>;
+  /** Tells that somebody waited so long in vain. */
+  slow(ms: number): void;
+}
+
+/** A pack as every door tells of it. */
+export interface PackState extends HealthReport {
+  readonly name: string;
+  /** How many of its tools are known. */
+  readonly tools: number;
+  readonly problems?: readonly string[];
 }
 
 export interface SecretNeeds {
@@ -124,6 +150,11 @@ export interface RuntimeInstallations {
   health(name: string, signal: AbortSignal): Promise<HealthReport>;
   /** Nothing is open of it, and nothing was lost: `health` would start something for nobody. */
   asleep(name: string): boolean;
+  /**
+   * Asks the servers whose tools nobody knows yet, or that of this name alone, and waits until they answered, at most
+   * `ms`, 5000 by default. Those that did not answer lately are not waited for. Never rejects.
+   */
+  settle(which?: { readonly name?: string; readonly ms?: number }): Promise<void>;
   /** The ways out of an installation between its calls: policy as it is then decides each access. */
   handlesFor(installation: Installation): CallHandles;
 }

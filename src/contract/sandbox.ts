@@ -20,6 +20,8 @@ export interface SandboxHandle {
    * for. Nothing of it is added by itself; callers spread it into `env`.
    */
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** The same for a program that may start no other: shims of version managers are scripts that do. */
+  readonly loneEnv: Readonly<Record<string, string>>;
   /** Ends every program and removes everything that was set up. Closing twice is fine. */
   close(): Promise<void>;
 }
@@ -92,7 +94,7 @@ export interface SandboxSpec {
    */
   readonly spawns?: boolean;
   readonly limits?: SandboxLimits;
-  /** How many bytes of each stream the result keeps; the program may write more. By default 1 MiB. */
+  /** How many bytes of each stream the result keeps: the first of stdout, the first and the last of stderr. By default 1 MiB. */
   readonly captureBytes?: number;
   /** Every byte, in order, also beyond `captureBytes`. The program waits while a returned promise is pending. */
   readonly onOutput?: (stream: SandboxStream, chunk: Uint8Array) => void | Promise<void>;

@@ -10,10 +10,11 @@ import { createSearchCapability } from '../capabilities/search/capability.ts';
 import type { ArtifactStore } from '../contract/artifacts.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { isFailure } from '../contract/errors.ts';
+import type { HealthMonitor } from '../contract/health.ts';
 import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { LoadedPolicy, PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
-import type { Clock, OpenPack, Runtime } from '../contract/runtime.ts';
+import type { Clock, OpenPack, PackState, Runtime } from '../contract/runtime.ts';
 import type { Store } from '../contract/store.ts';
 import { type AnyTool, checkTools } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
@@ -52,6 +53,11 @@ export interface DefaultRuntimeOptions {
   readonly freshPacks?: boolean;
   /** Instead of those that haft.yaml names and those that were added. */
   readonly packs?: PolicyFile['packs'];
+  /**
+   * How long the start waits for servers of packs that nobody has asked for their tools yet; 5000 by default. Those that
+   * need longer are asked by the first call that needs them.
+   */
+  readonly serversMs?: number;
   /** This process stays: servers of packs that are not there yet are looked for. */
   readonly living?: boolean;
   /**
@@ -77,6 +83,10 @@ export interface DefaultRuntime extends Runtime {
   spokenPacks(): readonly OpenPack[];
   /** By name: why a pack is not what its folder holds by now. What held before goes on. */
   packProblems(): ReadonlyMap<string, string>;
+  /** How each pack is, by name; one whose server is not there says why. */
+  packs(): readonly PackState[];
+  /** What watches the packs; undefined where there are none. */
+  packHealth(): HealthMonitor | undefined;
   /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
   artifacts(): Promise<ArtifactStore>;
 }
@@ -187,8 +197,11 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       await closeAll();
       throw thrown;
     });
+    await runtime.installations.settle(options.serversMs === undefined ? {} : { ms: options.serversMs });
     return Object.assign(runtime, {
       workspace: root,
+      packs: packs.states,
+      packHealth: () => packs.health,
       artifacts,
       close: closeAll,
       async reloadPolicy() {
@@ -223,6 +236,7 @@ const OPTIONS: KnownFields<DefaultRuntimeOptions> = {
   lock: true,
   freshPacks: true,
   packs: true,
+  serversMs: true,
   living: true,
   trust: true,
   untrusted: true,

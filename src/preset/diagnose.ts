@@ -66,7 +66,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   'state folder': async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', onBrokenPack: () => {} });
+    const runtime = await createDefaultRuntime({
+      workspace,
+      untrusted: 'closed',
+      serversMs: 0,
+      onBrokenPack: () => {},
+    });
     try {
       const head = await runtime.audit.head();
       const object = await runtime.objects.put(new TextEncoder().encode('haft doctor\n'));
@@ -80,7 +85,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   audit: async (workspace) => {
-    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', onBrokenPack: () => {} });
+    const runtime = await createDefaultRuntime({
+      workspace,
+      untrusted: 'closed',
+      serversMs: 0,
+      onBrokenPack: () => {},
+    });
     try {
       const verdict = await runtime.audit.verify();
       if (verdict.ok) {
@@ -141,6 +151,34 @@ async function diagnoseEngines(workspace: string): Promise<readonly Finding[]> {
   }));
 }
 
+/** Every server, tried: a start does not wait for any of them, and so says nothing of them. */
+async function diagnosePacks(workspace: string): Promise<readonly Finding[]> {
+  const runtime = await createDefaultRuntime({ workspace, serversMs: 0 }).catch(() => undefined);
+  if (!runtime) return [];
+  try {
+    const names = runtime.packs().map(({ name }) => name);
+    if (names.length === 0) return [];
+    const { lookAtPacks } = await import('./packs/look-at-packs.ts');
+    const looked = await lookAtPacks(runtime, names, AbortSignal.timeout(PACKS_MS));
+    return looked.map(([name, { status, message }]): Finding => {
+      const down = status === 'unhealthy';
+      return {
+        name: `pack ${name}`,
+        state: down ? 'failed' : status === 'degraded' ? 'weaker' : 'ok',
+        evidence: message ?? status,
+        ...(down ? { fix: `haft tools logs ${name}` } : {}),
+      };
+    });
+  } catch (thrown) {
+    const { message, reason } = toErrorEntry(thrown);
+    return [{ name: 'packs', state: 'failed', evidence: `${message} [${reason}]` }];
+  } finally {
+    await runtime.close();
+  }
+}
+
+const PACKS_MS = 30_000;
+
 export async function diagnose(workspace: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const [name, check] of Object.entries(CHECKS)) {
@@ -151,6 +189,10 @@ export async function diagnose(workspace: string): Promise<readonly Finding[]> {
       findings.push({ name, state: 'failed', evidence: `${message} [${reason}]` });
     }
   }
-  findings.push(...(await diagnoseEngines(workspace)), ...(await diagnoseSandbox()));
+  findings.push(
+    ...(await diagnosePacks(workspace)),
+    ...(await diagnoseEngines(workspace)),
+    ...(await diagnoseSandbox()),
+  );
   return findings;
 }

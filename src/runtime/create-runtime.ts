@@ -1,8 +1,10 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
+import type { Effect } from '../contract/effect.ts';
 import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
+import { ANY_CONNECTION } from '../contract/shell-effects.ts';
 import type { AuditQuery } from '../contract/store.ts';
 import { createApprovals } from './approval.ts';
 import { createContextMaker } from './context.ts';
@@ -78,7 +80,10 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
         return engine;
       },
       async replace(loaded) {
-        engine = await createPolicyEngine({ loaded });
+        const next = createPolicyEngine({ loaded });
+        // A server may be on its way to a decision: what it asked to be loaded is not loaded of this one.
+        await next.ready(STANDING);
+        engine = next;
       },
       explain: (request) => explainCall(site, request),
     },
@@ -109,6 +114,9 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     },
   };
 }
+
+/** What programs that serve many calls are decided by, between those calls. */
+const STANDING: readonly Effect[] = [{ kind: 'exec', command: '*' }, ANY_CONNECTION];
 
 const AUDIT_QUERY: KnownFields<AuditQuery> = {
   afterSeq: true,

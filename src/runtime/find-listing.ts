@@ -1,17 +1,33 @@
 // Owns: one tool of a list by its id, or the nearest name.
-// Refuses: to hide one that is disabled.
+// Refuses: to hide one that is disabled, and to call one unknown whose pack could not be asked.
 import { closest } from '../base/closest.ts';
 import { fail } from '../contract/errors.ts';
-import type { ToolListing } from '../contract/runtime.ts';
+import type { PackState, Runtime, ToolListing } from '../contract/runtime.ts';
 
-/** Throws `tool.unknown`. */
-export function findListing(tools: readonly ToolListing[], id: string): ToolListing {
-  const found = tools.find(({ contract }) => contract.id === id);
+interface Listed extends Pick<Runtime, 'tools' | 'installations'> {
+  packs(): readonly PackState[];
+}
+
+/** Throws `tool.unknown`, or `tool.unhealthy` where its pack is not there. */
+export async function findListing(runtime: Listed, id: string): Promise<ToolListing> {
+  const find = () => runtime.tools().find(({ contract }) => contract.id === id);
+  const known = find();
+  if (known) return known;
+  const pack = id.split('.')[0] ?? '';
+  await runtime.installations.settle({ name: pack });
+  const found = find();
   if (found) return found;
+  const shown = `Cannot show "${id.slice(0, 80)}"`;
+  const state = runtime.packs().find(({ name }) => name === pack);
+  if (state?.status === 'unhealthy' && state.tools === 0)
+    throw fail('tool.unhealthy', `${shown}: the pack "${pack}" is not there: ${state.message ?? ''}`, {
+      pack,
+      hint: `haft tools logs ${pack} shows what it wrote`,
+    });
   const near = closest(
     id,
-    tools.map(({ contract }) => contract.id),
+    runtime.tools().map(({ contract }) => contract.id),
   );
   const hint = near ? `; did you mean "${near}"?` : '';
-  throw fail('tool.unknown', `Cannot show "${id.slice(0, 80)}": no such tool${hint}`);
+  throw fail('tool.unknown', `${shown}: no such tool${hint}`);
 }

@@ -85,7 +85,8 @@ export function createInstallations({ registry, spills, changed }: InstallationS
   const offer = (pack: OpenPack, by: Installed): void => {
     const { name } = pack.installation;
     const origin = originOf(name);
-    registry.miss(name, pack.tools.length === 0 ? pack.absent : undefined);
+    registry.miss(name, pack.absent?.known === false ? pack.absent : undefined);
+    registry.refuse(origin, pack.refused);
     const reach = {
       connect: () => connect(by),
       during: <T>(work: () => Promise<T>) => during(by, work),
@@ -143,6 +144,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       installed.delete(name);
       registry.remove(originOf(name));
       registry.miss(name, undefined);
+      registry.refuse(originOf(name), undefined);
       changed();
       await hangUp(entry);
     },
@@ -157,6 +159,11 @@ export function createInstallations({ registry, spills, changed }: InstallationS
     async health(name, signal): Promise<HealthReport> {
       const entry = installed.get(name);
       if (!entry) throw fail('tool.unknown', `Cannot look at "${name}": no such pack is installed`);
+      const { absent } = entry.pack;
+      if (absent?.known === false) {
+        const down = await absent.ask(signal).then(() => undefined, failedLook);
+        if (down) return withoutSecretsOf(entry.pack, down);
+      }
       const report = await (await connect(entry)).health(signal);
       return report.message === undefined ? report : withoutSecretsOf(entry.pack, report);
     },
@@ -164,12 +171,33 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       const entry = installed.get(name);
       return entry !== undefined && (entry.opened?.asleep?.() ?? entry.opened === undefined);
     },
+    async settle({ name, ms = LISTING_MS } = {}) {
+      const waiting = [...installed.values()].flatMap(({ pack: { installation, absent } }) =>
+        absent && !absent.known && !absent.isRecent && (name ?? installation.name) === installation.name
+          ? [absent]
+          : [],
+      );
+      if (waiting.length === 0 || ms <= 0) return;
+      const late = AbortSignal.timeout(ms);
+      await Promise.all(
+        waiting.map((absent) => absent.ask(late).catch(() => late.aborted && absent.slow(ms))),
+      );
+    },
     async close() {
       await Promise.all([...installed.values(), ...retired].map(hangUp));
       installed.clear();
     },
   };
 }
+
+/** How long whoever lists tools waits for servers that nobody has asked yet. */
+const LISTING_MS = 5_000;
+
+const failedLook = (thrown: Error): HealthReport => ({
+  status: 'unhealthy',
+  checkedTs: Date.now(),
+  message: thrown.message,
+});
 
 /** One connection serves both. */
 const isReachedAlike = (a: OpenPack, b: OpenPack): boolean =>

@@ -80,7 +80,9 @@ export async function runCall(
     record.attribution = session.attribution;
     record.policyHash = engine.loaded.sha256;
 
-    const registered = site.registry.find(request.tool);
+    const { registry } = site;
+    const registered =
+      registry.get(request.tool) ?? (await registry.seek(request.tool, askedSignal(options)));
     const { tool } = registered;
     record.contract = tool.contract;
     const gated = tool.gate?.admit({
@@ -180,7 +182,8 @@ export async function explainCall(site: PipelineSite, given: CallRequest): Promi
   const request = readCallRequest(given);
   checkRequest(request);
   const engine = await (await site.sessions.use(request.sessionId)).engine();
-  const registered = site.registry.find(request.tool);
+  const registered =
+    site.registry.get(request.tool) ?? (await site.registry.seek(request.tool, askedSignal({})));
   const { tool } = registered;
   const record = beginRecord(site.parts, request, site.sessions.defaultId);
   const args = await checkInput(registered, record, request.args ?? {}, effectiveLimits(tool, engine).input);

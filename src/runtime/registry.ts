@@ -1,9 +1,9 @@
 // Owns: which tools this runtime has, and their compiled schema checks.
 // Refuses: two tools of one id, and compiling a schema before it is needed.
 import { closest } from '../base/closest.ts';
-import { fail } from '../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { MaybePromise, SchemaCheck, SchemaCompiler } from '../contract/json.ts';
-import type { ToolNames } from '../contract/runtime.ts';
+import type { AbsentPack, ToolNames } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import { createToolNames } from './tool-names.ts';
 
@@ -27,8 +27,12 @@ export interface Registry {
   add(tools: readonly OfferedTool[]): void;
   /** Takes away all that came from there. */
   remove(origin: string): void;
-  /** Why nothing is known of the tools of a pack; undefined where they are. Whoever calls one is told. */
-  miss(pack: string, why: string | undefined): void;
+  /** Of a tool that is not there: asks the pack that would have it, and throws why it cannot be called. */
+  seek(id: string, signal: AbortSignal): Promise<RegisteredTool>;
+  /** A pack whose tools are not known yet; undefined where they are. */
+  miss(pack: string, absent: AbsentPack | undefined): void;
+  /** Why tools of a pack cannot be used, by id. */
+  refuse(origin: string, why: { readonly [id: string]: string } | undefined): void;
 }
 
 export interface OfferedTool {
@@ -44,7 +48,9 @@ export function createRegistry(
   const byId = new Map<string, RegisteredTool>();
   const idsByName = new Map<string, string>();
   /** By pack. */
-  const missing = new Map<string, string>();
+  const missing = new Map<string, AbsentPack>();
+  /** By origin. */
+  const refused = new Map<string, { readonly [id: string]: string }>();
   let sorted: readonly RegisteredTool[] | undefined;
 
   const refuseTaken = (offered: readonly OfferedTool[]) => {
@@ -91,6 +97,18 @@ export function createRegistry(
     sorted = undefined;
   };
 
+  const find = (id: string): RegisteredTool => {
+    const found = byId.get(id);
+    if (found) return found;
+    for (const why of refused.values())
+      if (Object.hasOwn(why, id)) throw fail('pack.invalid', `Cannot call "${id}": ${why[id]}`);
+    const near = closest(id, [...byId.keys()]);
+    throw fail(
+      'tool.unknown',
+      `Cannot call "${shorten(id)}": no such tool${near ? `; did you mean "${near}"?` : ''}`,
+    );
+  };
+
   add(tools);
   return {
     add,
@@ -102,21 +120,25 @@ export function createRegistry(
       }
       sorted = undefined;
     },
-    miss(pack, why) {
-      if (why === undefined) missing.delete(pack);
-      else missing.set(pack, why);
+    miss(pack, absent) {
+      if (absent === undefined) missing.delete(pack);
+      else missing.set(pack, absent);
     },
-    find(id) {
-      const found = byId.get(id);
-      if (found) return found;
-      const why = missing.get(id.split('.')[0] ?? '');
-      if (why !== undefined) throw fail('tool.unknown', `Cannot call "${shorten(id)}": ${why}`);
-      const near = closest(id, [...byId.keys()]);
-      throw fail(
-        'tool.unknown',
-        `Cannot call "${shorten(id)}": no such tool${near ? `; did you mean "${near}"?` : ''}`,
-      );
+    refuse(origin, why) {
+      if (why === undefined) refused.delete(origin);
+      else refused.set(origin, why);
     },
+    async seek(id, signal) {
+      const pack = id.split('.')[0] ?? '';
+      await missing
+        .get(pack)
+        ?.ask(signal)
+        .catch((thrown) => {
+          throw isFailure(thrown) ? packIsDown(id, pack, thrown) : thrown;
+        });
+      return find(id);
+    },
+    find,
     get: (id) => byId.get(id),
     named: (name) => byId.get(idsByName.get(name) ?? ''),
     all() {
@@ -141,6 +163,16 @@ function once(compile: () => MaybePromise<SchemaCheck>): () => MaybePromise<Sche
       return check;
     });
   };
+}
+
+/** Nobody knows whether it has such a tool: that it has none would be a guess. */
+function packIsDown(id: string, pack: string, { reason, message, details }: Failure): Failure {
+  const told = reason === 'call.outcome_unknown' ? 'tool.unhealthy' : reason;
+  return fail(told, `Cannot call "${shorten(id)}": the pack "${pack}" is not there: ${message}`, {
+    ...details,
+    pack,
+    hint: `haft tools logs ${pack} shows what it wrote`,
+  });
 }
 
 const shorten = (id: string) => (id.length > 80 ? `${id.slice(0, 80)}…` : id);

@@ -60,7 +60,7 @@ export function standingHandles(
       const ready = async (program: Program) => host().ready?.(programEffects(program, place));
       const asked: Pick<ProgramHandle, 'run' | 'start' | 'profile'> = {
         run: async (program, how) => ready(program).then(() => exec.run(program, how)),
-        start: async (program, heard) => ready(program).then(() => exec.start(program, heard)),
+        start: async (program, heard, said) => ready(program).then(() => exec.start(program, heard, said)),
         profile: async (program) => ready(program).then(() => exec.profile(program)),
       };
       return { ...exec, ...asked };

@@ -145,14 +145,14 @@ describe('haft serve and servers that change', { timeout: 120_000 }, () => {
       async (host, workspace) => {
         assert.deepEqual(
           [await reason(host, 'hub.echo'), await reason(host, 'late.echo')],
-          ['ok', 'tool.unknown'],
+          ['ok', 'tool.unhealthy'],
         );
         assert.match(host.log(), /The tools of "late" are not known/);
         workspace.put('server/late.mjs', hubServer('Here.'));
         await becomes(host, 'late.echo', 'ok');
         assert.deepEqual(
           [await reason(host, 'hub.echo'), await reason(host, 'dead.echo')],
-          ['ok', 'tool.unknown'],
+          ['ok', 'tool.unhealthy'],
         );
       },
     ));

@@ -8,6 +8,7 @@ import { createDefaultRuntime } from '../../src/preset/default.ts';
 import { haft } from './support/haft.ts';
 import { hubServer } from './support/hub-server.ts';
 import { inTime } from './support/in-time.ts';
+import { startLivingHost } from './support/living-host.ts';
 import { type Server, startServer } from './support/server.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
@@ -72,6 +73,43 @@ describe('a server that dies', () => {
       assert.match((await haft(['tools', 'list'], { cwd: workspace.root })).stdout, /hub\.echo +reads/);
     } finally {
       assert.equal(await server.close(), 0);
+      workspace.remove();
+    }
+  });
+
+  it('is the same at every door, once a person looked', async () => {
+    const workspace = hubWorkspace();
+    // Nothing but the look of a person would find out in this time.
+    const slow = policy(workspace.path('hub/hub.mjs')).replace('interval_ms: 500', 'interval_ms: 3600000');
+    workspace.put('haft.yaml', slow);
+    const host = await startLivingHost(workspace.root);
+    const doors = async () => {
+      const { json: looked } = await host.manage('GET', '/v1/health?name=hub');
+      const { json: listed } = await host.ask('GET', '/v1/tools');
+      const { json: tool } = await host.ask('GET', '/v1/tools/hub.echo');
+      const { json: installed } = await host.manage('GET', '/v1/installations/hub');
+      const pack = listed.packs.find(({ name }: { name: string }) => name === 'hub');
+      return [looked.health[0], pack, tool.health, installed.health].map(({ status, message = '' }) => ({
+        status,
+        message,
+      }));
+    };
+    try {
+      assert.equal((await host.call('hub.echo', { text: 'a' })).reason, 'ok');
+      renameSync(workspace.path('state/up'), workspace.path('state/down'));
+      crashPrograms('node', workspace.path('hub/hub.mjs'));
+      const down = await inTime(doors(), 'the doors');
+      assert.equal(down[0]?.status, 'unhealthy');
+      for (const one of down) assert.deepEqual(one, down[0]);
+      assert.equal((await host.call('hub.echo', { text: 'a' })).reason, 'tool.unhealthy');
+      const listed = await haft(['tools', 'list', '--json'], { cwd: workspace.root });
+      const [pack] = JSON.parse(listed.stdout).packs;
+      assert.deepEqual([pack.status, pack.message], [down[0]?.status, down[0]?.message]);
+      renameSync(workspace.path('state/down'), workspace.path('state/up'));
+      for (const one of await inTime(doors(), 'the doors')) assert.equal(one.status, 'ready');
+      assert.equal((await host.call('hub.echo', { text: 'a' })).reason, 'ok');
+    } finally {
+      await host.close();
       workspace.remove();
     }
   });

@@ -32,7 +32,8 @@ describe('tools over HTTP', () => {
     const added = await host.manage('POST', '/v1/installations', HUB);
     assert.deepEqual([added.status, added.json], [200, { added: 'hub', tools: ['hub.echo'] }]);
     assert.equal(await echo(), 'ok');
-    const { json } = await host.manage('GET', '/v1/installations/hub');
+    const { health, ...json } = (await host.manage('GET', '/v1/installations/hub')).json;
+    assert.equal(health.status, 'ready');
     assert.deepEqual(json, {
       name: 'hub',
       kind: 'mcp',

@@ -44,6 +44,7 @@ export async function converse(channel: Channel, options: ConverseOptions): Prom
     throw fail(
       'tool.unhealthy',
       `Cannot reach "${options.name}": it did not answer within ${options.startMs} ms`,
+      { timed_out: true },
     );
   }
 }

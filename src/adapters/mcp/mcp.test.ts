@@ -237,7 +237,7 @@ describe('mcp', () => {
       const absent = open('absent', { url: 'http://127.0.0.1:9/mcp' });
       const REFUSED = [
         [crashing, /ended with code 4/, { stderr: 'no key' }],
-        [silent, /did not answer within 200 ms/, undefined],
+        [silent, /did not answer within 200 ms/, { timed_out: true }],
         [absent, /refuses connections/, { host: '127.0.0.1', port: 9, cause: 'ECONNREFUSED' }],
       ] as const;
       for (const [connection, message, details] of REFUSED) {

@@ -8,9 +8,10 @@
 import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
-import { programEffects } from '../../contract/program.ts';
+import { type Program, programEffects } from '../../contract/program.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { fillConfig, type SecretsFor } from '../config-filling.ts';
+import type { LogFor } from '../line-program.ts';
 import { createLink } from '../link.ts';
 import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
@@ -31,6 +32,8 @@ export interface McpHandles {
   readonly secretsFor?: SecretsFor;
   /** Without it, programs run where they lie. */
   readonly startFor?: StartFor;
+  /** Without it, what programs write to stderr is kept nowhere. */
+  readonly logFor?: LogFor;
   readonly pace?: Pace;
   readonly breaker?: BreakerOptions;
 }
@@ -77,6 +80,7 @@ function openServer(
     handlesFor,
     secretsFor,
     startFor,
+    logFor,
     pace,
     breaker,
   }: McpHandles & Required<Pick<McpHandles, 'pace' | 'breaker'>>,
@@ -104,6 +108,7 @@ function openServer(
         config: await fillConfig(config, installation, secretsFor),
         handles: handlesFor(installation),
         start: () => startFor?.(installation) ?? { copies: [] },
+        ...(logFor ? { logOf: (env: Program['env']) => logFor(installation, env) } : {}),
         protocol,
         maxMessageBytes: longestMessage(tools, config.max_output_bytes),
         events: { toolsChanged: changed },

@@ -2,7 +2,8 @@
 // Refuses: to begin another one when this is lost; `link.ts` does.
 import type { CallHandles } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
-import type { ProgramStart } from '../../contract/program.ts';
+import type { Program, ProgramStart } from '../../contract/program.ts';
+import type { ServerLog } from '../line-program.ts';
 import type { Linked } from '../link.ts';
 import type { Pace } from '../pace.ts';
 import { programOf } from '../program-config.ts';
@@ -23,6 +24,8 @@ export interface McpSessionOptions {
   readonly handles: CallHandles;
   /** Asked when it is started. */
   start(): ProgramStart;
+  /** Where what it writes to stderr is kept. */
+  logOf?(env: Program['env']): ServerLog;
   readonly protocol: ConverseOptions['protocol'];
   readonly maxMessageBytes: number;
   readonly events: ChannelEvents;
@@ -30,7 +33,7 @@ export interface McpSessionOptions {
   readonly signal: AbortSignal;
 }
 
-const START_MS = 30_000;
+const START_MS = 20_000;
 const PROBE_MS = 3_000;
 
 export async function openMcpSession(options: McpSessionOptions): Promise<McpSession> {
@@ -54,13 +57,17 @@ export async function openMcpSession(options: McpSessionOptions): Promise<McpSes
     };
   } catch (thrown) {
     const ended = channel.gone && !signal.aborted;
-    await channel.close();
-    const words = ended ? await lastWords?.() : undefined;
-    if (!words) throw thrown;
+    // What never answered needs no time to end in good order.
+    await channel.close(0);
+    const words = await lastWords?.();
+    if (!words || signal.aborted) throw thrown;
     // Some servers end when they are asked what they do not know: those can only be shaken hands with.
-    if (protocol === 'auto') return openMcpSession({ ...options, protocol: 'handshake' });
-    const fact = `Cannot reach "${name}": it ended with code ${words.code} before it was ready${words.because}`;
-    throw isFailure(thrown) ? fail('tool.unhealthy', fact, words.details) : thrown;
+    if (ended && protocol === 'auto' && words.fault === undefined)
+      return openMcpSession({ ...options, protocol: 'handshake' });
+    if (!isFailure(thrown)) throw thrown;
+    const how = words.fault ?? `it ended with code ${words.code} before it was ready`;
+    const fact = ended ? `Cannot reach "${name}": ${how}` : thrown.message;
+    throw fail('tool.unhealthy', `${fact}${words.because}`, { ...thrown.details, ...words.details });
   }
 }
 
@@ -72,10 +79,12 @@ async function openChannel(options: McpSessionOptions) {
     return { channel: openHttpChannel({ name, url, headers, http, maxMessageBytes, events, pace }) };
   }
   const { exec } = handles;
+  const program = programOf(config, process.env, options.start());
   const channel = await openStdioChannel({
     name,
     exec,
-    program: programOf(config, process.env, options.start()),
+    program,
+    log: options.logOf?.(program.env),
     maxMessageBytes,
     events,
   });

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
 import { isObject } from '../answer.ts';
 import { type LastWords, lastWords } from '../last-words.ts';
-import { startLineProgram } from '../line-program.ts';
+import { type ServerLog, startLineProgram } from '../line-program.ts';
 import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
 import { type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
@@ -13,7 +13,7 @@ import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protoc
 
 export interface StdioChannel extends Channel {
   /** What it wrote to stderr last, and its exit code, once it has ended. */
-  lastWords(): Promise<LastWords & { readonly code: number | null }>;
+  lastWords(): Promise<LastWords & { readonly code: number | null; readonly fault: string | undefined }>;
 }
 
 export interface StdioChannelOptions {
@@ -22,6 +22,7 @@ export interface StdioChannelOptions {
   readonly program: Program;
   readonly maxMessageBytes: number;
   readonly events: ChannelEvents;
+  readonly log?: ServerLog | undefined;
 }
 
 export async function openStdioChannel(options: StdioChannelOptions): Promise<StdioChannel> {
@@ -31,23 +32,29 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
   let modern = false;
   const lost = () =>
     fail('call.outcome_unknown', `Cannot say what became of the call: "${name}" ended before it answered`);
-  const running = await startLineProgram(options.exec, options.program, limit, {
-    message(message) {
-      if (!isObject(message)) return;
-      const { id, result, error } = message;
-      if (typeof message.method === 'string')
-        hear(message, {
-          progress: (token, progress) => requests.notice(token, progress),
-          answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
-          toolsChanged: events.toolsChanged,
-        });
-      else if (isObject(result)) requests.answer(id, { result });
-      else if (error !== undefined) requests.answer(id, { error: readError(error) });
+  const running = await startLineProgram(
+    options.exec,
+    options.program,
+    limit,
+    {
+      message(message) {
+        if (!isObject(message)) return;
+        const { id, result, error } = message;
+        if (typeof message.method === 'string')
+          hear(message, {
+            progress: (token, progress) => requests.notice(token, progress),
+            answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
+            toolsChanged: events.toolsChanged,
+          });
+        else if (isObject(result)) requests.answer(id, { result });
+        else if (error !== undefined) requests.answer(id, { error: readError(error) });
+      },
+      noise() {},
+      ...oversizedLines({ name, limit, requests, stop: () => void running.stop(0) }),
+      gone: () => requests.failAll(() => closing ?? lost()),
     },
-    noise() {},
-    ...oversizedLines({ name, limit, requests, stop: () => void running.stop(0) }),
-    gone: () => requests.failAll(() => closing ?? lost()),
-  });
+    options.log,
+  );
   const write = (message: JsonObject): void => {
     try {
       running.send(message);
@@ -91,12 +98,12 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     },
     async lastWords() {
       const { code, stderr } = await running.ended;
-      return { code, ...(await lastWords(stderr, options.program)) };
+      return { code, fault: running.fault, ...(await lastWords(stderr, options.program)) };
     },
-    async close() {
+    async close(graceMs) {
       closing ??= fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);
       requests.failAll(() => closing as Failure);
-      await running.stop();
+      await running.stop(graceMs);
     },
   };
   return channel;

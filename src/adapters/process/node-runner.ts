@@ -23,11 +23,14 @@ const isProgress = (line) => {
   }
 };
 
+const LEFT_OUT = '\\n[... left out ...]\\n';
+const bothEnds = (text) => (text.length <= 2048 ? text : text.slice(0, 512) + LEFT_OUT + text.slice(-1500));
 let errors = '';
 let rest = '';
 const rawError = process.stderr.write.bind(process.stderr);
 const complain = (text) => {
-  errors = (errors + text).slice(0, 2048);
+  errors += text;
+  if (errors.length > 8192) errors = errors.slice(0, 512) + LEFT_OUT + errors.slice(-1500);
   rawError(text);
 };
 const print = (text) => {
@@ -64,7 +67,7 @@ const serve = async (frame) => {
   } catch (error) {
     complain((error?.stack ?? String(error)) + '\\n');
     const message = error instanceof Error ? error.name + ': ' + error.message : String(error);
-    say({ ok: false, error: { message, details: { stderr: errors } } });
+    say({ ok: false, error: { message, details: { stderr: bothEnds(errors) } } });
   }
 };
 

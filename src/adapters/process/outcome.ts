@@ -1,5 +1,6 @@
 // Owns: what the end of a tool's program means: an answer, a failure of its own, or a limit that it reached.
 // Refuses: to take a program that was ended for one that answered.
+import { bothEnds } from '../../base/both-ends.ts';
 import type { InvocationResult } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SandboxResult } from '../../contract/sandbox.ts';
@@ -36,7 +37,7 @@ export function readOutcome({ outputSchema }: YamlUse, text: string, end: Progra
   const { code, signal, stderr } = end;
   const answer = readAnswerText(text, outputSchema);
   if (code === 0 && answer) return answer;
-  const said = { stderr: stderr.slice(0, STDERR_BYTES) };
+  const said = { stderr: bothEnds(stderr, STDERR_BYTES) };
   if (code === 0)
     return {
       ok: false,

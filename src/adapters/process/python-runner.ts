@@ -16,14 +16,18 @@ def say(message):
     channel.write(json.dumps(message, allow_nan=False) + "\\n")
     channel.flush()
 
+def both_ends(text):
+    return text if len(text) <= 2048 else text[:512] + "\\n[... left out ...]\\n" + text[-1500:]
+
 class Errors(io.TextIOBase):
     encoding = "utf-8"
     kept = ""
     def writable(self):
         return True
     def write(self, text):
-        if len(self.kept) < 2048:
-            self.kept = (self.kept + text)[:2048]
+        self.kept += text
+        if len(self.kept) > 8192:
+            self.kept = both_ends(self.kept)
         return real_err.write(text)
     def flush(self):
         real_err.flush()
@@ -85,7 +89,7 @@ def serve(frame):
     except BaseException as error:
         traceback.print_exc()
         message = "".join(traceback.format_exception_only(type(error), error)).strip()
-    say({"ok": False, "error": {"message": message, "details": {"stderr": errors.kept}}})
+    say({"ok": False, "error": {"message": message, "details": {"stderr": both_ends(errors.kept)}}})
 
 frames = os.fdopen(os.dup(0), "r", encoding="utf-8", newline="\\n")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

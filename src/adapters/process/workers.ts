@@ -1,5 +1,6 @@
 // Owns: interpreters that are kept between calls: one call at a time each, for calls of one sandbox profile.
 // Refuses: to keep one after a fault, after many calls, or when nobody came for a while.
+import { bothEnds } from '../../base/both-ends.ts';
 import { waitTurn } from '../../base/wait-turn.ts';
 import type { AnswerSpill, Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
@@ -233,7 +234,7 @@ function lost(id: string, { limitHit, stderr }: SandboxResult): Failure {
     return fail('sandbox.limit', `Cannot finish "${id}": its program reached the limit of ${limitHit}`, {
       limit: limitHit,
     });
-  const said = Buffer.from(stderr).toString('utf8', 0, 2048).trim();
+  const said = bothEnds(Buffer.from(stderr).toString('utf8').trim(), 2048);
   const details = said === '' ? undefined : { stderr: said };
   return fail(
     'call.outcome_unknown',

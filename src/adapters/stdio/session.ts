@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
 import { isObject, readEnvelope, readProgress } from '../answer.ts';
 import { lastWords } from '../last-words.ts';
-import { startLineProgram } from '../line-program.ts';
+import { type ServerLog, startLineProgram } from '../line-program.ts';
 import type { Linked } from '../link.ts';
 import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
@@ -24,6 +24,7 @@ export interface SessionOptions {
   readonly maxLineBytes: number;
   readonly startTimeoutMs?: number;
   readonly signal: AbortSignal;
+  readonly log?: ServerLog | undefined;
 }
 
 const START_TIMEOUT_MS = 10_000;
@@ -38,17 +39,23 @@ export async function openStdioSession(
   let closing: Failure | undefined;
   const lost = () =>
     fail('call.outcome_unknown', `Cannot say what became of the call: "${name}" ended before it answered`);
-  const running = await startLineProgram(exec, program, options.maxLineBytes, {
-    message(message) {
-      if (!isObject(message)) return;
-      const { id, progress, ...answer } = message;
-      if (progress !== undefined) requests.notice(id, readProgress(progress));
-      else requests.answer(id, readEnvelope(answer));
+  const running = await startLineProgram(
+    exec,
+    program,
+    options.maxLineBytes,
+    {
+      message(message) {
+        if (!isObject(message)) return;
+        const { id, progress, ...answer } = message;
+        if (progress !== undefined) requests.notice(id, readProgress(progress));
+        else requests.answer(id, readEnvelope(answer));
+      },
+      noise() {},
+      ...oversizedLines({ name, limit: options.maxLineBytes, requests, stop: () => void running.stop(0) }),
+      gone: () => requests.failAll(closing ? () => closing as Failure : lost),
     },
-    noise() {},
-    ...oversizedLines({ name, limit: options.maxLineBytes, requests, stop: () => void running.stop(0) }),
-    gone: () => requests.failAll(closing ? () => closing as Failure : lost),
-  });
+    options.log,
+  );
   const ask = (
     message: JsonObject,
     { signal, progress, spill }: Partial<SessionCall> & Pick<SessionCall, 'signal'>,
@@ -61,7 +68,8 @@ export async function openStdioSession(
       notice: (notice) => notice && progress?.(notice),
     });
 
-  const patience = AbortSignal.timeout(options.startTimeoutMs ?? START_TIMEOUT_MS);
+  const startMs = options.startTimeoutMs ?? START_TIMEOUT_MS;
+  const patience = AbortSignal.timeout(startMs);
   try {
     const hello = await ask(HELLO, { signal: AbortSignal.any([options.signal, patience]) });
     return {
@@ -88,9 +96,9 @@ export async function openStdioSession(
     throw fail(
       'tool.unhealthy',
       late
-        ? `Cannot reach "${name}": it did not answer its greeting in time`
-        : `Cannot reach "${name}": it ended with code ${code} before it answered its greeting${because}`,
-      details,
+        ? `Cannot reach "${name}": it did not answer its greeting within ${startMs} ms${because}`
+        : `Cannot reach "${name}": ${running.fault ?? `it ended with code ${code} before it answered its greeting`}${because}`,
+      { ...(late ? { timed_out: true } : {}), ...details },
     );
   }
 }

@@ -10,6 +10,7 @@ import { programEffects } from '../../contract/program.ts';
 import type { ReadInputs } from '../../contract/runs.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { fillConfig, type SecretsFor } from '../config-filling.ts';
+import type { LogFor } from '../line-program.ts';
 import { createLink } from '../link.ts';
 import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
@@ -26,6 +27,8 @@ export interface StdioHandles {
   readonly startFor?: StartFor;
   /** Digests of what tools may read. Without it, one that may read anything is not replayed. */
   readonly readInputs?: ReadInputs;
+  /** Without it, what programs write to stderr is kept nowhere. */
+  readonly logFor?: LogFor;
   readonly pace?: Pace;
   readonly breaker?: BreakerOptions;
 }
@@ -54,6 +57,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     handlesFor,
     secretsFor,
     startFor,
+    logFor,
     readInputs,
     pace = SYSTEM_PACE,
     breaker = USUAL_BREAKER,
@@ -96,6 +100,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
             maxLineBytes: longestMessage(tools, config.max_output_bytes),
             ...(config.start_timeout_ms === undefined ? {} : { startTimeoutMs: config.start_timeout_ms }),
             signal,
+            log: logFor?.(installation, program.env),
           });
           if (met) for (const listener of listeners) listener();
           met = true;

@@ -2,6 +2,7 @@
 // Refuses: silence about it (whoever calls this has warned), and to leave anything of its process group behind.
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
+import { createBothEnds } from '../../base/both-ends.ts';
 import { createBoundedBuffer } from '../../base/bounded-buffer.ts';
 import type { SandboxProcess, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { notRun } from './sandbox/conclude.ts';
@@ -45,7 +46,7 @@ export function startBareProgram(root: string, spec: SandboxSpec): SandboxProces
     );
   if (spec.signal?.aborted) onAbort();
   else spec.signal?.addEventListener('abort', onAbort, { once: true });
-  const stderr = createBoundedBuffer(spec.captureBytes ?? CAPTURE_BYTES);
+  const stderr = createBothEnds(spec.captureBytes ?? CAPTURE_BYTES);
   child.stderr.on('data', (chunk: Buffer) => {
     stderr.push(chunk);
     void spec.onOutput?.('stderr', chunk);

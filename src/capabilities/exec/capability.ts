@@ -36,9 +36,9 @@ export function createExecCapability(openProxy: OpenProxy, names: ProcessNames):
         const [made, { runProgram }] = await Promise.all([load(), import('./run-program.ts')]);
         return runProgram(siteOf(scope, made), program, how);
       },
-      async start(program, heard) {
+      async start(program, heard, said) {
         const [made, { startProgram }] = await Promise.all([load(), import('./standing-program.ts')]);
-        return startProgram(siteOf(scope, made), program, heard);
+        return startProgram(siteOf(scope, made), program, heard, said);
       },
       async profile(program) {
         // Asked with every call of a kept program, and `import` takes its time also for what is there.

@@ -38,7 +38,7 @@ export async function runProgram(
     (one) => connections.push(one),
   );
   try {
-    const env = { ...sandbox.baseEnv, ...program.env };
+    const env = { ...usualEnv(site, program), ...program.env };
     const full = { ...spec, ...how, env, network: network.network, signal };
     const result = contained
       ? await withFences(scope, site.fences, roots, fences, () => sandbox.run(full))
@@ -65,6 +65,9 @@ export async function isContained({ scope, sandbox }: ProgramSite): Promise<bool
   });
   return false;
 }
+
+export const usualEnv = ({ sandbox }: ProgramSite, { needs }: Program): Readonly<Record<string, string>> =>
+  needs.subprocess ? sandbox.baseEnv : sandbox.loneEnv;
 
 export interface ProgramNetwork {
   readonly network: SandboxNetwork;

@@ -69,6 +69,10 @@ export const CLI_COMMANDS: Commands = {
         summary: 'Look whether the packs can be reached',
         load: async () => (await import('./commands/tools-health.ts')).command,
       },
+      logs: {
+        summary: 'Show what a server wrote to its standard error',
+        load: async () => (await import('./commands/tools-logs.ts')).command,
+      },
       lock: {
         summary: 'Pin the tools of packs in haft.lock',
         load: async () => (await import('./commands/tools-lock.ts')).command,

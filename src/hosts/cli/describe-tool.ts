@@ -1,6 +1,6 @@
 // Owns: what a person is told of tools that cannot be used as things are.
 // Refuses: to decide that; the listing says.
-import type { ToolListing } from '../../contract/runtime.ts';
+import type { PackState, ToolListing } from '../../contract/runtime.ts';
 import { describeAdmit } from './output.ts';
 
 /** Text for standard error; none for tools that can be used. What several need alike is said once. */
@@ -22,4 +22,17 @@ export function whyDisabled(listings: readonly ToolListing[]): string {
     }
   }
   return lines.map((line) => `${line}\n`).join('');
+}
+
+/** The same for packs: those that are not there, and what is wrong with what they say. */
+export function whyDown(packs: readonly PackState[]): string {
+  return packs
+    .flatMap(({ name, status, message = '', problems = [] }) => [
+      ...(status === 'unhealthy'
+        ? [`${name} is unhealthy: ${message} ("haft tools logs ${name}" says more)`]
+        : []),
+      ...problems,
+    ])
+    .map((line) => `${line}\n`)
+    .join('');
 }

@@ -20,6 +20,8 @@ export async function openRuntime(
 ): Promise<DefaultRuntime> {
   const runtime = await createDefaultRuntime({
     workspace,
+    // What a command is about may have nothing to do with any server.
+    serversMs: 0,
     untrusted: reads ? 'closed' : 'refuse',
     lock: !lenient && (frozen || isFrozen(process.env)) ? 'frozen' : 'hold',
     ...(lenient

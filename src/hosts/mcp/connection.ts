@@ -68,7 +68,10 @@ export function createConnection(
     const known = catalogue();
     if (known !== undefined) return searchable?.catalogue ?? known;
     if ((await untrusted()) !== undefined) return '[]';
-    return searchable?.catalogue ?? catalogueOf(await runtime());
+    if (searchable) return searchable.catalogue;
+    const host = await runtime();
+    await host.installations.settle();
+    return catalogueOf(host);
   };
   const serverInfo = { name: 'haft', title: 'Haft', version };
   const underWay = new Map<RequestId, Cancellation>();

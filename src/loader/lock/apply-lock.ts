@@ -29,10 +29,20 @@ export function checkFrozen(packs: readonly OpenPack[], lock: LockFile | undefin
   if (!lock && packs.length === 0) return;
   if (!lock)
     throw fail('lockfile.drift', 'Cannot start frozen: there is no haft.lock; haft tools lock writes it');
-  const drifts = compareLock(lock, pinPacks(packs));
+  const drifts = compareLock(withoutUnknown(lock, packs), pinPacks(packs));
   if (drifts.length === 0) return;
   const list = drifts.map(describeDrift).join('\n');
   throw fail('lockfile.drift', `Cannot start frozen: tools are not as haft.lock has them\n${list}`);
+}
+
+/** What a server has that was not asked yet is compared once it says so: then each tool that differs is quarantined. */
+function withoutUnknown(lock: LockFile, packs: readonly OpenPack[]): LockFile {
+  const unknown = new Set(
+    packs.flatMap(({ absent, installation }) => (absent?.known === false ? [installation.name] : [])),
+  );
+  if (unknown.size === 0) return lock;
+  const tools = Object.entries(lock.tools).filter(([, { pack }]) => !unknown.has(pack));
+  return { ...lock, tools: Object.fromEntries(tools) };
 }
 
 /** Of this pack alone: that others are not there says nothing. Most of its tools are known by the digest of their file. */

@@ -26,14 +26,16 @@ import { openCredentials } from '../open-credentials.ts';
 import { createHealthMemory } from './health-memory.ts';
 import { createKnownCredentials } from './known-credentials.ts';
 import { folderOpener } from './open-folder.ts';
-import { createPacks, type PackLock, type Packs } from './open-packs.ts';
+import { createPacks, type PackLock, type WatchedPacks } from './open-packs.ts';
 import { serverOpener } from './open-server.ts';
 import { toolpackOpener } from './open-toolpack-folder.ts';
 import type { PackSite } from './pack-site.ts';
+import { packStates } from './pack-states.ts';
+import { createServerLogs } from './server-logs.ts';
 import { serverNeeds } from './server-needs.ts';
 import { watchPacks } from './watch-packs.ts';
 
-export function createDefaultPacks(site: PackSite): Packs {
+export function createDefaultPacks(site: PackSite): WatchedPacks {
   const { runtime, root, store, onWarning = () => {}, fresh = false, living = false, lock = 'hold' } = site;
   const { handlesFor } = runtime.installations;
   const schemas = createSchemaCompiler();
@@ -42,9 +44,18 @@ export function createDefaultPacks(site: PackSite): Packs {
     (await credentials.resolve(serverNeeds(config), '')).secrets;
   const code = createCodeCopies(`${root}/.haft`);
   const readInputs = createReadInputs(root);
-  const server = { schemas, cacheFolder: `${root}/.haft/cache/packs`, onWarning, fresh, living, credentials };
+  const server = {
+    root,
+    schemas,
+    cacheFolder: `${root}/.haft/cache/packs`,
+    onWarning,
+    fresh,
+    living,
+    credentials,
+  };
   const servers = createServers({ root, code, install: fresh });
-  const handles = { handlesFor, startFor: servers.startFor };
+  const logs = createServerLogs(`${root}/.haft`, credentials);
+  const handles = { handlesFor, startFor: servers.startFor, logFor: logs.logFor };
   const yaml = combineAdapters('yaml', [
     createProcessAdapter({ handlesFor, copyOf: (at, digest) => code.use({ at }, digest), readInputs }),
     createHttpAdapter({ handlesFor }),
@@ -63,6 +74,7 @@ export function createDefaultPacks(site: PackSite): Packs {
     runtime: { installations: watchPacks(runtime, { monitor: health, credentials: known }) },
     onWarning,
     onBroken: site.onBroken,
+    retooled: () => settle(),
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
     openers: {
       mcp: serverOpener({ ...server, ...servers, adapter: createMcpAdapter({ ...handles, secretsFor }) }),
@@ -87,6 +99,7 @@ export function createDefaultPacks(site: PackSite): Packs {
     await known.refresh();
     await readyToList(runtime);
     await site.opened();
+    await site.retooled?.();
     watchAgain();
   };
   const refresh = async () => {
@@ -116,11 +129,14 @@ export function createDefaultPacks(site: PackSite): Packs {
       await settle();
     },
     refresh,
+    states: () => packStates(runtime, health),
+    health,
     async close() {
       follower?.close();
       known.close();
       await packs.close();
       await health.close();
+      await logs.flush();
     },
   };
 }

@@ -2,7 +2,7 @@
 // Refuses: to let a call leave for what nobody accepted, and to forget what is known because the server could not be asked.
 import { orAborted } from '../../adapters/pace.ts';
 import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 
 /** An adapter whose other side says which tools it has. */
@@ -26,14 +26,35 @@ export interface FollowOptions {
   told(found: Discovery): Promise<void>;
   /** Why a tool of it cannot be called by now; undefined where it can. */
   barred(id: string): string | undefined;
+  /** What its sandbox refused it, by its own words, and what would grant it. */
+  explain(text: string): string | undefined;
   /** What is known of it is from another time: it is asked before the first call leaves. */
   readonly doubtful: boolean;
   /** Aborts when nobody is interested any more. */
   readonly signal: AbortSignal;
 }
 
-/** A server that does not say within this time what it has is not there. */
-export const DISCOVERY_MS = 20_000;
+/** How long a server has to say what it has, once it may have begun to answer at all. */
+const LISTING_MS = 10_000;
+const START_MS = 20_000;
+
+/** Asks it for its tools; one that does not say within its time what it has is not there. */
+export async function discoverInTime(
+  connection: Pick<ServerConnection, 'discover'>,
+  { name, config }: Pick<Installation, 'name' | 'config'>,
+  signal: AbortSignal,
+): Promise<Discovery> {
+  const { start_timeout_ms: given } = config;
+  const ms = (typeof given === 'number' ? given : START_MS) + LISTING_MS;
+  const late = AbortSignal.timeout(ms);
+  try {
+    return await connection.discover(AbortSignal.any([signal, late]));
+  } catch (thrown) {
+    if (!late.aborted || signal.aborted || isFailure(thrown)) throw thrown;
+    const fact = `it did not say within ${ms} ms which tools it has`;
+    throw fail('tool.unhealthy', `Cannot reach "${name}": ${fact}`, { timed_out: true });
+  }
+}
 
 export function followServer(adapter: ServerAdapter, options: FollowOptions): Adapter {
   let doubtful = options.doubtful;
@@ -41,16 +62,27 @@ export function followServer(adapter: ServerAdapter, options: FollowOptions): Ad
     ...adapter,
     open(installation, tools) {
       const connection = adapter.open(installation, tools);
-      const ask = createAsking(connection, options);
+      const ask = createAsking(connection, installation, options);
       connection.onChange?.(() => void ask());
-      let asked: Promise<void> | undefined;
-      const { invoke } = connection;
-      const invokeDoubtful: typeof invoke = async (invocation) => {
-        asked ??= ask().then((fine) => {
-          doubtful = !fine;
-          asked = undefined;
+      let asked: Promise<Failure | undefined> | undefined;
+      const { invoke: send } = connection;
+      const invoke: typeof send = async (invocation) => {
+        const result = await send(invocation).catch((thrown) => {
+          throw explained(thrown, options.explain);
         });
-        await orAborted(asked, invocation.signal);
+        if (result.ok) return result;
+        const hint = options.explain(result.message);
+        return hint === undefined ? result : { ...result, message: `${result.message} (${hint})` };
+      };
+      const invokeDoubtful: typeof invoke = async (invocation) => {
+        asked ??= ask().then((why) => {
+          doubtful = why !== undefined;
+          asked = undefined;
+          return why;
+        });
+        const down = await orAborted(asked, invocation.signal);
+        // It had its time; whoever waited for it does not wait for it once more.
+        if (down?.details?.timed_out === true) throw down;
         const why = options.barred(invocation.tool);
         if (why !== undefined) throw fail('tool.changed', why);
         return invoke(invocation);
@@ -63,22 +95,34 @@ export function followServer(adapter: ServerAdapter, options: FollowOptions): Ad
   };
 }
 
-/** Answers whether it could be asked. However often it is told meanwhile, once more is enough. */
+/** With what its sandbox refused it, where its last words tell. */
+export function explained(thrown: unknown, explain: FollowOptions['explain']): unknown {
+  if (!isFailure(thrown)) return thrown;
+  const { message, details } = thrown;
+  const { stderr } = details ?? {};
+  const hint = explain(typeof stderr === 'string' ? `${stderr}\n${message}` : message);
+  if (hint === undefined) return thrown;
+  return Object.assign(thrown, { message: `${message} (${hint})`, details: { ...details, hint } });
+}
+
+/** Answers with why it could not be asked. However often it is told meanwhile, once more is enough. */
 function createAsking(
   connection: ServerConnection,
+  installation: Installation,
   { told, signal }: Pick<FollowOptions, 'told' | 'signal'>,
-): () => Promise<boolean> {
-  let asking: Promise<boolean> | undefined;
+): () => Promise<Failure | undefined> {
+  let asking: Promise<Failure | undefined> | undefined;
   let again = false;
-  const ask = async (): Promise<boolean> => {
+  const ask = async (): Promise<Failure | undefined> => {
     for (;;) {
       again = false;
-      const within = AbortSignal.any([signal, AbortSignal.timeout(DISCOVERY_MS)]);
       // When it is lost once more, it is asked again once it is found.
-      const found = await connection.discover(within).catch(() => undefined);
-      if (signal.aborted || !found) return false;
-      if (!again) await told(found);
-      if (!again) return true;
+      const found = await discoverInTime(connection, installation, signal).catch((thrown: Error) => thrown);
+      if (signal.aborted) return GONE;
+      if (found instanceof Error) return isFailure(found) ? found : GONE;
+      // What cannot be taken over was said.
+      if (!again) await told(found).catch(() => {});
+      if (!again) return undefined;
     }
   };
   return () => {
@@ -90,22 +134,19 @@ function createAsking(
   };
 }
 
+const GONE = fail('tool.unhealthy', 'Cannot ask the server for its tools');
+
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Looks again and again for a server that was not there, more and more seldom, and tells once when it is. */
-export function awaitServer(
-  look: () => Promise<Discovery>,
-  { told, signal }: Pick<FollowOptions, 'told' | 'signal'>,
-): void {
+/** Looks again and again for a server that was not there, more and more seldom, until a look succeeds. */
+export function awaitServer(look: () => Promise<unknown>, signal: AbortSignal): void {
   let pause = FIRST_PAUSE_MS;
   const later = () => {
     if (signal.aborted) return;
-    const timer = setTimeout(async () => {
+    const timer = setTimeout(() => {
       signal.removeEventListener('abort', stop);
-      const found = await look().catch(() => undefined);
-      if (found && !signal.aborted) void told(found);
-      else later();
+      look().catch(later);
     }, pause);
     const stop = () => clearTimeout(timer);
     signal.addEventListener('abort', stop, { once: true });

@@ -7,7 +7,6 @@ import { createEventBus } from '../../runtime/events.ts';
 import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
 import { systemTiming } from '../../runtime/health/timing.ts';
 import type { DefaultRuntime } from '../default.ts';
-import { createHealthMemory } from './health-memory.ts';
 import { healthSubjects } from './health-subjects.ts';
 import { withWorkspacePacks } from './workspace-packs.ts';
 
@@ -20,13 +19,13 @@ export async function lookAtPacks(
   signal: AbortSignal,
 ): Promise<Looked> {
   const timing = systemTiming({ now: Date.now, monotonic: () => performance.now() });
-  const memory = createHealthMemory(runtime.workspace);
-  const monitor = createHealthMonitor({ timing, events: createEventBus(), memory });
+  // What the host watches it is asked about, so that it says the same to everybody; of a folder it watches the tools alone.
+  const watching = runtime.packHealth();
+  const monitor = createHealthMonitor({ timing, events: createEventBus() });
+  const look = (name: string) => (watching?.report(name) ? watching : monitor).look(name, signal, true);
   try {
-    // One look has to be enough for whoever asks now.
     for (const pack of runtime.installations.all())
-      for (const subject of healthSubjects(runtime, pack))
-        monitor.watch({ ...subject, plan: { ...subject.plan, failureThreshold: 1, successThreshold: 1 } });
+      for (const subject of healthSubjects(runtime, pack)) monitor.watch(subject);
     const packs = await withWorkspacePacks(runtime.workspace, (all) => all.list());
     const off = packs.filter(({ enabled }) => !enabled);
     const disabled = off.map(({ name }) => [name, { status: 'disabled', checkedTs: null }] as const);
@@ -36,7 +35,7 @@ export async function lookAtPacks(
     const looked = await Promise.all(
       watched
         .filter(asked)
-        .map(async (name) => [name, withProblem(runtime, name, await monitor.look(name, signal))] as const),
+        .map(async (name) => [name, withProblem(runtime, name, await look(name))] as const),
     );
     return [...looked, ...disabled.filter(([name]) => asked(name))].sort(([a], [b]) => (a < b ? -1 : 1));
   } finally {

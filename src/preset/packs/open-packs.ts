@@ -3,9 +3,10 @@
 import { canonicalText } from '../../base/canonical-json.ts';
 import { createTurns } from '../../base/turns.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
+import type { HealthMonitor } from '../../contract/health.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
-import type { OpenPack, Runtime } from '../../contract/runtime.ts';
+import type { OpenPack, PackState, Runtime } from '../../contract/runtime.ts';
 import { type PackEntry, packEntries } from './pack-entries.ts';
 
 /** Opens an entry of its kind. One kind of entry may be several packs. */
@@ -13,13 +14,16 @@ export type OpenEntry = (entry: PackEntry, follow: PackFollow) => Promise<readon
 
 /** How a pack that is open tells what became of it. */
 export interface PackFollow {
-  /** The pack has these tools from now on; settles when it does. What nobody accepted of them is quarantined. */
-  changed(name: string, tools: readonly BoundTool[]): Promise<void>;
+  /** The pack says this from now on; settles when it does, rejects where it cannot. What nobody accepted is quarantined. */
+  changed(name: string, said: PackSaid): Promise<void>;
   /** Why a tool of the pack cannot be called: nobody accepted it. */
   barred(name: string, id: string): string | undefined;
   /** Aborts when the pack is not open any more. */
   readonly signal: AbortSignal;
 }
+
+/** What a server says of itself. */
+export type PackSaid = Pick<OpenPack, 'tools' | 'refused' | 'problems'>;
 
 export interface PacksOptions {
   readonly runtime: Pick<Runtime, 'installations'>;
@@ -29,6 +33,8 @@ export interface PacksOptions {
   readonly onBroken?: ((message: string) => void) | undefined;
   /** What a person accepted of the packs, read anew with every policy. */
   lock?(): PackLock;
+  /** Told when the tools of a pack that is open became others. */
+  retooled?(): Promise<void>;
 }
 
 export interface PackLock {
@@ -56,6 +62,14 @@ export interface Packs {
   close(): Promise<void>;
 }
 
+/** The packs, and what is known of how they are. */
+export interface WatchedPacks extends Packs {
+  /** By name: what every door says of them. */
+  states(): readonly PackState[];
+  /** Undefined while there are none. */
+  readonly health: HealthMonitor | undefined;
+}
+
 export function createPacks(options: PacksOptions): Packs {
   const { runtime, openers, onWarning, onBroken, lock = () => NO_LOCK } = options;
   const { installations } = runtime;
@@ -71,10 +85,11 @@ export function createPacks(options: PacksOptions): Packs {
     const following = new AbortController();
     const follow: PackFollow = {
       signal: following.signal,
-      changed: (name, tools) =>
-        inTurn(() => retool(following.signal, key, name, tools)).catch((thrown: Error) =>
-          onWarning?.(`Left as it was: ${thrown.message}`),
-        ),
+      changed: (name, said) =>
+        inTurn(() => retool(following.signal, key, name, said)).catch((thrown: Error) => {
+          onWarning?.(`Left as it was: ${thrown.message}`);
+          throw thrown;
+        }),
       barred(name, id) {
         const found = open.get(key)?.packs.find(({ pack }) => pack.installation.name === name);
         return found?.callable.quarantine?.[id];
@@ -91,22 +106,20 @@ export function createPacks(options: PacksOptions): Packs {
   };
 
   /** A server says that it has other tools. */
-  const retool = async (
-    signal: AbortSignal,
-    key: string,
-    name: string,
-    tools: readonly BoundTool[],
-  ): Promise<void> => {
+  const retool = async (signal: AbortSignal, key: string, name: string, said: PackSaid): Promise<void> => {
     const opened = open.get(key);
     if (signal.aborted || !opened) return;
     const accepted = lock();
     const packs = opened.packs.map((one) => {
-      if (one.pack.installation.name !== name || areSameTools(one.pack.tools, tools)) return one;
-      const pack = { ...one.pack, tools };
-      return { pack, callable: accepted.apply(pack), spoken: true };
+      if (one.pack.installation.name !== name) return one;
+      const isFirst = one.pack.absent !== undefined && one.pack.tools.length === 0;
+      if (!isFirst && areSameTools(one.pack.tools, said.tools)) return one;
+      const pack = { ...one.pack, ...said };
+      return { pack, callable: accepted.apply(pack), spoken: !isFirst };
     });
     await replaceChanged(opened.packs, packs);
     open.set(key, { ...opened, packs });
+    await options.retooled?.();
   };
 
   /**
@@ -295,7 +308,10 @@ const bars = ({ quarantine = {} }: OpenPack, { quarantine: before = {} }: OpenPa
 
 /** Callers are told the same of both, and may call the same. */
 const isSameFace = (a: OpenPack, b: OpenPack): boolean =>
-  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) && areSameTools(a.tools, b.tools);
+  a.refused === b.refused &&
+  a.problems === b.problems &&
+  canonicalText(a.quarantine ?? {}) === canonicalText(b.quarantine ?? {}) &&
+  areSameTools(a.tools, b.tools);
 
 /** Nothing of what they are made of is another. */
 const areSamePacks = (before: Opened['packs'], after: readonly OpenPack[]): boolean =>

@@ -6,20 +6,24 @@ import type { Credentials } from '../../contract/credentials.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
+import { explainRefusal } from '../../loader/code/explain-refusal.ts';
 import type { TakenServer } from '../../loader/code/taken-server.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
+import { createAbsentServer, type LastAbsence } from './absent-server.ts';
 import {
-  awaitServer,
-  DISCOVERY_MS,
   type Discovery,
+  discoverInTime,
+  explained,
   followServer,
   type ServerAdapter,
 } from './follow-server.ts';
-import { areSameTools, type OpenEntry } from './open-packs.ts';
+import { areSameTools, type OpenEntry, type PackSaid } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
 import { refuseOwnVariables, serverSecrets, withoutServerSecrets } from './server-needs.ts';
 
 export interface ServerSite {
+  /** The workspace. */
+  readonly root: string;
   readonly adapter: ServerAdapter;
   readonly schemas: SchemaCompiler;
   /** Where known tools are kept, two levels below the state folder. */
@@ -36,7 +40,7 @@ export interface ServerSite {
   started(installation: Installation, code: TakenServer): void;
 }
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 export function serverOpener(site: ServerSite): OpenEntry {
   return async (entry, { changed, barred, signal }) => {
@@ -60,26 +64,37 @@ export function serverOpener(site: ServerSite): OpenEntry {
     // The ids of its tools begin with its name: two packs of one config are two.
     const described = digest('toolpack/v1', canonicalJson({ kind: entry.kind, config: entry.config }));
     const key = `${entry.name}-${described}`;
-    const kept = site.fresh ? undefined : readOwnCache<readonly BoundTool[]>(site.cacheFolder, key, FORMAT);
-    const known = kept && pinned(kept);
-    const keep = ({ tools: found, problems }: Discovery) => {
-      const tools = pinned(found);
-      for (const problem of problems) site.onWarning(problem);
+    const known = site.fresh ? undefined : readOwnCache<Kept>(site.cacheFolder, key, FORMAT);
+    const keep = async ({ tools: found, problems }: Discovery): Promise<Kept> => {
+      const refused = await brokenSchemas(found, site.schemas);
+      const kept: Kept = { found, refused, problems };
+      for (const problem of problemsOf(kept)) site.onWarning(problem);
       // Without what it is made of, which is looked at each time.
-      if (found.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, found);
-      return tools;
+      if (found.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, kept);
+      return kept;
     };
-    let last = known;
-    const told = async (found: Discovery): Promise<void> => {
-      const tools = pinned(found.tools);
-      if (last && areSameTools(last, tools)) return;
-      last = tools;
-      await changed(installation.name, keep(found));
+    const said = (kept: Kept): PackSaid => {
+      const { found, refused } = kept;
+      const problems = problemsOf(kept);
+      return {
+        tools: pinned(found.filter(({ contract }) => !Object.hasOwn(refused, contract.id))),
+        ...(Object.keys(refused).length > 0 ? { refused } : {}),
+        ...(problems.length > 0 ? { problems } : {}),
+      };
     };
+    let last = known?.found;
+    const told = async (discovery: Discovery): Promise<void> => {
+      if (last && areSameTools(last, discovery.tools)) return;
+      const kept = await keep(discovery);
+      await changed(installation.name, said(kept));
+      last = kept.found;
+    };
+    const explain = (text: string) =>
+      explainRefusal(text, { root: site.root, kind: entry.kind, config: entry.config });
     const isBarred = (id: string) => barred(installation.name, id);
     const look = () =>
       discover(installation, site.adapter, signal).catch(async (thrown) => {
-        throw await withoutServerSecrets(thrown, entry.config, site.credentials);
+        throw explained(await withoutServerSecrets(thrown, entry.config, site.credentials), explain);
       });
     /** Of a server that never was there: it may have been mended since. */
     const lookAnew = async () => {
@@ -87,29 +102,78 @@ export function serverOpener(site: ServerSite): OpenEntry {
       site.started(installation, code);
       return look();
     };
-    const asked = known ? undefined : await look().catch((thrown: Error) => thrown);
-    if (asked instanceof Error) {
-      if (site.fresh) throw asked;
-      site.onWarning(`The tools of "${installation.name}" are not known: ${asked.message}`);
-      if (site.living) awaitServer(lookAnew, { told, signal });
-    }
-    const tools = known ?? (asked === undefined || asked instanceof Error ? [] : keep(asked));
-    last = tools;
+    const asked = site.fresh ? await keep(await look()) : known;
+    if (asked) last = asked.found;
+    const absence = `${key}-absent`;
+    const { digest: identity } = installation;
+    const absent = asked
+      ? undefined
+      : createAbsentServer({
+          name: installation.name,
+          look: lookAnew,
+          told,
+          signal,
+          living: site.living,
+          last: recallAbsence(site.cacheFolder, absence, identity),
+          keep: (one) =>
+            writeOwnCache<KeptAbsence>(site.cacheFolder, absence, FORMAT, { identity, last: one }),
+          onWarning: site.onWarning,
+        });
     const doubtful = known !== undefined;
-    const adapter = followServer(site.adapter, { told, barred: isBarred, signal, doubtful });
+    const adapter = followServer(site.adapter, { told, barred: isBarred, signal, doubtful, explain });
     const { files, unpinned } = code;
     return [
       {
         installation,
         adapter,
-        tools,
+        ...(asked ? said(asked) : { tools: [] }),
         ...(code.digest === undefined ? {} : { files }),
         unpinned,
-        ...(asked instanceof Error ? { absent: asked.message } : {}),
+        ...(absent ? { absent } : {}),
         ...serverSecrets(entry.config, site.credentials),
       },
     ];
   };
+}
+
+/** What a server said, whole, with what of it cannot be used. */
+interface Kept {
+  readonly found: readonly BoundTool[];
+  readonly refused: { readonly [id: string]: string };
+  readonly problems: readonly string[];
+}
+
+interface KeptAbsence {
+  /** Of the installation that it was about: with other code or config it may be there. */
+  readonly identity: string;
+  readonly last: LastAbsence | undefined;
+}
+
+function recallAbsence(folder: string, name: string, identity: string): LastAbsence | undefined {
+  const kept = readOwnCache<KeptAbsence>(folder, name, FORMAT);
+  return kept?.identity === identity ? kept.last : undefined;
+}
+
+const problemsOf = ({ refused, problems }: Kept): readonly string[] => [
+  ...problems,
+  ...Object.entries(refused).map(([id, why]) => `"${id}" cannot be used: ${why}`),
+];
+
+/** A tool whose arguments or answers cannot be checked is not called: each by its id, and why. */
+async function brokenSchemas(
+  tools: readonly BoundTool[],
+  schemas: SchemaCompiler,
+): Promise<Readonly<Record<string, string>>> {
+  const broken: Record<string, string> = {};
+  for (const { contract } of tools)
+    for (const side of ['input', 'output'] as const)
+      try {
+        await schemas.compile(contract[side]);
+      } catch (thrown) {
+        broken[contract.id] ??=
+          `its ${side} schema does not compile: ${(thrown as Error).message.slice(0, 300)}`;
+      }
+  return broken;
 }
 
 async function checkConfig(
@@ -132,7 +196,7 @@ async function discover(
 ): Promise<Discovery> {
   const connection = adapter.open(installation, []);
   try {
-    return await connection.discover(AbortSignal.any([signal, AbortSignal.timeout(DISCOVERY_MS)]));
+    return await discoverInTime(connection, installation, signal);
   } finally {
     await connection.close();
   }

@@ -25,6 +25,8 @@ export interface PackSite {
   readonly lock?: LockMode | undefined;
   /** Asks servers for their tools, also where they are known. */
   readonly fresh?: boolean | undefined;
+  /** Told when there are other tools than before. */
+  retooled?(): Promise<void>;
   /** The host stays, and takes over what changes meanwhile. */
   readonly living?: boolean | undefined;
   /** Below another workspace only what its policy names as well is opened, and it cannot name what was added here. */

@@ -1,12 +1,12 @@
 // Owns: loading all that packs need, when the first policy names one.
 // Refuses: to cost a workspace without packs anything.
 import type { PolicyFile } from '../../contract/policy.ts';
-import type { Packs } from './open-packs.ts';
+import type { WatchedPacks } from './open-packs.ts';
 import type { PackSite } from './pack-site.ts';
 
-export function createPacksOnDemand(site: PackSite): Packs {
-  let loaded: Promise<Packs> | undefined;
-  let open: Packs | undefined;
+export function createPacksOnDemand(site: PackSite): WatchedPacks {
+  let loaded: Promise<WatchedPacks> | undefined;
+  let open: WatchedPacks | undefined;
   const packsOf = async ({ packs = [] }: Pick<PolicyFile, 'packs'>): Promise<typeof packs> => {
     if (site.packs) return site.packs;
     if (site.below) return packs;
@@ -18,13 +18,17 @@ export function createPacksOnDemand(site: PackSite): Packs {
     async follow(policy: Pick<PolicyFile, 'packs'>) {
       const packs = await packsOf(policy);
       if (!loaded && packs.length === 0 && site.lock !== 'frozen') return;
-      loaded ??= import('./default-packs.ts').then((module) => module.createDefaultPacks(site));
+      loaded ??= import('./default-packs.ts').then((module) =>
+        // What is only tried out is told to nobody.
+        module.createDefaultPacks(site.packs ? site : { ...site, retooled: () => keepNames(site) }),
+      );
       open = await loaded;
-      const kept = await site.store.toolNames.all();
-      site.names.recall(kept);
+      site.names.recall(await site.store.toolNames.all());
       await open.follow({ packs });
-      // What is only tried out is told to nobody.
-      if (!site.packs) await keepNames(site, kept);
+    },
+    states: () => open?.states() ?? [],
+    get health() {
+      return open?.health;
     },
     refresh: async () => open?.refresh(),
     folders: () => open?.folders() ?? [],
@@ -35,7 +39,8 @@ export function createPacksOnDemand(site: PackSite): Packs {
 }
 
 /** From their first start on the tools keep their names, whatever is installed later. */
-async function keepNames({ runtime, names, store, onWarning }: PackSite, kept: ReadonlyMap<string, string>) {
+async function keepNames({ runtime, names, store, onWarning }: PackSite): Promise<void> {
+  const kept = await store.toolNames.all();
   const ids = runtime.installations.all().flatMap(({ tools }) => tools.map(({ contract }) => contract.id));
   const fresh = new Map(ids.filter((id) => !kept.has(id)).map((id) => [id, names.nameOf(id)]));
   if (fresh.size === 0) return;

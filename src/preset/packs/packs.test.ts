@@ -142,7 +142,7 @@ describe('following a policy', () => {
       const warnings: string[] = [];
       let accepted = ['hub.a'];
       const open: OpenEntry = async ({ name, config }, { changed }) => {
-        tell = (...ids) => void changed(name, ids.map(plainTool));
+        tell = (...ids) => void changed(name, { tools: ids.map(plainTool) }).catch(() => {});
         const health = { status: 'unverified', checkedTs: null } as const;
         const installation = { name, origin: 'test', digest: '', config, enabled: true, health };
         return [{ installation, adapter: createInprocessAdapter({}), tools: [plainTool('hub.a')] }];

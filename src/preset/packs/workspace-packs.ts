@@ -29,7 +29,7 @@ export interface WorkspacePacks {
   /** Those that are enabled. */
   entries(): Promise<readonly PackEntry[]>;
   /** `entry` as in `packs:`, without its name. Asks it for its tools, keeps it, and pins them where there is a lock. */
-  add(name: string, entry: JsonObject): Promise<readonly string[]>;
+  add(name: string, entry: JsonObject): Promise<Added>;
   /** Of one that was added: what it needs, whole. What that changes of its tools has to be accepted where there is a lock. */
   configure(name: string, config: JsonObject): Promise<Configured>;
   remove(name: string): Promise<void>;
@@ -37,8 +37,13 @@ export interface WorkspacePacks {
   enable(name: string, enabled: boolean): Promise<boolean>;
 }
 
-export interface Configured {
+export interface Added {
   readonly tools: readonly string[];
+  /** What it has and cannot be used, or is not as it should be: one sentence each. */
+  readonly problems?: readonly string[];
+}
+
+export interface Configured extends Added {
   /** Those that are not what was accepted. */
   readonly quarantined: readonly string[];
 }
@@ -127,7 +132,7 @@ function createWorkspacePacks(
       const [checked] = packEntries({ packs: [{ ...entry, name }] });
       if (checked?.kind === 'path') throw notHere(name, checked.path ?? '');
       await refuseTaken(name);
-      const pins = await tryOut(workspace, [{ ...entry, name }], true);
+      const { pins, problems } = await tryOut(workspace, [{ ...entry, name }], true);
       const now = Date.now();
       const record: InstallationRecord = { name, entry, enabled: true, addedTs: now, changedTs: now };
       await tryTogether(record);
@@ -138,7 +143,7 @@ function createWorkspacePacks(
       tellPacksChanged(workspace);
       const tools = Object.keys(pins.tools).sort();
       await note('haft tools add', { pack: name, entry: entryDigest(entry), tools: tools.length });
-      return tools;
+      return { tools, ...(problems.length > 0 ? { problems } : {}) };
     },
     async configure(name, config) {
       mayChange('configure');
@@ -147,7 +152,7 @@ function createWorkspacePacks(
       if (from === 'haft.yaml' || !known)
         throw fail('usage', `Cannot configure "${name}": haft.yaml names it; change it there`);
       const entry = { [kind]: config };
-      const pins = await tryOut(workspace, [{ ...entry, name }], true);
+      const { pins, problems } = await tryOut(workspace, [{ ...entry, name }], true);
       const record: InstallationRecord = { ...known, entry, changedTs: Date.now() };
       await tryTogether(record);
       await store.put(record);
@@ -162,6 +167,7 @@ function createWorkspacePacks(
       const drifts = lock ? compareLock(lock, pins).filter(isQuarantined) : [];
       return {
         tools: Object.keys(pins.tools).sort(),
+        ...(problems.length > 0 ? { problems } : {}),
         quarantined: drifts.flatMap(({ tool = '', pack }) => (pack === name ? [tool] : [])),
       };
     },
@@ -205,10 +211,12 @@ async function readPolicy(workspace: string): Promise<LoadedPolicy> {
 
 /** Opens them as the next start would. */
 async function tryOut(workspace: string, packs: Written, fresh: boolean) {
-  const options = { workspace, lock: 'ignore', freshPacks: fresh, packs } as const;
+  // Others that nobody has reached yet say nothing about this one.
+  const options = { workspace, lock: 'ignore', freshPacks: fresh, packs, serversMs: 0 } as const;
   const runtime = await createDefaultRuntime(options).catch((thrown) => raise(withoutStart(thrown)));
   try {
-    return pinPacks(runtime.installations.all());
+    const all = runtime.installations.all();
+    return { pins: pinPacks(all), problems: all.flatMap(({ problems = [] }) => problems) };
   } finally {
     await runtime.close();
   }

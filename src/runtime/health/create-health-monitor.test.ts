@@ -42,6 +42,26 @@ describe('a health monitor', () => {
     assert.equal(timing.pending, 0);
   });
 
+  it('takes one look that somebody asked for as its word, for calls as well', async () => {
+    const { monitor, side } = monitorBench();
+    monitor.watch(side.subject({ failureThreshold: 3, successThreshold: 3 }));
+    side.answer = async () => ({ status: 'unhealthy', checkedTs: null, message: 'gone' });
+    assert.equal((await monitor.look('side', NEVER)).status, 'degraded');
+    assert.equal((await monitor.look('side', NEVER, true)).status, 'unhealthy');
+    assert.deepEqual(
+      [monitor.report('side')?.status, monitor.report('side')?.message],
+      ['unhealthy', 'gone'],
+    );
+    assert.throws(() => monitor.admit('side', () => NEVER), { reason: 'tool.unhealthy' });
+    side.answer = async () => ({ status: 'ready', checkedTs: null });
+    assert.equal((await monitor.look('side', NEVER, true)).status, 'ready');
+    assert.equal(
+      monitor.admit('side', () => NEVER),
+      undefined,
+    );
+    await monitor.close();
+  });
+
   it('goes from ready over degraded to unhealthy and back, and tells of each change once', async () => {
     const { monitor, side, events } = monitorBench();
     monitor.watch(side.subject({ successThreshold: 2 }));

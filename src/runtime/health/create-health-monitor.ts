@@ -27,6 +27,8 @@ interface Watched {
   /** When a call last told that it was lost, in monotonic time. */
   crashedAt?: number;
   looking?: Promise<HealthReport> | undefined;
+  /** Somebody asked for the look that is under way, and takes its word. */
+  decides?: boolean;
   cancelTimer?: (() => void) | undefined;
 }
 
@@ -34,10 +36,10 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
   const watching = new Map<string, Watched>();
   let started = false;
 
-  const note = (watched: Watched, look: Look | undefined): HealthReport => {
+  const note = (watched: Watched, look: Look | undefined, decides = false): HealthReport => {
     const { subject, state: before } = watched;
     if (!look) return reportOf(watched);
-    watched.state = judge(subject.plan, before, look);
+    watched.state = judge(decides ? DECIDING : subject.plan, before, look);
     watched.checkedTs = timing.now();
     watched.restUntil = timing.monotonic() + spread(subject.plan.intervalMs);
     if (isWorthKeeping(before, watched.state))
@@ -73,9 +75,12 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
     // Later, so that whatever the probe does finds that a look is under way.
     watched.looking ??= Promise.resolve()
       .then(() => probe(watched, timing))
-      .then((seen) => (watched.ending.signal.aborted ? reportOf(watched) : note(watched, seen)))
+      .then((seen) =>
+        watched.ending.signal.aborted ? reportOf(watched) : note(watched, seen, watched.decides),
+      )
       .finally(() => {
         watched.looking = undefined;
+        watched.decides = false;
         plan(watched);
       });
     return watched.looking;
@@ -129,9 +134,10 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
     },
     reports: () =>
       [...watching].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, watched]) => [name, reportOf(watched)]),
-    async look(name, signal) {
+    async look(name, signal, decides = false) {
       const watched = watching.get(name);
       if (!watched) throw fail('pack.unknown', `Cannot look at "${name.slice(0, 80)}": it is not installed`);
+      if (decides) watched.decides = true;
       return watched.subject.enabled ? orAborted(look(watched), signal) : reportOf(watched);
     },
     admit(name, signal) {
@@ -166,6 +172,8 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
 
 /** Soon, but after whatever a start is about. */
 const FIRST_LOOK_MS = 1_000;
+
+const DECIDING = { failureThreshold: 1, successThreshold: 1 };
 
 const ONE_CRASH_MS = 100;
 

@@ -183,6 +183,21 @@ describe('what a denial proposes', () => {
     assert.deepEqual(admit('cat a.txt'), { shell_allow: ['^cat a\\.txt$'] });
   });
 
+  it('says in words what caps.subprocess asks for, and proposes an entry that grants it', async () => {
+    const text = "version: 1\nshell_allow: ['^ls']\n";
+    const any: Effect = { kind: 'exec', command: '*' };
+    const { verdict, message, admit } = (await engineOf(text)).decideEffect('hub', any);
+    assert.equal(verdict, 'deny');
+    assert.match(message, /^Cannot start other programs: caps\.subprocess asks for it, and shell_allow /);
+    assert.deepEqual(parse(admit ?? ''), { shell_allow: ['^<any program>$'] });
+    const granted = await engineOf(await applyAdmit(text, admit ?? ''));
+    assert.equal(granted.decideEffect('hub', any).verdict, 'allow');
+    assert.equal(granted.decideEffect('t', { kind: 'exec', command: 'rm -rf x' }).verdict, 'deny');
+    // As it was written before it had a name.
+    const before = await engineOf("version: 1\nshell_allow: ['^ls', '^\\*$']\n");
+    assert.equal(before.decideEffect('hub', any).verdict, 'allow');
+  });
+
   it('is absent for what is protected, even beside something that could be lifted', async () => {
     const engine = await engineOf('version: 1\n');
     const effects: Effect[] = [

@@ -12,6 +12,7 @@ import type {
   SandboxSpec,
 } from '../../../contract/sandbox.ts';
 import { explainFailure, type Unavailable } from './availability.ts';
+import { behindShims } from './behind-shims.ts';
 import { checkSpec } from './check-spec.ts';
 import { conclude, notRun } from './conclude.ts';
 import { type Engine, type EngineOptions, startEngine } from './engine.ts';
@@ -95,15 +96,20 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
     return { execution, result };
   };
 
+  const envWith = (bins: readonly string[]) => ({
+    PATH: [...bins, '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+    HOME: INSIDE_HOME,
+    TMPDIR: '/tmp',
+    LANG: 'C.UTF-8',
+    ...tools().env,
+  });
+
   return {
     get baseEnv() {
-      return {
-        PATH: [...tools().bins, '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
-        HOME: INSIDE_HOME,
-        TMPDIR: '/tmp',
-        LANG: 'C.UTF-8',
-        ...tools().env,
-      };
+      return envWith(tools().bins);
+    },
+    get loneEnv() {
+      return envWith(behindShims(tools().bins, { workspace }));
     },
     async available(): Promise<SandboxAvailability> {
       const now = await current();

@@ -3,6 +3,7 @@
 
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
+import { createBothEnds } from '../../../base/both-ends.ts';
 import { createBoundedBuffer } from '../../../base/bounded-buffer.ts';
 import type {
   SandboxLimitName,
@@ -87,7 +88,7 @@ export function execute(job: Job): Execution {
     onGone: () => closeStdin(),
   });
   const cap = spec.captureBytes ?? CAPTURE_BYTES;
-  const kept = { stdout: createBoundedBuffer(job.handOver ? 0 : cap), stderr: createBoundedBuffer(cap) };
+  const kept = { stdout: createBoundedBuffer(job.handOver ? 0 : cap), stderr: createBothEnds(cap) };
   const graceMs = spec.graceMs ?? GRACE_MS;
   let timedOut = false;
   let aborted = false;

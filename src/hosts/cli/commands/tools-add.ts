@@ -34,12 +34,14 @@ export const command: Command = {
     const { positionals, workspace, io, json, flags } = invocation;
     const [name = '', ...words] = positionals;
     const entry = await entryOf(invocation, words);
-    const tools = await withWorkspacePacks(workspace, (packs) => packs.add(name, entry), {
+    const { tools, problems = [] } = await withWorkspacePacks(workspace, (packs) => packs.add(name, entry), {
       frozen: isFrozenRun(flags),
     });
-    if (json) io.out(`${JSON.stringify({ added: name, tools })}\n`);
+    if (json)
+      io.out(`${JSON.stringify({ added: name, tools, ...(problems.length > 0 ? { problems } : {}) })}\n`);
     else {
       for (const id of tools) io.out(`${id}\n`);
+      for (const problem of problems) io.err(`haft: ${problem}\n`);
       io.out(`added ${name}: ${tools.length} tools; haft tools show TOOL says more\n`);
     }
     return 0;

@@ -38,9 +38,19 @@ export const command: Command = {
     }
     const config = await readObjectArgument(given, 'the config');
     const frozen = isFrozenRun(flags);
-    const { tools, quarantined } = await use(workspace, (all) => all.configure(name, config), { frozen });
-    if (json) io.out(`${JSON.stringify({ configured: name, tools, quarantined })}\n`);
+    const {
+      tools,
+      quarantined,
+      problems = [],
+    } = await use(workspace, (all) => all.configure(name, config), {
+      frozen,
+    });
+    if (json)
+      io.out(
+        `${JSON.stringify({ configured: name, tools, quarantined, ...(problems.length > 0 ? { problems } : {}) })}\n`,
+      );
     else {
+      for (const problem of problems) io.err(`haft: ${problem}\n`);
       io.out(`configured ${name}: ${tools.length} tools\n`);
       for (const id of quarantined) io.err(`haft: ${id} is not what was accepted; see haft tools lock\n`);
     }

@@ -1,9 +1,9 @@
 // Owns: `haft tools list`.
 // Refuses: to hide a disabled tool: it is listed with the line that would grant it.
-import type { ToolListing } from '../../../contract/runtime.ts';
-import { toolStateToWire } from '../../../contract/spelling.ts';
+import type { PackState, ToolListing } from '../../../contract/runtime.ts';
+import { toolStateToWire, toWire } from '../../../contract/spelling.ts';
 import type { Command } from '../command.ts';
-import { whyDisabled } from '../describe-tool.ts';
+import { whyDisabled, whyDown } from '../describe-tool.ts';
 import { table } from '../output.ts';
 
 export const command: Command = {
@@ -12,21 +12,31 @@ export const command: Command = {
   examples: ['haft tools list', 'haft tools list --json'],
   positionals: [0, 0],
   async run({ runtime, io, json }) {
-    const tools = (await runtime()).tools();
+    const host = await runtime();
+    await host.installations.settle();
+    const tools = host.tools();
+    const packs = host.packs();
     if (json) {
       const rows = tools.map((one) => {
         const { id, version, title, mutates } = one.contract;
         return { id, version, title, mutates, ...toolStateToWire(one) };
       });
-      io.out(`${JSON.stringify({ tools: rows })}\n`);
+      io.out(`${JSON.stringify({ tools: rows, packs: packs.map(toWire) })}\n`);
       return 0;
     }
     const rows = tools.map((one) => [one.contract.id, stateOf(one), one.contract.title]);
-    io.out(table(rows, ['TOOL', 'STATE', 'WHAT IT DOES']));
+    const missing = packs
+      .filter(isMissing)
+      .map(({ name, message = '' }) => [`${name}.*`, 'not there', message]);
+    io.out(table([...rows, ...missing], ['TOOL', 'STATE', 'WHAT IT DOES']));
     io.err(whyDisabled(tools));
+    io.err(whyDown(packs));
     return 0;
   },
 };
+
+/** Nothing of it can be listed. */
+const isMissing = ({ status, tools }: PackState): boolean => tools === 0 && status === 'unhealthy';
 
 function stateOf({ contract, enabled, quarantined, health }: ToolListing): string {
   if (quarantined) return 'quarantined';

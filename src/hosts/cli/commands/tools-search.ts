@@ -14,7 +14,9 @@ export const command: Command = {
   async run({ positionals, flags, runtime, io, json }) {
     const limit = wholeNumber('limit', flags.limit, 10);
     const { createToolFinder } = await import('../../../runtime/tool-search/tool-finder.ts');
-    const tools = (await runtime()).tools();
+    const host = await runtime();
+    await host.installations.settle();
+    const tools = host.tools();
     const found = await createToolFinder()(tools, positionals.join(' '), limit);
     if (json) io.out(`${JSON.stringify({ tools: found })}\n`);
     else if (found.length === 0) io.out(`No tool matches; there are ${tools.length}. Try other words.\n`);

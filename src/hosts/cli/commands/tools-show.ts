@@ -13,8 +13,9 @@ export const command: Command = {
   positionals: [1, 1],
   async run({ positionals, runtime, io, json }) {
     const id = positionals[0]!;
-    const { tools, installations } = await runtime();
-    const found = findListing(tools(), id);
+    const host = await runtime();
+    const { installations } = host;
+    const found = await findListing(host, id);
     const { contract, origin, enabled, health } = found;
     const pack = installations
       .all()

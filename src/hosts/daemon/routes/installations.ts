@@ -17,7 +17,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     path: '/v1/installations',
     token: 'management',
     about:
-      'every pack, by name: `kind`, whether it is `from` haft.yaml or was added, `enabled`, `config`, and its `tools`',
+      'every pack, by name: `kind`, whether it is `from` haft.yaml or was added, `enabled`, `config`, its `tools`, its `health` and, where it is not there, why',
     async answer(_, site) {
       const packs = await look(site, (all) => all.list());
       return { installations: packs.map((pack) => withTools(pack, site)) };
@@ -28,7 +28,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     path: '/v1/installations',
     token: 'management',
     about:
-      'adds a server after it was reached: `added` and the ids of its `tools`, which can be called from then on',
+      'adds a server after it was reached: `added` and the ids of its `tools`, which can be called from then on, and `problems` of those that cannot',
     body: {
       type: 'object',
       properties: {
@@ -42,7 +42,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     },
     async answer({ body }, site) {
       const { name, ...entry } = body as JsonObject & { readonly name: string };
-      return { added: name, tools: await change(site, (all) => all.add(name, entry)) };
+      return { added: name, ...(await change(site, (all) => all.add(name, entry))) };
     },
   },
   {
@@ -164,5 +164,15 @@ function withTools<T extends { readonly name: string }>(pack: T, { runtime }: Da
   const open = runtime.installations.all().find(({ installation }) => installation.name === pack.name);
   const tools = open?.tools.map(({ contract }) => contract.id) ?? [];
   const quarantined = Object.keys(open?.quarantine ?? {});
-  return { ...pack, tools, ...(quarantined.length === 0 ? {} : { quarantined }) };
+  const state = runtime.packs().find(({ name }) => name === pack.name);
+  const { status, message, checkedTs = null, problems } = state ?? {};
+  return {
+    ...pack,
+    tools,
+    ...(status
+      ? { health: toWire({ status, ...(message === undefined ? {} : { message }), checkedTs }) }
+      : {}),
+    ...(problems ? { problems } : {}),
+    ...(quarantined.length === 0 ? {} : { quarantined }),
+  };
 }

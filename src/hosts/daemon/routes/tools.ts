@@ -2,7 +2,7 @@
 // Refuses: to change which there are; that is what the other token is for.
 import { fromToolRequest, toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
-import { listingToWire } from '../../../contract/spelling.ts';
+import { listingToWire, toWire } from '../../../contract/spelling.ts';
 import { findListing } from '../../../runtime/find-listing.ts';
 import type { Route } from '../route.ts';
 
@@ -21,15 +21,18 @@ export const TOOL_ROUTES: readonly Route[] = [
     path: '/v1/tools',
     token: 'calls',
     about:
-      'every installed tool: contract, schemas, `enabled`, for a disabled one the lines that would admit it, for a quarantined one why',
-    answer: (_, { runtime }) => ({ tools: runtime.tools().map(listingToWire) }),
+      'every installed tool: contract, schemas, `enabled`, for a disabled one the lines that would admit it, for a quarantined one why; and the `packs` they are of, each with its `status` and, where it is not there, why',
+    async answer(_, { runtime }) {
+      await runtime.installations.settle();
+      return { tools: runtime.tools().map(listingToWire), packs: runtime.packs().map(toWire) };
+    },
   },
   {
     method: 'GET',
     path: '/v1/tools/:id',
     token: 'calls',
     about: 'one of them',
-    answer: ({ params }, { runtime }) => listingToWire(findListing(runtime.tools(), params.id!)),
+    answer: async ({ params }, { runtime }) => listingToWire(await findListing(runtime, params.id!)),
   },
   {
     method: 'GET',
@@ -51,6 +54,7 @@ export const TOOL_ROUTES: readonly Route[] = [
     },
     async answer({ query }, { runtime, finder }) {
       const find = await finder();
+      await runtime.installations.settle();
       return { tools: await find(runtime.tools(), query.query!, Number(query.limit ?? USUAL_LIMIT)) };
     },
   },

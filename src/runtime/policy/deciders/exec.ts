@@ -1,5 +1,6 @@
 // Owns: deciding `exec`: the canonical command must match shell_allow of every layer that has one.
 // Refuses: parsing; the effect is one simple command, and a line with several has several effects.
+import type { Verdict } from '../../../contract/policy.ts';
 import type { Layer } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 import type { Decider } from './decider.ts';
@@ -10,11 +11,11 @@ export const decideExec: Decider<'exec'> = ({ command }, { layers, patterns }) =
     if (!layer.commands) continue;
     const missing = layer.commands.some(({ pattern }) => !patterns.has(pattern));
     if (missing) return [NOT_READY];
-    const matching = layer.commands.filter(({ pattern, verdict }) =>
-      patterns.get(pattern)?.(command, verdict),
-    );
+    const isFound = (pattern: string, verdict: Verdict) =>
+      textsOf(command).some((text) => patterns.get(pattern)?.(text, verdict));
+    const matching = layer.commands.filter(({ pattern, verdict }) => isFound(pattern, verdict));
     // What denies may be found anywhere; turned around, it may still not be what allows the command.
-    const allowed = layer.commands.some(({ pattern }) => patterns.get(pattern)?.(command, 'allow'));
+    const allowed = layer.commands.some(({ pattern }) => isFound(pattern, 'allow'));
     const missed = allowed ? [] : [patternFor(command)];
     for (const { rule, pattern, verdict } of matching) {
       const { where, ...cited } = layer.cite(rule);
@@ -32,20 +33,31 @@ function notAllowed(layer: Layer, command: string): Finding {
     verdict: 'deny',
     ...cited,
     reason: 'shell.not_allowed',
-    fact: `it matches no entry of shell_allow of ${layer.name}`,
+    fact: command === '*' ? anyProgramFact(layer) : `it matches no entry of shell_allow of ${layer.name}`,
     grant: layer.grant({ shell_allow: [patternFor(command)] }),
   };
 }
+
+/** Nobody can hold what such a program starts to a list, so that an entry has to say that it may be anything. */
+const anyProgramFact = ({ name }: Layer): string =>
+  `caps.subprocess asks for it, and shell_allow of ${name} lists commands without an entry for any program`;
+
+/** How an entry names programs that are not known before: `<` cannot begin a command. `*` is how it was named at first. */
+const ANY_PROGRAM = '<any program>';
+
+const textsOf = (command: string): readonly string[] =>
+  command === '*' ? [ANY_PROGRAM, command] : [command];
 
 const NOT_READY: Finding = {
   verdict: 'deny',
   rule: 'shell_allow',
   reason: 'shell.not_allowed',
-  fact: 'the patterns of shell_allow are not loaded yet',
+  fact: 'shell_allow is still being read; try again',
 };
 
 /** The program with its subcommand where it has some (`cargo test …`), else exactly this command. */
 function patternFor(command: string): string {
+  if (command === '*') return `^${ANY_PROGRAM}$`;
   const [subcommand, program = ''] = /^([A-Za-z0-9_.-]+) [a-z][a-z0-9:_-]*(?= |$)/.exec(command) ?? [];
   return subcommand !== undefined && WITH_SUBCOMMANDS.has(program)
     ? `^${escapePattern(subcommand)}(\\s|$)`
