@@ -53,7 +53,7 @@ export function explainFailure(complaint: string): Unavailable {
   };
 }
 
-/** Everything that keeps a sandbox from being made in a container; each is forbidden by default (tried). */
+/** What lets a sandbox be made in a container. The first two were tried with Docker; the rest is by the engines' manuals. */
 const CONTAINER =
   'docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined --security-opt apparmor=unconfined (Podman: --security-opt seccomp=unconfined --security-opt unmask=ALL; Kubernetes: seccompProfile Unconfined and procMount Unmasked), and without --cap-drop where it runs as root';
 
