@@ -4,16 +4,9 @@ import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
 import { createDefaultRuntime } from './default.ts';
+import type { Finding } from './finding.ts';
 import { loadPolicy } from './load-policy.ts';
 import { givenTrust, judgeTrust } from './trust/trust.ts';
-
-export interface Finding {
-  readonly name: string;
-  /** `weaker` works, with less of a guarantee than elsewhere. */
-  readonly state: 'ok' | 'weaker' | 'failed';
-  readonly evidence: string;
-  readonly fix?: string;
-}
 
 type Check = (workspace: string) => Promise<Omit<Finding, 'name'>>;
 
@@ -189,10 +182,8 @@ export async function diagnose(workspace: string): Promise<readonly Finding[]> {
       findings.push({ name, state: 'failed', evidence: `${message} [${reason}]` });
     }
   }
-  findings.push(
-    ...(await diagnosePacks(workspace)),
-    ...(await diagnoseEngines(workspace)),
-    ...(await diagnoseSandbox()),
-  );
+  const { diagnosePrograms } = await import('./diagnose-programs.ts');
+  for (const more of [diagnosePacks, diagnosePrograms, diagnoseEngines, diagnoseSandbox])
+    findings.push(...(await more(workspace)));
   return findings;
 }

@@ -145,6 +145,22 @@ describe('haft policy suggest', () => {
       assert.deepEqual((await cliJson(root, 'policy', 'suggest')).document.suggestions, []);
     }));
 
+  it('prints one piece to paste, with each line once and the calls that want it', () =>
+    using({ 'haft.yaml': 'version: 1\n' }, async ({ root, put }) => {
+      const commands = ['ls', 'ls', 'ls | wc', 'npm ci'];
+      for (const cmd of commands) await cli(root, 'call', 'shell_exec', JSON.stringify({ cmd }));
+      const { stdout } = await cli(root, 'policy', 'suggest');
+      assert.deepEqual(stdout.split('\n').slice(0, -1), [
+        '# 4 calls were not admitted; these lines would admit them all.',
+        'shell_allow:',
+        "  - '^ls$'  # 3 calls of shell_exec",
+        "  - '^wc$'  # 1 call of shell_exec",
+        "  - '^npm ci(\\s|$)'  # 1 call of shell_exec",
+      ]);
+      put('haft.yaml', `version: 1\n${stdout}`);
+      assert.match((await cli(root, 'policy', 'suggest')).stdout, /No denied call/);
+    }));
+
   it('proposes nothing for what nothing can admit', () =>
     using({ 'haft.yaml': POLICY }, async ({ root }) => {
       await cli(root, 'call', 'file_read', '{"path":".haft/haft.db"}');

@@ -1,7 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
-import { printable, table } from './output.ts';
+import { describeError, printable, table } from './output.ts';
+
+describe('describeError', () => {
+  const error = {
+    code: 'E_SHELL',
+    reason: 'sandbox.unavailable',
+    message: 'Cannot run',
+    retryable: false,
+  } as const;
+
+  it('shows what would help below what happened', () => {
+    const hint = 'Install it: apt-get install bubblewrap';
+    assert.equal(
+      describeError({ ...error, details: { hint } }),
+      `haft: Cannot run [E_SHELL sandbox.unavailable]\n  hint: ${hint}\n`,
+    );
+    assert.equal(describeError(error), 'haft: Cannot run [E_SHELL sandbox.unavailable]\n');
+  });
+
+  it('lets no hint move a cursor, and shows none that is not text', () => {
+    assert.match(describeError({ ...error, details: { hint: 'a\u001b[2K' } }), /hint: a\\u001b\[2K\n$/);
+    assert.doesNotMatch(describeError({ ...error, details: { hint: { a: 1 } } }), /hint/);
+  });
+});
 
 describe('printable', () => {
   it('writes what could move a cursor or turn the text around as an escape', () => {

@@ -5,7 +5,8 @@ import type { ErrorEntry } from '../../contract/errors.ts';
 /** The action and the fact, then what to do about it. */
 export function describeError(error: ErrorEntry): string {
   const lines = [`haft: ${error.message} [${error.code} ${error.reason}]`];
-  const admit = error.details?.admit;
+  const { hint, admit } = error.details ?? {};
+  if (typeof hint === 'string' && hint !== '') lines.push(`  hint: ${printable(hint)}`);
   if (typeof admit === 'string') lines.push(describeAdmit(admit, '  '));
   return `${lines.join('\n')}\n`;
 }

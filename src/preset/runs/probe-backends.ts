@@ -2,7 +2,7 @@
 // Refuses: to run anything on it.
 
 import { newId } from '../../base/new-id.ts';
-import { toErrorEntry } from '../../contract/errors.ts';
+import { fail, toErrorEntry } from '../../contract/errors.ts';
 import type { BackendName, RunsPolicy } from '../../contract/policy.ts';
 import { backendsInUse } from '../../contract/policy-match.ts';
 import { BACKEND_MAKERS } from './backend-makers.ts';
@@ -32,7 +32,7 @@ export async function probeBackends(
       runs,
     );
     try {
-      found.push({ name, ok: true, evidence: (await backend.probe?.()) ?? 'it is there' });
+      found.push({ name, ok: true, evidence: (await inTime(backend.probe?.())) ?? 'it is there' });
     } catch (thrown) {
       found.push({ name, ok: false, evidence: toErrorEntry(thrown).message });
     } finally {
@@ -40,4 +40,18 @@ export async function probeBackends(
     }
   }
   return found;
+}
+
+/** An engine that took the connection may never answer. */
+const ANSWER_MS = 10_000;
+
+async function inTime(answer: Promise<string> | undefined): Promise<string | undefined> {
+  const late = Promise.withResolvers<never>();
+  const message = `Cannot ask the engine: it did not answer within ${ANSWER_MS / 1000} s`;
+  const timer = setTimeout(() => late.reject(fail('run.infrastructure', message)), ANSWER_MS);
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

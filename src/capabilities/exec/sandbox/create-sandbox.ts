@@ -133,6 +133,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
         throw fail(
           refused?.reason ?? 'shell.failed',
           refused?.message ?? 'Cannot start the program: its keeper was killed',
+          refused?.hint === undefined ? undefined : { hint: refused.hint },
         );
       }
       return {

@@ -9,6 +9,7 @@ import { candidateIdentities, type HostIdentity } from './host-identity.ts';
 import { entryId } from './inspect.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
 import { mountsAt, mountsBelow, mountTable } from './mounts-below.ts';
+import { procProblem } from './own-proc.ts';
 import { createEtc } from './private-etc.ts';
 import { createProxyBridges, type ProxyBridges } from './proxy-bridge.ts';
 import { createScratch, removeScratch } from './scratch.ts';
@@ -50,6 +51,8 @@ export async function startEngine<T>(
   const { workspace } = options;
   const programs = findPrograms();
   if ('ok' in programs) return programs;
+  const problem = procProblem();
+  if (problem) return problem;
   if (!seccompFilter()) {
     return {
       ok: false,

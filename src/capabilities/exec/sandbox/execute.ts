@@ -178,6 +178,11 @@ export function execute(job: Job): Execution {
   if (spec.signal?.aborted) onAbort();
   else spec.signal?.addEventListener('abort', onAbort, { once: true });
 
+  const letGo = () => {
+    slot.kill();
+    open?.stdout.destroy();
+    open?.stderr.destroy();
+  };
   const finish = async (): Promise<Ended> => {
     const end = await over.promise;
     ending.over();
@@ -189,7 +194,10 @@ export function execute(job: Job): Execution {
       open?.stdout.resume(); // nobody will read it
       started.resolve(undefined);
     }
-    if (open) await Promise.all([job.handOver || stdoutClosed.promise, stderrClosed.promise]);
+    // What bubblewrap started may have outlived it before the program was let begin, and would hold the streams for ever.
+    const abandon = began ? undefined : setTimeout(letGo, STUBBORN_MS);
+    if (open) await Promise.all([(began && job.handOver) || stdoutClosed.promise, stderrClosed.promise]);
+    clearTimeout(abandon);
     if (callerFault && !(began && job.handOver)) throw callerFault.error;
     return {
       end,

@@ -29,7 +29,12 @@ export interface KeeperOptions {
   readonly mounts: boolean;
   readonly drop: string;
   readonly groups: readonly string[];
+  /** How long it has for an answer, and for its end; by default `ANSWER_MS`. */
+  readonly answerMs?: number;
 }
+
+/** A keeper answers within milliseconds; one that needs this long never will, and is killed. */
+const ANSWER_MS = 30_000;
 
 /** Undefined where it cannot be started in this way. */
 export async function startKeeper(options: KeeperOptions): Promise<Keeper | undefined> {
@@ -71,11 +76,24 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
   const letGo = () => {
     for (const handle of handles) handle.unref();
   };
+  const { answerMs = ANSWER_MS } = options;
+  const complain = (text: string) => {
+    complaints = (complaints + text).slice(-4096);
+  };
+  /** With all that it has started and that is still in its group. Answers would no longer be told apart. */
+  const giveUp = (what: string) => () => {
+    complain(`\nthe keeper of the sandboxes did not ${what} within ${answerMs / 1000} s\n`);
+    quietly(() => process.kill(-child.pid!, 'SIGKILL'));
+  };
   const expect = () =>
     new Promise<boolean>((resolve) => {
       if (gone) return resolve(false);
       hold();
-      waiting.push(resolve);
+      const timer = setTimeout(giveUp('answer'), answerMs);
+      waiting.push((ok) => {
+        clearTimeout(timer);
+        resolve(ok);
+      });
     });
 
   const exited = new Promise<void>((resolve) => {
@@ -88,7 +106,7 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
   });
   child.stdin.on('error', () => {}); // it died; `gone` says so
   child.stderr.on('data', (chunk: Buffer) => {
-    complaints = (complaints + chunk.toString('utf8')).slice(-4096);
+    complain(chunk.toString('utf8'));
   });
   onLines(child.stdout, (line) => {
     waiting.shift()?.(!line.endsWith('failed'));
@@ -113,7 +131,9 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
       if (gone) return;
       hold();
       child.stdin.end();
+      const timer = setTimeout(giveUp('end'), answerMs);
       await exited;
+      clearTimeout(timer);
     },
   };
 }

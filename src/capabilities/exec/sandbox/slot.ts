@@ -74,6 +74,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
   /** Whether the last program was like the one before it. */
   let repeated = false;
   let expiry: NodeJS.Timeout | undefined;
+  let closing: NodeJS.Timeout | undefined;
   let pid = 0;
   let dead = false;
   let profile: readonly string[] | undefined;
@@ -170,6 +171,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
   status.on('close', () => {
     dead = true;
     clearTimeout(giveUp);
+    clearTimeout(closing);
     if (pid === 0) closeSync(hold);
     commands.destroy();
     opened(undefined);
@@ -214,7 +216,12 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
       if (!succeeds(() => begin(like, undefined))) return;
       expiry = setTimeout(dismiss, LAID_OUT_MS).unref();
     },
-    kill: () => void quietly(() => process.kill(pid, 'SIGKILL')),
+    kill() {
+      dead = true;
+      quietly(() => process.kill(pid, 'SIGKILL'));
+      // Whoever outlives the shell may hold its status for ever.
+      closing ??= setTimeout(() => status.destroy(), CLOSING_MS);
+    },
   };
   keeper.tell(`slot ${id} ${shWords(cgroup?.folders ?? [])}`);
   commands.write('echo "R $$" >&3\n');
@@ -223,6 +230,9 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
 
 /** A shell starts within milliseconds; a machine that needs this long has other troubles. */
 const OPENING_MS = 10_000;
+
+/** How long a killed shell, and what it has told, has to come to its end. */
+const CLOSING_MS = 2_000;
 
 /** Somebody who runs one command often runs the next within this time. */
 const LAID_OUT_MS = 15_000;

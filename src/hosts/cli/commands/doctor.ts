@@ -1,6 +1,7 @@
 // Owns: `haft doctor`: is everything here that Haft needs, proven by trying it?
 // Refuses: to repair anything; each failed check says what to type.
-import { diagnose, type Finding } from '../../../preset/diagnose.ts';
+import { diagnose } from '../../../preset/diagnose.ts';
+import type { Finding } from '../../../preset/finding.ts';
 import type { Command } from '../command.ts';
 
 export const command: Command = {
@@ -25,7 +26,7 @@ export const command: Command = {
   },
 };
 
-const MARKS = { ok: 'ok    ', weaker: 'weaker', failed: 'FAILED' } as const;
+const MARKS = { ok: 'ok    ', weaker: 'weaker', absent: 'absent', failed: 'FAILED' } as const;
 
 /** Details below their check, and each of them once: a bad policy is why the state cannot be opened, too. */
 function describe({ state, name, evidence, fix }: Finding, said: Set<string>): string {

@@ -2,7 +2,7 @@
 // Refuses: to write them: a person decides which.
 
 import { createPolicyEngine } from '../../../runtime/policy/create-policy-engine.ts';
-import { suggestPolicy } from '../../../runtime/policy/suggest.ts';
+import { type Suggestions, suggestPolicy } from '../../../runtime/policy/suggest.ts';
 import type { Command } from '../command.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -22,11 +22,25 @@ export const command: Command = {
     if (json) io.out(`${JSON.stringify(found)}\n`);
     else if (found.suggestions.length === 0)
       io.out('No denied call could be admitted by a line of haft.yaml.\n');
-    else {
-      for (const { admit, calls, tools } of found.suggestions) {
-        io.out(`# ${calls} call${calls === 1 ? '' : 's'} of ${tools.join(', ')}\n${admit.trimEnd()}\n\n`);
-      }
-    }
+    else io.out(describe(found));
     return 0;
   },
 };
+
+/** One piece to paste, each entry once; behind it, how many calls want it. */
+function describe({ admit, suggestions }: Suggestions): string {
+  const all = suggestions.reduce((sum, { calls }) => sum + calls, 0);
+  const head = `# ${count(all)} ${all === 1 ? 'was' : 'were'} not admitted; these lines would admit ${all === 1 ? 'it' : 'them all'}.`;
+  const lines = admit.trimEnd().split('\n');
+  return `${[head, ...lines.map((line) => `${line}${wanted(line, suggestions)}`)].join('\n')}\n`;
+}
+
+function wanted(line: string, suggestions: Suggestions['suggestions']): string {
+  if (!line.trimStart().startsWith('- ')) return '';
+  const by = suggestions.filter((one) => one.admit.split('\n').includes(line));
+  if (by.length === 0) return '';
+  const tools = [...new Set(by.flatMap((one) => one.tools))].sort();
+  return `  # ${count(by.reduce((sum, { calls }) => sum + calls, 0))} of ${tools.join(', ')}`;
+}
+
+const count = (calls: number): string => `${calls} call${calls === 1 ? '' : 's'}`;
