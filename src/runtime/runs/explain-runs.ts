@@ -50,6 +50,7 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 const NAMES: readonly { readonly way: readonly string[]; readonly name: string }[] = [
   { way: ['tool'], name: 'tool' },
   { way: ['contractVersion'], name: 'contract version' },
+  { way: ['platform'], name: 'platform' },
   { way: ['policyHash'], name: 'policy for this tool' },
   { way: ['params', 'toolpack'], name: "toolpack's code" },
   { way: ['params', 'params'], name: 'parameter' },
