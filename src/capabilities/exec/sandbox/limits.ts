@@ -14,6 +14,8 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
   openFiles: 4096,
   bytesWritten: 16 * GIB,
   tmpBytes: GIB,
+  lockedBytes: Number.NaN,
+  stackBytes: Number.NaN,
   outputBytes: Number.POSITIVE_INFINITY,
 };
 
@@ -44,8 +46,10 @@ export function insideScript(limits: ResolvedLimits, cgroups: boolean, prelude =
   const lines = [
     'umask 022',
     'ulimit -c 0',
-    `ulimit -f ${Math.ceil(limits.fileSizeBytes / 512)}`,
+    `ulimit -f ${Number.isFinite(limits.fileSizeBytes) ? Math.ceil(limits.fileSizeBytes / 512) : 'unlimited'}`,
     `ulimit -n ${limits.openFiles}`,
+    ...(Number.isFinite(limits.lockedBytes) ? [`ulimit -l ${Math.ceil(limits.lockedBytes / 1024)}`] : []),
+    ...(Number.isFinite(limits.stackBytes) ? [`ulimit -S -s ${Math.ceil(limits.stackBytes / 1024)}`] : []),
     ...(Number.isFinite(seconds) ? [`ulimit -H -t ${seconds + 1}`, `ulimit -S -t ${seconds}`] : []),
     ...(cgroups
       ? []
