@@ -34,7 +34,9 @@ export const STDERR_TAIL = Object.freeze({ lines: 20, bytes: 2048 });
  * the very last one is in its message when the program ended by itself. `tail` is the end of that stream, of any length.
  */
 export function withStderr(end: AttemptEnd, tail: Uint8Array): AttemptEnd {
-  if (end.failure !== 'tool' && end.failure !== 'limit') return end;
+  const isOfProgram = end.failure === 'tool' || end.failure === 'limit';
+  // What could not be started said nothing; a shell may have.
+  if (!isOfProgram || end.cause === 'tool.not_started') return end;
   const stderr = lastLines(tail);
   if (stderr === '') return end;
   const last = stderr.slice(stderr.lastIndexOf('\n') + 1);

@@ -103,7 +103,10 @@ export const OUTCOME_CASES: readonly BackendCase[] = [
       assert.match(long.message, /exit code 4: line 3000$/);
       assert.equal(long.stderr?.split('\n').length, STDERR_TAIL.lines);
       assert.deepEqual(await ends('exit 5'), { message: ATTEMPT_WORDS.exit(5), stderr: undefined });
-      assert.ok((await ends('kill -SEGV $$')).message.startsWith(ATTEMPT_WORDS.signal('SIGSEGV')));
+      assert.deepEqual(await ends('echo why >&2; kill -SEGV $$'), {
+        message: `${ATTEMPT_WORDS.signal('SIGSEGV')}: why`,
+        stderr: 'why',
+      });
       assert.deepEqual(await ends('echo warning >&2'), { message: ATTEMPT_WORDS.exit(0), stderr: undefined });
     },
   },

@@ -80,7 +80,10 @@ export async function prepare(
   });
   const setting = settingWords({
     shell: engine.programs.shell,
-    script: insideScript(limits, engine.limitsBy !== 'rlimit', proxy && forwarderPrelude(node)),
+    script: insideScript(limits, engine.limitsBy !== 'rlimit', {
+      prelude: proxy && forwarderPrelude(node),
+      silent: spec.apart ?? false,
+    }),
     cwd: checked.cwd,
     env: proxy ? proxyEnv(spec.env) : spec.env,
   });
