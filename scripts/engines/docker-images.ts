@@ -13,6 +13,8 @@ export interface TestImages {
   readonly busybox: string;
   /** sh, awk, sort and the like of this machine, in the same way. Also known as `haft/coreutils:1`. */
   readonly coreutils: string;
+  /** busybox with an ENV, a PATH, a WORKDIR, a USER and an ENTRYPOINT of its own, pinned like the first. Also `haft/configured:1`. */
+  readonly configured: string;
   /** busybox and one file more, known by a tag only: nobody has pushed it anywhere. */
   readonly local: string;
 }
@@ -20,12 +22,35 @@ export interface TestImages {
 type Docker = (args: readonly string[], input?: Uint8Array) => string;
 type Name = keyof typeof IMAGE_ROOTS;
 
+/** As image specifications have it. */
+interface ImageConfig {
+  readonly Env: readonly string[];
+  readonly [field: string]: unknown;
+}
+
+const USUAL: ImageConfig = { Env: ['PATH=/bin'], Cmd: ['sh'] };
+
+/** Each of its variables is of another kind: its own, one that every run has, one that engines add, one with blanks, one without a value. */
+export const CONFIGURED: ImageConfig = {
+  Env: [
+    'PATH=/opt/configured/bin:/usr/bin:/bin',
+    'OWN=of the image = "quoted" $HOME',
+    'LANG=de_DE.UTF-8',
+    'TERM=dumb',
+    'EMPTY=',
+  ],
+  WorkingDir: '/opt/configured',
+  User: '4321:1234',
+  Entrypoint: ['/bin/false'],
+  Cmd: ['nothing'],
+};
+
 const NAMES = Object.keys(IMAGE_ROOTS) as Name[];
 const LOCAL = 'haft/local:1';
-const tagOf = (name: Name) => `haft/${name}:1`;
+const tagOf = (name: Name | 'configured') => `haft/${name}:1`;
 
 /** Where the file system of an image lies below the folder, for engines that have no images of their own. */
-export const rootOf = (folder: string, name: Name) => join(folder, 'roots', name);
+export const rootOf = (folder: string, name: Name | 'configured') => join(folder, 'roots', name);
 
 /** `pin` answers `name@sha256:…` of an image that the engine has under a tag. */
 export function makeImages(
@@ -39,9 +64,17 @@ export function makeImages(
   const pinned = NAMES.map((name) => [name, pin(docker, tagOf(name))]);
   const local = rootOf(folder, 'busybox');
   writeFileSync(join(local, 'etc/local'), 'not pushed\n');
-  docker(['load'], imageOf(local, LOCAL));
+  docker(['load'], imageOf(local, LOCAL, USUAL));
   rmSync(join(local, 'etc/local'));
-  const images = { ...Object.fromEntries(pinned), local: LOCAL };
+  const configured = rootOf(folder, 'configured');
+  rmSync(configured, { recursive: true, force: true });
+  IMAGE_ROOTS.busybox(configured);
+  loadImage(configured, tagOf('configured'), docker, CONFIGURED);
+  const images = {
+    ...Object.fromEntries(pinned),
+    configured: pin(docker, tagOf('configured')),
+    local: LOCAL,
+  };
   writeFileSync(known, JSON.stringify(images));
   return images;
 }
@@ -52,18 +85,24 @@ function loadImages(folder: string, docker: Docker): void {
     const root = rootOf(folder, name);
     rmSync(root, { recursive: true, force: true });
     IMAGE_ROOTS[name](root);
-    docker(['load'], imageOf(root, tagOf(name)));
+    loadImage(root, tagOf(name), docker, USUAL);
   }
 }
 
+/** What its ENV says lies beside the file system, for engines that have no images of their own. */
+function loadImage(root: string, tag: string, docker: Docker, config: ImageConfig): void {
+  writeFileSync(`${root}.env`, config.Env.map((line) => `${line}\n`).join(''));
+  docker(['load'], imageOf(root, tag, config));
+}
+
 /** What `docker save` would write of an image with this one layer, without a date in it. */
-function imageOf(rootfs: string, tag: string): Buffer {
+function imageOf(rootfs: string, tag: string, imageConfig: ImageConfig): Buffer {
   const layer = tarOf(rootfs, '.');
   const config = JSON.stringify({
     architecture: { x64: 'amd64', arm64: 'arm64' }[process.arch as string] ?? process.arch,
     os: 'linux',
     created: '1970-01-01T00:00:00Z',
-    config: { Env: ['PATH=/bin'], Cmd: ['sh'] },
+    config: imageConfig,
     rootfs: { type: 'layers', diff_ids: [`sha256:${sha256(layer)}`] },
     history: [{ created: '1970-01-01T00:00:00Z' }],
   });

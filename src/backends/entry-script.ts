@@ -1,6 +1,7 @@
 // Owns: the first process of every container: it looks around, tells what it sees, begins the program once, and watches its end.
 // Refuses: to begin where something is not as it must be, or where the attempt has begun before.
 import { WORK_FOLDER } from '../contract/plan.ts';
+import { LIMIT_LINE, QUEUES_FOLDER, RUN_SCRATCH } from '../contract/run-environment.ts';
 
 /** Where the static busybox is inside. */
 export const ENTRY_PROGRAM = '/.haft/busybox';
@@ -22,7 +23,7 @@ export const ENTRY_CODES = {
 export const OBSERVED_WORD = 'haft-observed';
 
 /** Mount points that a program may write: what it leaves, what it needs meanwhile, and queues that no file system holds. */
-export const WRITABLE = [`${WORK_FOLDER}/out`, '/tmp', '/dev/mqueue'] as const;
+export const WRITABLE = [`${WORK_FOLDER}/out`, ...RUN_SCRATCH.places, QUEUES_FOLDER] as const;
 
 export interface EntryOptions {
   /** Whether whoever begins the container holds `LIFELINE_PIPE`. */
@@ -72,6 +73,9 @@ exec 5<${LIFELINE_PIPE} && read -r haft_line <&5 || exit ${ENTRY_CODES.cannotCla
 unset haft_line
 `;
 
+/** All that is not standard input, output or error. */
+const CLOSED = [3, 4, 5, 6, 7, 8, 9].map((descriptor) => `${descriptor}<&-`).join(' ');
+
 /** The kernel counts for the whole container, whoever was killed and whoever noticed. */
 const LOOK_AT_MEMORY = `
 for counts in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
@@ -101,8 +105,12 @@ case $1 in
 esac
 [ -f "$haft_program" ] && [ -x "$haft_program" ] || exit ${ENTRY_CODES.notStarted}
 shift
+# A shell has words of its own for signals; they are not the program's.
+exec 8>&2 2>/dev/null
 # It goes first when memory runs out, not what watches it: not every engine tells why a container was killed.
-( echo 900 >/proc/self/oom_score_adj; exec "$haft_program" "$@"${lifeline ? ' 5<&-' : ''} )
+# Docker gives the scratch folders the modes that they have in the image; Podman leaves a descriptor open.
+( echo 900 >/proc/self/oom_score_adj; { ${ENTRY_PROGRAM} chmod ${RUN_SCRATCH.mode} ${RUN_SCRATCH.places.join(' ')}; ${LIMIT_LINE}; } 2>/dev/null
+  exec "$haft_program" "$@" 2>&8 ${CLOSED} )
 haft_code=$?
 (${LOOK_AT_MEMORY}
 ) || exit ${ENTRY_CODES.memory}

@@ -11,6 +11,7 @@ export type DigestType =
   | 'toolpack/v1'
   | 'tree/v1'
   | 'run/v1'
+  | 'run/v2'
   | 'attempt/v1'
   | 'audit/v1';
 

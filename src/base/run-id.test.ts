@@ -22,15 +22,31 @@ describe('runId', () => {
     assert.equal(id, 'run_aef438b8738b0b30c30c9b6699954547f916d05eb71f0842bfaeb82ea58ac4fa');
   });
 
-  it('changes with each of the four fields and with nothing else', () => {
+  it('has the platform in it; without one it is the id that earlier versions gave', () => {
+    const key = {
+      tool: 'text.count_lines',
+      contractVersion: 'v1',
+      policyHash,
+      paramsHash: paramsHash(params),
+    };
+    const preimage = `{"contractVersion":"v1","paramsHash":"${key.paramsHash}","platform":"linux/x64","policyHash":"${policyHash}","tool":"text.count_lines"}`;
+    const id = runId({ ...key, platform: 'linux/x64' });
+    assert.equal(id, `run_${sha256(`haft1 6 run/v2 ${preimage.length} ${preimage}`)}`);
+    assert.equal(id, 'run_5f4cf1ba9ef3ab29d3a892ee59a6023b81ddde7b7de47c988f2ce4964a0578cb');
+    assert.equal(runId(key), 'run_aef438b8738b0b30c30c9b6699954547f916d05eb71f0842bfaeb82ea58ac4fa');
+  });
+
+  it('changes with each of the five fields and with nothing else', () => {
     const key = { tool: 'a', contractVersion: 'v1', policyHash, paramsHash: paramsHash(params) };
     const others = [
       { ...key, tool: 'b' },
       { ...key, contractVersion: 'v2' },
       { ...key, policyHash: '1'.repeat(64) },
       { ...key, paramsHash: paramsHash({ ...params, count: 2 }) },
+      { ...key, platform: 'linux/x64' },
+      { ...key, platform: 'linux/arm64' },
     ];
-    assert.equal(new Set([key, ...others].map(runId)).size, 5);
+    assert.equal(new Set([key, ...others].map(runId)).size, 7);
     assert.equal(runId({ ...key, attempt: 2 } as typeof key), runId(key));
   });
 });

@@ -9,11 +9,16 @@ export interface RunKey {
   readonly contractVersion: string;
   readonly policyHash: string;
   readonly paramsHash: string;
+  /** Operating system and architecture: `linux/x64`. Runs of earlier versions have none; their ids are still theirs. */
+  readonly platform?: string;
 }
 
-/** `run_` and all 256 bits in hex. Fields beyond the four of `RunKey` do not count. */
-export function runId({ tool, contractVersion, policyHash, paramsHash }: RunKey): `run_${string}` {
-  return `run_${digest('run/v1', canonicalJson({ contractVersion, paramsHash, policyHash, tool }))}`;
+/** `run_` and all 256 bits in hex. Fields beyond those of `RunKey` do not count. */
+export function runId({ tool, contractVersion, policyHash, paramsHash, platform }: RunKey): `run_${string}` {
+  const key = { contractVersion, paramsHash, policyHash, tool };
+  return platform === undefined
+    ? `run_${digest('run/v1', canonicalJson(key))}`
+    : `run_${digest('run/v2', canonicalJson({ ...key, platform }))}`;
 }
 
 /** Throws a `Rejection` where the params have no canonical form. */

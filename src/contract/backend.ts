@@ -2,6 +2,7 @@
 // Refuses: run identity and replay; a backend executes one attempt and says how it ended.
 import { ATTEMPT_CAUSES, type AttemptCause, type FailureClass } from './attempt-cause.ts';
 import type { ExecutionPlan } from './plan.ts';
+import type { Variables } from './run-environment.ts';
 
 /** A leaf below `backends/`; each passes `testing/backend-suite`. */
 export interface Backend {
@@ -26,6 +27,8 @@ export interface Backend {
   look?(attempt: Pick<Attempt, 'id'>): Promise<EngineJob | undefined>;
   /** Pins an image by what cannot change, where this backend runs images. Rejects when it is not there. */
   pinImage?(reference: string): Promise<PinnedImage>;
+  /** What the ENV of a pinned image says, where this backend runs images; undefined when it is not there. */
+  imageEnv?(image: string): Promise<Variables | undefined>;
   /** What answers here, in a few words. Rejects with `run.infrastructure` and what would help when nothing does. */
   probe?(): Promise<string>;
   /** Lets go of connections and timers. Attempts under way go on where the engine can carry them, to be found again. */
@@ -83,6 +86,8 @@ export interface AttemptEnd {
   readonly cause?: AttemptCause;
   readonly exitCode: number | null;
   readonly message: string;
+  /** The last lines that the program wrote to standard error, where it failed: `withStderr` of `attempt-words.ts`. */
+  readonly stderr?: string;
   /** What was seen from inside: capabilities, interfaces, mounts. */
   readonly observed?: { readonly [fact: string]: unknown };
 }

@@ -8,14 +8,6 @@ import type { ObjectId } from './object-store.ts';
  */
 export const WORK_FOLDER = '/work';
 
-/** What a program has in its environment on every backend, unless its plan says otherwise. PATH is the backend's. */
-export const RUN_ENV: { readonly [name: string]: string } = Object.freeze({
-  HOME: '/tmp',
-  LANG: 'C.UTF-8',
-  TMPDIR: '/tmp',
-  TZ: 'UTC',
-});
-
 export interface RunInput {
   readonly role: string;
   readonly artifact: ObjectId;

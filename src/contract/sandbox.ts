@@ -77,6 +77,11 @@ export interface SandboxSpec {
    * the workspace is an empty folder then. They must exist. By default the whole workspace is there.
    */
   readonly visible?: readonly string[];
+  /**
+   * Whether it has nothing to do with the workspace: not even its place is there, nor a home. It starts in `/work`, and finds
+   * around it what a program of a run finds (`run-environment.ts`).
+   */
+  readonly apart?: boolean;
   /** Workspace-relative paths that may be written; by default the whole workspace. `[]` makes it read-only. */
   readonly writable?: readonly string[];
   /** Paths that may not be changed, beside those of the handle: relative in the workspace, absolute and real below a bind. */
@@ -147,6 +152,10 @@ export interface SandboxLimits {
   readonly bytesWritten?: number;
   /** Size of the private /tmp, and of the private home. By default 1 GiB each. A program that reaches it is not ended; its next write fails. */
   readonly tmpBytes?: number;
+  /** What a process may keep from being swapped. By default as the machine has it. */
+  readonly lockedBytes?: number;
+  /** Of one process; it may ask for more. By default as the machine has it. */
+  readonly stackBytes?: number;
   /** Bytes on stdout and stderr together. By default unlimited; see also `captureBytes`. */
   readonly outputBytes?: number;
 }

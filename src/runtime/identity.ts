@@ -33,10 +33,19 @@ export interface RunIdentity {
   readonly preimage: JsonObject;
 }
 
+/** Programs of another platform are other programs. Every backend runs those of this one. */
+const PLATFORM = `${process.platform}/${process.arch}`;
+
 /** `params` are the arguments with defaults filled in, so that leaving a default out is the same run, or all that stands for them. */
 export function identifyRun(tool: ToolContract, params: unknown, policyHash: string): RunIdentity {
   const paramsHash = identifyArgs(params).hash;
-  const preimage = { tool: tool.id, contractVersion: tool.contract, policyHash, paramsHash };
+  const preimage = {
+    tool: tool.id,
+    contractVersion: tool.contract,
+    policyHash,
+    paramsHash,
+    platform: PLATFORM,
+  };
   return { runId: runId(preimage), preimage: { ...preimage, params: params as JsonObject } };
 }
 

@@ -120,6 +120,19 @@ const BROKEN: Readonly<Record<string, Break>> = {
       },
     }),
   },
+  'keeps what a program said to itself': {
+    cases: /in the words of every backend/,
+    handle: (job) => ({
+      async wait(signal) {
+        const { stderr: _, ...end } = await job.wait(signal);
+        return end;
+      },
+    }),
+  },
+  'has words of its own': {
+    cases: /in the words of every backend/,
+    handle: (job) => ({ wait: async (signal) => ({ ...(await job.wait(signal)), message: 'over' }) }),
+  },
   'gives late followers only what is new': {
     cases: /to each follower/,
     handle: (job) => ({

@@ -1,11 +1,13 @@
 // Owns: for tests of the backend suite, a small backend that is right, made of ways that a test can break one by one.
 // Refuses: containment, and to outlive this process; the engine lives in it, whatever views of it are open.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOutputs } from '../backends/check-outputs.ts';
 import { roomFor } from '../backends/watch-out.ts';
+import { ATTEMPT_WORDS, withStderr } from '../contract/attempt-words.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -50,11 +52,14 @@ export const SOUND: SmallWays = {
     }
   },
   async judge({ plan, folder }, code, signal) {
-    if (signal) return failedEnd('tool.signal', signal, { exitCode: 128 + (SIGNALS[signal] ?? 0) });
-    if (code !== 0) return failedEnd('tool.exit', `code ${code}`, { exitCode: code });
+    if (signal)
+      return failedEnd('tool.signal', ATTEMPT_WORDS.signal(signal), {
+        exitCode: 128 + (SIGNALS[signal] ?? 0),
+      });
+    if (code !== 0) return failedEnd('tool.exit', ATTEMPT_WORDS.exit(code), { exitCode: code });
     const problem = await checkOutputs(join(folder, 'out'), plan);
     if (problem) return failedEnd(problem.cause, problem.message, { exitCode: 0 });
-    return { status: 'succeeded', exitCode: 0, message: 'done' };
+    return { status: 'succeeded', exitCode: 0, message: ATTEMPT_WORDS.exit(0) };
   },
   limits: true,
   writeLog: true,
@@ -124,7 +129,9 @@ function runJob(attempt: Attempt, ways: SmallWays): SmallJob {
     if (ways.writeLog)
       await writeFile(join(attempt.folder, 'meta/log'), Buffer.concat(said.map(([, chunk]) => chunk)));
     if (error) return failedEnd('tool.not_started', 'Cannot start the program');
-    return killed ? failedEnd(killed, killed) : ways.judge(attempt, code, signal);
+    if (killed) return failedEnd(killed, killed === 'cancelled' ? ATTEMPT_WORDS.cancelled : killed);
+    const words = said.filter(([stream]) => stream === 'stderr').map(([, chunk]) => chunk);
+    return withStderr(await ways.judge(attempt, code, signal), Buffer.concat(words));
   });
   return {
     attempt,

@@ -1,7 +1,7 @@
 // Owns: runs of a toolpack on a real Slurm cluster as `haft call` makes them: submitted once, replayed without it, refused by policy.
 // Refuses: what a job is like inside; the backend's own tests look at that.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -25,6 +25,7 @@ describe('a run on slurm', { skip: slurm.skip }, () => {
     if (slurm.skip !== false) return;
     images = mkdtempSync(join(tmpdir(), 'haft-roots-'));
     IMAGE_ROOTS.coreutils(join(images, 'coreutils'));
+    writeFileSync(join(images, 'coreutils.env'), 'PATH=/bin\n');
     cluster = await slurm.engine();
   });
   after(() => images && rmSync(images, { recursive: true }));

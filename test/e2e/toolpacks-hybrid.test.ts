@@ -104,6 +104,24 @@ describe('a run is the same wherever it is executed', { skip }, () => {
     });
   }
 
+  it('one that fails says why in the same words wherever it is executed', async () => {
+    const told = new Set<string>();
+    for (const backend of ['docker', 'slurm', 'local'] as const) {
+      await withWorkspace(async (runtime) => {
+        const table = (await (await runtime.artifacts()).importBytes(Buffer.from('a\tb\n1\t2\n3\n'))).id;
+        const request = { tool: 'table_sort', args: { table, by: [{ column: 'a' }] } };
+        const { errors } = await runtime.call(request, { backend });
+        const { message, details } = errors[0]!;
+        told.add(JSON.stringify([message, details?.cause, details?.exit_code, details?.stderr]));
+      });
+    }
+    const why = 'line 3: 1 fields, and the header has 2';
+    assert.deepEqual(
+      [...told].map((one) => JSON.parse(one)),
+      [[`The program ended with exit code 65: ${why}`, 'tool.exit', 65, why]],
+    );
+  });
+
   it('one that docker executed is answered where slurm is asked, and slurm can verify it', async () => {
     await withWorkspace(async (runtime) => {
       for (const call of [...callsOf('table_sort'), ...callsOf('fastq_stats')]) {

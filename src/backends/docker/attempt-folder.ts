@@ -3,6 +3,7 @@
 import { chmod, chown, lstat, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptEnd } from '../../contract/backend.ts';
+import { RUN_USER } from '../../contract/run-environment.ts';
 import { readJson, writeOnce } from '../write-once.ts';
 
 export const attemptFiles = (folder: string) => ({
@@ -34,16 +35,12 @@ export async function markDiskFull(folder: string): Promise<void> {
 
 const RESERVE = Buffer.alloc(64 * 1024);
 
-/** `uid:gid` inside of the container. */
-export async function chooseUser(folder: string, given?: string): Promise<string> {
+/** `uid:gid` inside of the container. Ids are the same outside, and an ordinary user can only give out/ to itself. */
+export function chooseUser(given?: string): string {
   if (given !== undefined) return given;
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
-  if (uid !== 0) return `${uid}:${gid}`;
-  const owner = await stat(folder);
-  return owner.uid === 0 ? NOBODY : `${owner.uid}:${owner.gid}`;
+  return uid === 0 ? `${RUN_USER.uid}:${RUN_USER.gid}` : `${uid}:${gid}`;
 }
-
-const NOBODY = '65534:65534';
 
 /** Only before the container is created: the sticky bit says that the attempt has not begun. */
 export async function armFolder(folder: string, user: string): Promise<void> {

@@ -3,6 +3,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { newId } from '../../base/new-id.ts';
 import { type Observation, parseObservation } from '../observation.ts';
+import { TAIL_BYTES } from '../read-tail.ts';
 import { logsPath } from './container.ts';
 import type { EngineApi } from './engine-api.ts';
 import { type LogStream, logFrames } from './log-frames.ts';
@@ -20,23 +21,32 @@ export async function followLog(
   return (await api.stream(logsPath(name, true), logFrames(take), signal)) === 200;
 }
 
+export interface KeptLog {
+  readonly observation: Observation | undefined;
+  readonly over: boolean;
+  /** The end of what went to standard error. */
+  readonly stderr: Uint8Array;
+}
+
 /** Writes the whole log of a container that has ended to a file, durably. Undefined when the container is gone. */
 export async function keepLog(
   api: EngineApi,
   name: string,
   path: string,
   maxBytes: number,
-): Promise<{ readonly observation: Observation | undefined; readonly over: boolean } | undefined> {
+): Promise<KeptLog | undefined> {
   const temporary = `${path}.${newId('tmp')}`;
   const fd = openSync(temporary, 'wx', 0o600);
   const enough = new AbortController();
   let room = maxBytes;
+  let stderr = Buffer.alloc(0);
   try {
-    const { take, first } = splitter((_, part) => {
+    const { take, first } = splitter((stream, part) => {
       if (enough.signal.aborted) return;
       room -= logCost(part);
       if (room < 0) enough.abort(OVER);
       else writeSync(fd, part);
+      if (stream === 'stderr') stderr = Buffer.concat([stderr, part]).subarray(-TAIL_BYTES);
     });
     const status = await api.stream(logsPath(name, false), logFrames(take), enough.signal).catch((thrown) => {
       if (thrown !== OVER) throw thrown;
@@ -45,7 +55,7 @@ export async function keepLog(
     if (status !== 200) return undefined;
     fsyncSync(fd);
     renameSync(temporary, path);
-    return { observation: parseObservation(first()), over: enough.signal.aborted };
+    return { observation: parseObservation(first()), over: enough.signal.aborted, stderr };
   } finally {
     closeSync(fd);
     rmSync(temporary, { force: true });

@@ -1,6 +1,7 @@
 // Owns: being there while a container runs: its limits of time, output and log, and everything that its end is judged by.
 // Refuses: to judge.
 import { existsSync } from 'node:fs';
+import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import type { Attempt } from '../../contract/backend.ts';
 import { checkOutputs } from '../check-outputs.ts';
 import { watchOut } from '../watch-out.ts';
@@ -8,7 +9,7 @@ import { type attemptFiles, markDiskFull } from './attempt-folder.ts';
 import { followLog, keepLog, logCost } from './attempt-log.ts';
 import { awaitContainer, type ContainerState, inspectContainer } from './container.ts';
 import type { EngineApi } from './engine-api.ts';
-import { type Evidence, overTime } from './verdict.ts';
+import type { Evidence } from './verdict.ts';
 
 export type Kill = NonNullable<Evidence['killedFor']>;
 
@@ -38,7 +39,9 @@ export async function attend(attendance: Attendance): Promise<Seen | undefined> 
     state,
     resources: attempt.plan.resources,
     observation: log.observation,
-    overLog: log.over ? tooLong(logBytes) : undefined,
+    overLog: log.over ? TOO_LONG : undefined,
+    program: attempt.plan.argv[0],
+    stderr: log.stderr,
     diskFull,
     outputs: await checkOutputs(files.out, attempt.plan),
   };
@@ -52,7 +55,7 @@ async function watched(
   const { wallMs, outputBytes } = attempt.plan.resources;
   const log = watchLog(attendance, quietKill);
   const timer = alarm(startedMs + wallMs, () =>
-    quietKill({ cause: 'limit.time', message: overTime(wallMs) }),
+    quietKill({ cause: 'limit.time', message: ATTEMPT_WORDS.overTime(wallMs) }),
   );
   const out = watchOut({
     out: files.out,
@@ -81,16 +84,13 @@ function watchLog({ api, name, logBytes }: Attendance, kill: (why: Kill) => void
     said += logCost(part);
     if (said <= logBytes) return;
     following.abort();
-    kill(tooLong(logBytes));
+    kill(TOO_LONG);
   };
   followLog(api, name, count, following.signal).catch(() => {});
   return following;
 }
 
-const tooLong = (logBytes: number): Kill => ({
-  cause: 'limit.log_bytes',
-  message: `Ended the attempt: it wrote more than ${logBytes} bytes to its log`,
-});
+const TOO_LONG: Kill = { cause: 'limit.log_bytes', message: ATTEMPT_WORDS.overLog };
 
 /** Timers of Node end at 24 days. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

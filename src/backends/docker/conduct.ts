@@ -1,5 +1,6 @@
 // Owns: one attempt from wherever it stands to its end: begun, attended, judged, recorded, and only then removed.
 // Refuses: to remove a container before its end is durable, and to change an end that somebody has recorded.
+import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import { type Attempt, type AttemptEnd, failedEnd } from '../../contract/backend.ts';
 import { readJson, writeOnce } from '../write-once.ts';
 import { attemptFiles, recordEnd } from './attempt-folder.ts';
@@ -101,7 +102,7 @@ export function conduct(desk: Desk, attempt: Attempt, site: Site): Conduct {
 
 /** SIGKILL, as nobody inside can send it. */
 const KILLED = 137;
-const CANCELLED = failedEnd('cancelled', 'The attempt was cancelled');
+const CANCELLED = failedEnd('cancelled', ATTEMPT_WORDS.cancelled);
 const VANISHED = failedEnd(
   'lost',
   'Lost the attempt: somebody removed its container before its end was recorded',

@@ -2,7 +2,8 @@
 // Refuses: to let a plan widen any of it. A plan only brings image, argv, env and resources.
 import { join } from 'node:path';
 import type { Attempt } from '../../contract/backend.ts';
-import { RUN_ENV, WORK_FOLDER } from '../../contract/plan.ts';
+import { WORK_FOLDER } from '../../contract/plan.ts';
+import { RUN_HOST_NAME, RUN_SCRATCH, runVariables, type Variables } from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript } from '../entry-script.ts';
 import { demandedFacts } from '../observation.ts';
 import type { ResolvedOptions } from './docker-options.ts';
@@ -15,6 +16,8 @@ export interface Site {
   readonly engine: 'docker' | 'podman';
   /** This machine's own network, as /proc names it. */
   readonly network: string;
+  /** What the image brings; the engine adds it by itself. */
+  readonly imageEnv: Variables;
 }
 
 /** The name is what makes an attempt unique on an engine. */
@@ -24,10 +27,12 @@ export const containerName = (attemptId: string) => `haft-${attemptId}`;
 export function containerSpec(
   { id, runId, plan, folder }: Attempt,
   { scope, processes, logBytes }: Pick<ResolvedOptions, 'scope' | 'processes' | 'logBytes'>,
-  { user, busybox, engine, network }: Site,
+  { user, busybox, engine, network, imageEnv }: Site,
 ): object {
   const { cpus, memoryBytes } = plan.resources;
-  const added = ADDED_VARIABLES[engine].filter((name) => plan.env[name] === undefined).join(' ');
+  const added = ADDED_VARIABLES[engine]
+    .filter((name) => plan.env[name] === undefined && imageEnv[name] === undefined)
+    .join(' ');
   return {
     Image: plan.image,
     Entrypoint: [
@@ -41,18 +46,16 @@ export function containerSpec(
       added,
     ],
     Cmd: plan.argv,
-    Env: Object.entries({ ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env }).map(
-      ([name, value]) => `${name}=${value}`,
-    ),
+    Env: Object.entries(runVariables(plan.env)).map(([name, value]) => `${name}=${value}`),
     User: user,
     WorkingDir: WORK_FOLDER,
     // By itself it would be the container's id, which no two attempts share.
-    Hostname: HOST_NAME,
+    Hostname: RUN_HOST_NAME,
     Labels: { [LABELS.scope]: scope, [LABELS.attempt]: id, [LABELS.run]: runId },
     NetworkDisabled: true,
     HostConfig: {
       NetworkMode: 'none',
-      // Shared memory would be one more place to write to.
+      // By itself it would be of a size of its own: see Tmpfs.
       IpcMode: 'none',
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
@@ -73,8 +76,6 @@ export function containerSpec(
   };
 }
 
-const HOST_NAME = 'haft';
-
 /** What an engine puts into the environment of a program although nobody asked for it. */
 const ADDED_VARIABLES: Readonly<Record<Site['engine'], readonly string[]>> = {
   docker: [],
@@ -82,23 +83,26 @@ const ADDED_VARIABLES: Readonly<Record<Site['engine'], readonly string[]>> = {
 };
 
 /**
- * /tmp counts as memory of the program. Docker gives it the mode that it has in the image, so it is made the program's
- * own. Podman takes no owner, would copy what the image has there, and with a read-only root it brings two more
- * folders that anybody may write: these are there, and read-only.
+ * What is in them counts as memory of the program. Docker gives such a folder the mode that it has in the image, and the
+ * entry takes that back, whose own they are. Podman takes no owner, would copy what the image has there, and with a read-only
+ * root it brings two more folders that anybody may write: these are there, and read-only.
  */
 const TMPFS: Readonly<
   Record<Site['engine'], (user: string, bytes: number) => Readonly<Record<string, string>>>
 > = {
   docker(user, bytes) {
     const [uid, gid] = user.split(':');
-    return { '/tmp': `rw,nosuid,nodev,size=${bytes},mode=1777,uid=${uid},gid=${gid}` };
+    return scratch(`exec,size=${bytes},mode=${RUN_SCRATCH.mode},uid=${uid},gid=${gid}`);
   },
   podman: (_, bytes) => ({
-    '/tmp': `rw,nosuid,nodev,size=${bytes},mode=1777,notmpcopyup,U`,
+    ...scratch(`exec,size=${bytes},mode=${RUN_SCRATCH.mode},notmpcopyup,U`),
     '/run': 'ro,nosuid,nodev,size=4096,mode=755,notmpcopyup',
     '/var/tmp': 'ro,nosuid,nodev,size=4096,mode=755,notmpcopyup',
   }),
 };
+
+const scratch = (options: string) =>
+  Object.fromEntries(RUN_SCRATCH.places.map((place) => [place, `rw,nosuid,nodev,${options}`]));
 
 /**
  * Docker's json-file changes bytes that are no UTF-8. The log is cut far beyond what is kept, and what an engine adds to

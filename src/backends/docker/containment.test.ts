@@ -53,7 +53,7 @@ describe('a container of the docker backend', { skip: docker.skip }, () => {
       tail -n +3 /proc/net/dev | cut -d: -f1 > out/net
       for at in / /etc /bin /dev /work /work/in /.haft /sys /proc /sys/fs/cgroup; do (: > $at/x) 2>/dev/null && echo $at; done > out/written
       : > /tmp/x && : > out/x && rm out/x; (: > in/greeting)
-      hostname > out/host; id -u > out/user; ls /dev/shm /var/run/docker.sock /run/docker.sock; exit 0`;
+      hostname > out/host; id -u > out/user; ls /var/run/docker.sock /run/docker.sock; exit 0`;
     const outputs = ['status', 'net', 'written', 'host', 'user'];
     const { attempt, end } = await env.run(script, { outputs });
     assert.equal(end.status, 'succeeded', end.message);
@@ -103,7 +103,7 @@ describe('a container of the docker backend', { skip: docker.skip }, () => {
       ownNetwork: true,
       readOnlyRoot: true,
       readOnlyInputs: true,
-      writableMounts: ['/dev/mqueue', '/tmp', '/work/out'],
+      writableMounts: ['/dev/mqueue', '/dev/shm', '/tmp', '/work/out'],
       imageId,
     });
     assert.match(String(user), /^[1-9]\d*:[1-9]\d*$/);

@@ -3,6 +3,7 @@
 import { readlinkSync } from 'node:fs';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
+import type { Variables } from '../../contract/run-environment.ts';
 import { readJson } from '../write-once.ts';
 import { attemptFiles, chooseUser, recordEnd } from './attempt-folder.ts';
 import { attemptHandle } from './attempt-handle.ts';
@@ -12,7 +13,7 @@ import { containerName, LABELS, type Site } from './container-spec.ts';
 import { type DockerOptions, resolveOptions } from './docker-options.ts';
 import { createEngineApi, type EngineApi, isEngineTrouble } from './engine-api.ts';
 import { findBusybox } from './find-busybox.ts';
-import { pinImage, requireImage } from './images.ts';
+import { imageEnv, pinImage, requireImage } from './images.ts';
 import { createReaders } from './readers.ts';
 import { endOfTrouble, patiently, withoutEngine } from './trouble.ts';
 
@@ -99,6 +100,7 @@ export function createDockerBackend(given: DockerOptions): Backend {
     },
     probe: () => describeEngine(api).catch(withoutEngine),
     pinImage: (reference) => patience(() => pinImage(api, reference)).catch(withoutEngine),
+    imageEnv: (image) => imageEnv(api, image).catch(withoutEngine),
     async close() {
       await Promise.all(removals);
       closing.abort(new Error('the backend is closed'));
@@ -112,12 +114,20 @@ function siteFinder(
   api: EngineApi,
   { busybox: given, user }: Pick<DockerOptions, 'busybox' | 'user'>,
 ): (attempt: Attempt) => Promise<Site> {
-  let known: Omit<Site, 'user'> | undefined;
-  return async ({ folder }) => {
+  let known: Omit<Site, 'user' | 'imageEnv'> | undefined;
+  const envs = new Map<string, Promise<Variables>>();
+  // An image that is pinned never says anything else.
+  const envOf = async (image = ''): Promise<Variables> => {
+    const found = envs.get(image) ?? imageEnv(api, image).then((env) => env ?? {});
+    envs.set(image, found);
+    found.catch(() => envs.delete(image));
+    return found;
+  };
+  return async ({ plan }) => {
     const busybox = known?.busybox ?? findBusybox(given);
     if (busybox === undefined) throw fail('sandbox.unavailable', NO_BUSYBOX);
     known ??= { busybox, engine: await engineKind(api), network: readlinkSync('/proc/self/ns/net') };
-    return { ...known, user: await chooseUser(folder, user) };
+    return { ...known, user: chooseUser(user), imageEnv: await envOf(plan.image) };
   };
 }
 

@@ -3,6 +3,7 @@
 import { admitsImage, repositoryOf } from '../../base/image-reference.ts';
 import type { PinnedImage } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
+import { parseImageEnv, type Variables } from '../../contract/run-environment.ts';
 import type { EngineApi } from './engine-api.ts';
 
 /** `name@sha256:…` or `sha256:…` */
@@ -43,6 +44,12 @@ export async function pinImage(api: EngineApi, reference: string): Promise<Pinne
   return own === undefined ? { image: found.Id, by: 'image_id' } : { image: own, by: 'repository_digest' };
 }
 
+/** What an image says of the environment; undefined where the engine does not have it. */
+export async function imageEnv(api: EngineApi, image: string): Promise<Variables | undefined> {
+  const found = await inspectImage(api, image);
+  return found && parseImageEnv(found.Config?.Env ?? []);
+}
+
 /** Where Podman puts images that no registry has. */
 const UNPUSHED = 'localhost/';
 
@@ -57,6 +64,7 @@ interface ImageBody {
   readonly Id: string;
   readonly RepoTags?: readonly string[] | null;
   readonly RepoDigests?: readonly string[] | null;
+  readonly Config?: { readonly Env?: readonly string[] | null } | null;
 }
 
 async function inspectImage(api: EngineApi, reference: string): Promise<ImageBody | undefined> {

@@ -26,6 +26,8 @@ function evidence({
     killedFor: undefined,
     diskFull: false,
     outputs: undefined,
+    program: 'sort',
+    stderr: new Uint8Array(),
     ...others,
   };
 }

@@ -1,7 +1,7 @@
 // Owns: what the end of a container means, from what the engine says, what the entry said, and what was watched.
 // Refuses: to call anything a success that is not one in every respect. Pure: no clock, no disk, no engine.
-import { constants } from 'node:os';
 import type { AttemptCause } from '../../contract/attempt-cause.ts';
+import { ATTEMPT_WORDS, signalOfCode, withStderr } from '../../contract/attempt-words.ts';
 import { type AttemptEnd, failedEnd } from '../../contract/backend.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import type { OutputProblem } from '../check-outputs.ts';
@@ -19,6 +19,10 @@ export interface Evidence {
   readonly diskFull: boolean;
   /** What is wrong with out/, whatever else is. */
   readonly outputs: OutputProblem | undefined;
+  /** What it was to execute. */
+  readonly program: string | undefined;
+  /** The end of its standard error. */
+  readonly stderr: Uint8Array;
 }
 
 /** The first row that holds is the end. */
@@ -33,19 +37,18 @@ const ROWS: readonly ((evidence: Evidence) => readonly [AttemptCause, string] | 
       : undefined;
   },
   ({ state: { exitCode } }) => BEFORE[exitCode],
+  ({ state: { exitCode }, program }) =>
+    exitCode === ENTRY_CODES.notStarted ? ['tool.not_started', ATTEMPT_WORDS.notStarted(program)] : undefined,
   // What it used up.
   ({ state: { exitCode, oomKilled }, resources }) =>
     oomKilled || exitCode === ENTRY_CODES.memory
-      ? ['limit.memory', `Ended the attempt: it used up its ${resources.memoryBytes} bytes of memory`]
+      ? ['limit.memory', ATTEMPT_WORDS.overMemory(resources.memoryBytes)]
       : undefined,
   ({ killedFor }) => killedFor && [killedFor.cause, killedFor.message],
   ({ state: { startedMs, finishedMs }, resources: { wallMs } }) =>
-    finishedMs - startedMs > wallMs ? ['limit.time', overTime(wallMs)] : undefined,
+    finishedMs - startedMs > wallMs ? ['limit.time', ATTEMPT_WORDS.overTime(wallMs)] : undefined,
   ({ outputs }) => (outputs?.cause === 'limit.output_bytes' ? [outputs.cause, outputs.message] : undefined),
-  ({ diskFull }) =>
-    diskFull
-      ? ['infrastructure.disk_full', 'Cannot trust the attempt: the disk was full while it ran']
-      : undefined,
+  ({ diskFull }) => (diskFull ? ['infrastructure.disk_full', ATTEMPT_WORDS.diskFull] : undefined),
   // Nobody told what the container was like. It may have been ended before it could.
   ({ state: { exitCode }, observation }) =>
     exitCode !== KILLED && !observation
@@ -53,18 +56,12 @@ const ROWS: readonly ((evidence: Evidence) => readonly [AttemptCause, string] | 
       : undefined,
   // How it ended.
   ({ state: { exitCode } }) =>
-    exitCode === KILLED
-      ? [
-          'infrastructure.killed',
-          'The attempt was killed from outside: by the engine, the machine or a person',
-        ]
-      : undefined,
-  ({ state: { exitCode } }) =>
-    SIGNALLED.has(exitCode)
-      ? ['tool.signal', `The program was ended by ${SIGNALLED.get(exitCode)}`]
-      : undefined,
-  ({ state: { exitCode } }) =>
-    exitCode === 0 ? undefined : ['tool.exit', `The program ended with the code ${exitCode}`],
+    exitCode === KILLED ? ['infrastructure.killed', ATTEMPT_WORDS.killed] : undefined,
+  ({ state: { exitCode } }) => {
+    const signal = signalOfCode(exitCode === ENTRY_CODES.killedInside ? KILLED : exitCode);
+    return signal === undefined ? undefined : ['tool.signal', ATTEMPT_WORDS.signal(signal)];
+  },
+  ({ state: { exitCode } }) => (exitCode === 0 ? undefined : ['tool.exit', ATTEMPT_WORDS.exit(exitCode)]),
   ({ outputs }) => outputs && [outputs.cause, outputs.message],
 ];
 
@@ -74,35 +71,21 @@ export function verdict(evidence: Evidence): AttemptEnd {
   const exitCode = state.exitCode === ENTRY_CODES.killedInside ? KILLED : state.exitCode;
   for (const row of ROWS) {
     const found = row(evidence);
-    if (found)
-      return failedEnd(found[0], found[1], {
-        exitCode: ENTRYS_OWN.has(exitCode) ? null : exitCode,
-        observed,
-      });
+    if (!found) continue;
+    const facts = { exitCode: ENTRYS_OWN.has(exitCode) ? null : exitCode, observed };
+    return withStderr(failedEnd(found[0], found[1], facts), evidence.stderr);
   }
-  return { status: 'succeeded', exitCode: 0, message: 'The program ended with the code 0', observed };
+  return { status: 'succeeded', exitCode: 0, message: ATTEMPT_WORDS.exit(0), observed };
 }
 
-export const overTime = (wallMs: number) => `Ended the attempt: it ran longer than ${wallMs} ms`;
-
-const KILLED = 128 + constants.signals.SIGKILL;
-
-const SIGNALLED: ReadonlyMap<number, string> = new Map([
-  [ENTRY_CODES.killedInside, 'SIGKILL'],
-  ...Object.entries(constants.signals)
-    .filter(([, number]) => number !== constants.signals.SIGKILL)
-    .map(([name, number]) => [128 + number, name] as const),
-]);
+/** SIGKILL, as nobody inside can send it. */
+const KILLED = 137;
 
 const BEFORE: Readonly<Record<number, readonly [AttemptCause, string]>> = {
   [ENTRY_CODES.beganBefore]: ['lost', 'The attempt had begun before, and how it ended is not known'],
   [ENTRY_CODES.cannotClaim]: [
     'infrastructure.engine',
     'Cannot run the program: out/ is not its to write in the container',
-  ],
-  [ENTRY_CODES.notStarted]: [
-    'tool.not_started',
-    'Cannot start the program: the image has no executable file of that name',
   ],
 };
 

@@ -1,13 +1,15 @@
 // Owns: one attempt on this machine from its claim to its end: in the sandbox, watched, its words kept as they come.
 // Refuses: to begin without a durable claim, and to end without a written one.
 import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Attempt, type AttemptEnd, failedEnd } from '../../contract/backend.ts';
-import { RUN_ENV, WORK_FOLDER } from '../../contract/plan.ts';
+import { WORK_FOLDER } from '../../contract/plan.ts';
+import { RUN_LIMITS, runEnvironment, type Variables } from '../../contract/run-environment.ts';
 import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { checkOutputs, type OutputProblem } from '../check-outputs.ts';
-import { roomFor, watchOut } from '../watch-out.ts';
+import { readTail } from '../read-tail.ts';
+import { watchOut } from '../watch-out.ts';
 import { writeOnce } from '../write-once.ts';
 import { type LocalFiles, localFiles } from './local-files.ts';
 import { localVerdict } from './local-verdict.ts';
@@ -16,9 +18,14 @@ import { localVerdict } from './local-verdict.ts';
 const LOG_BYTES = 16 * 1024 * 1024;
 const LOOK_EVERY_MS = 100;
 
-export async function executeLocal(sandbox: SandboxHandle, attempt: Attempt): Promise<AttemptEnd> {
+export async function executeLocal(
+  sandbox: SandboxHandle,
+  attempt: Attempt,
+  imageEnv: Variables | undefined,
+): Promise<AttemptEnd> {
   const files = localFiles(attempt.folder);
   await writeFile(files.log, '');
+  await chmod(join(attempt.folder, 'out'), 0o700);
   const words = openWords(files);
   const control = new AbortController();
   let over: OutputProblem | undefined;
@@ -33,14 +40,23 @@ export async function executeLocal(sandbox: SandboxHandle, attempt: Attempt): Pr
   const timer = setInterval(() => existsSync(files.cancel) && control.abort('cancelled'), LOOK_EVERY_MS);
   try {
     const result: SandboxResult = await sandbox.run({
-      ...specOf(attempt, sandbox),
+      ...specOf(attempt, imageEnv),
       signal: control.signal,
       onOutput: words.take,
     });
     const { diskFull } = await watch.stop();
     const outputs = await checkOutputs(join(attempt.folder, 'out'), attempt.plan);
     const cancelled = control.signal.reason === 'cancelled' && result.aborted;
-    return localVerdict({ result, resources: attempt.plan.resources, cancelled, diskFull, over, outputs });
+    return localVerdict({
+      result,
+      resources: attempt.plan.resources,
+      cancelled,
+      diskFull,
+      over,
+      outputs,
+      program: attempt.plan.argv[0],
+      stderr: await readTail(files.streams.stderr),
+    });
   } finally {
     clearInterval(timer);
     await watch.stop();
@@ -56,14 +72,14 @@ export async function writeEnd({ folder }: Attempt, end: AttemptEnd): Promise<bo
 export const lostEnd = (): AttemptEnd =>
   failedEnd('lost', 'Lost the attempt: the process that executed it died, and the program with it');
 
-function specOf({ plan, folder }: Attempt, sandbox: SandboxHandle): SandboxSpec {
-  const { memoryBytes, wallMs, outputBytes } = plan.resources;
+function specOf({ plan, folder }: Attempt, imageEnv: Variables | undefined): SandboxSpec {
+  const { memoryBytes, wallMs } = plan.resources;
+  const { openFiles, lockedBytes, stackBytes } = RUN_LIMITS;
   return {
     argv: plan.argv as [string, ...string[]],
     cwd: WORK_FOLDER,
-    env: { PATH: sandbox.baseEnv.PATH ?? '', ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env },
-    visible: [],
-    writable: [],
+    env: runEnvironment(imageEnv, plan.env),
+    apart: true,
     binds: [
       { path: join(folder, 'in'), at: `${WORK_FOLDER}/in` },
       { path: join(folder, 'out'), at: `${WORK_FOLDER}/out`, writable: true },
@@ -71,15 +87,18 @@ function specOf({ plan, folder }: Attempt, sandbox: SandboxHandle): SandboxSpec 
     network: 'none',
     timeoutMs: wallMs,
     captureBytes: 0,
-    limits: { memoryBytes, fileSizeBytes: roomFor(outputBytes) + SLACK, outputBytes: LOG_BYTES },
+    limits: {
+      memoryBytes,
+      // What is too much is noticed by whoever watches out/, as everywhere.
+      fileSizeBytes: Number.POSITIVE_INFINITY,
+      tmpBytes: memoryBytes,
+      outputBytes: LOG_BYTES,
+      openFiles,
+      lockedBytes,
+      stackBytes,
+    },
   };
 }
-
-/** What is too much is noticed by whoever watches out/, which knows better words for it. */
-const SLACK = 64 * 1024 * 1024;
-
-/** As every backend says it. */
-const HOST_NAME = 'haft';
 
 function openWords({ log, streams }: LocalFiles) {
   const all = openSync(log, 'a');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import { failedEnd } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
+import type { Variables } from '../../contract/run-environment.ts';
 import type { SandboxHandle } from '../../contract/sandbox.ts';
 import { readJson, writeOnce } from '../write-once.ts';
 import { executeLocal, lostEnd, writeEnd } from './execute-local.ts';
@@ -16,6 +17,8 @@ export interface LocalBackendOptions {
   readonly root: string;
   /** A sandbox whose workspace is `root`; made when the first attempt needs it. */
   readonly sandbox: () => SandboxHandle;
+  /** What the ENV of an image says that a plan names, though its programs are this machine's. Rejects where that is not known and must be. */
+  readonly imageEnv?: (image: string) => Promise<Variables | undefined>;
   /** This process, and whether another one still runs. */
   readonly process: string;
   readonly isAlive: (process: string) => boolean;
@@ -36,8 +39,8 @@ export function createLocalBackend(options: LocalBackendOptions): Backend {
   };
   const running = new Map<string, Promise<unknown>>();
 
-  const begin = (attempt: Attempt): void => {
-    const work = executeLocal(sandbox(), attempt)
+  const begin = (attempt: Attempt, env: Variables | undefined): void => {
+    const work = executeLocal(sandbox(), attempt, env)
       .catch(() => failedEnd('infrastructure.engine', 'Cannot execute the attempt: the sandbox failed'))
       .then((end) => writeEnd(attempt, end))
       .catch(() => {})
@@ -74,8 +77,10 @@ export function createLocalBackend(options: LocalBackendOptions): Backend {
         throw fail('sandbox.unavailable', `Cannot run on this machine: ${available.reason}`, {
           hint: available.hint,
         });
+      const { image } = attempt.plan;
+      const env = image === undefined ? undefined : await options.imageEnv?.(image);
       const { claim } = localFiles(attempt.folder);
-      if (await writeOnce(claim, { process: options.process })) begin(attempt);
+      if (await writeOnce(claim, { process: options.process })) begin(attempt, env);
       return handleOf(attempt);
     },
     async find(attempt) {

@@ -52,6 +52,7 @@ async function run(
   const tools = mkdtempSync(join(tmpdir(), 'haft-apptainer-'));
   chmodSync(tools, 0o755);
   IMAGE_ROOTS.busybox(join(tools, 'busybox'));
+  writeFileSync(join(tools, 'busybox.env'), 'PATH=/bin\nOWN=of the image\n');
   writeFileSync(join(tools, 'filter'), seccompFilter(process.arch)!);
   writeFileSync(join(tools, 'apptainer'), STAND_IN.replace('EXTRA', extra), { mode: 0o755 });
   const asRoot = createLocalRunner({ env });
@@ -83,7 +84,8 @@ describe('the script around Apptainer, with bubblewrap in its place', { skip: sl
         'HOME=/tmp',
         'HOSTNAME=haft',
         'LANG=C.UTF-8',
-        'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        'OWN=of the image',
+        'PATH=/bin',
         'PWD=/work',
         'SHLVL=1',
         'TMPDIR=/tmp',

@@ -1,9 +1,11 @@
 // Owns: the shell text that contains a program with Apptainer: nothing but out/ and /tmp to write to, no network, as an ordinary user.
 // Refuses: jobs of root, and to trust its own flags: no Apptainer was there to try them on, so what is seen from inside decides.
 import { WORK_FOLDER } from '../../contract/plan.ts';
+import { RUN_HOST_NAME, RUN_PATH } from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript, LIFELINE_PIPE } from '../entry-script.ts';
-import { type ContainedProgram, HOST_NAME } from './contained-program.ts';
+import type { ContainedProgram } from './contained-program.ts';
 import { ENTRY_HOOKS, entryStage } from './entry-hooks.ts';
+import { IMAGE_ENV } from './image-env-script.ts';
 import { DEVICE_MOUNTS } from './observed.ts';
 import { shWord } from './sh-word.ts';
 
@@ -22,9 +24,8 @@ export interface ApptainerContainer {
 export function apptainerScript(container: ApptainerContainer, program: ContainedProgram): string {
   const { images, command = 'apptainer', busybox, seccomp = USUAL_FILTER } = container;
   const { argv, env, image = '' } = program;
-  // Apptainer brings variables of its own, so that the environment is made anew; the image's PATH is the usual one.
-  const variables = Object.entries({ PATH: INSIDE_PATH, ...env }).map(([name, value]) => `${name}=${value}`);
-  const entry = [ENTRY_PROGRAM, 'env', '-i', ...variables, ENTRY_PROGRAM, 'sh', '-c', ENTRY, 'haft'];
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const entry = [...variables, ENTRY_PROGRAM, 'sh', '-c', ENTRY, 'haft'].map(shWord).join(' ');
   return [
     ENTRY_HOOKS,
     HOOKS,
@@ -32,20 +33,22 @@ export function apptainerScript(container: ApptainerContainer, program: Containe
     `root=${shWord(images[image] ?? '')}`,
     '[ -e "$root" ] || cannot \'the image is not on the node\'',
     entryStage(busybox),
+    'set --',
+    IMAGE_ENV('"$line"'),
     'mkdir -m 700 "$scratch/w"',
     [
       `set -- ${shWord(command)} --silent exec --containall --cleanenv --no-home --no-mount tmp,home,cwd --no-eval`,
-      `--net --network none --no-privs --security ${shWord(`seccomp:${seccomp}`)} --hostname ${HOST_NAME}`,
+      `--net --network none --no-privs --security ${shWord(`seccomp:${seccomp}`)} --hostname ${RUN_HOST_NAME}`,
       `--workdir "$scratch/w" --scratch /tmp --pwd ${WORK_FOLDER}`,
       `--mount "type=bind,src=$folder/in,dst=${WORK_FOLDER}/in,ro" --mount "type=bind,src=$out,dst=${WORK_FOLDER}/out"`,
       `--mount "type=bind,src=$busybox,dst=${ENTRY_PROGRAM},ro" --mount "type=bind,src=$scratch/gate,dst=${LIFELINE_PIPE},ro"`,
-      `"$root" ${entry.map(shWord).join(' ')} "$facts" "$network" '' ${argv.map(shWord).join(' ')}`,
+      // Apptainer brings variables of its own, so that the environment is made anew.
+      `"$root" ${ENTRY_PROGRAM} env -i PATH=${RUN_PATH} "$@" ${entry} "$facts" "$network" '' ${argv.map(shWord).join(' ')}`,
     ].join(' \\\n  '),
   ].join('\n');
 }
 
 const ENTRY = entryScript({ lifeline: true, alsoWritable: DEVICE_MOUNTS });
-const INSIDE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const USUAL_FILTER = '/etc/apptainer/seccomp-profiles/default.json';
 
 /** The container is a part of the job: its processes are those that have a number of their own inside. */

@@ -1,7 +1,16 @@
 // Owns: the shell text that contains a program with bubblewrap: no network, no capability, only out/ and /tmp to write to.
 // Refuses: to run as root outside; there the program becomes a user of no account, which sees nothing but its own folders.
 import { WORK_FOLDER } from '../../contract/plan.ts';
-import { type ContainedProgram, HOST_NAME, OUTSIDE_ID } from './contained-program.ts';
+import {
+  LIMIT_LINE,
+  QUEUES_FOLDER,
+  RUN_HOST_NAME,
+  RUN_PATH,
+  RUN_SCRATCH,
+  RUN_USER,
+} from '../../contract/run-environment.ts';
+import { type ContainedProgram, OUTSIDE_ID } from './contained-program.ts';
+import { IMAGE_ENV } from './image-env-script.ts';
 import { shWord } from './sh-word.ts';
 
 export interface BubblewrapContainer {
@@ -24,16 +33,18 @@ export function bubblewrapScript(
     ([machine, filter]) => `  ${shWord(machine)}) echo ${Buffer.from(filter).toString('base64')} ;;`,
   );
   const filter = filters.length === 0 ? '' : FILTER.replace('FILTERS', filters.join('\n'));
-  const variables = Object.entries({ PATH: INSIDE_PATH, ...env }).flatMap(([name, value]) => [
-    '--setenv',
-    name,
-    value,
-  ]);
-  const words = ['--clearenv', ...variables, '--chdir', WORK_FOLDER, '--', ...argv].map(shWord);
-  return [HOOKS, `root=${shWord(root)}`, STAGE, filter, `set -- "$@" ${words.join(' ')}`].join('\n');
+  const variables = Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]);
+  const words = [...variables, '--chdir', WORK_FOLDER, '--', ...argv].map(shWord);
+  return [
+    HOOKS,
+    `root=${shWord(root)}`,
+    STAGE,
+    filter,
+    `set -- "$@" --clearenv --setenv PATH ${RUN_PATH}`,
+    image === undefined ? '' : IMAGE_ENV('--setenv "${line%%=*}" "${line#*=}"'),
+    `set -- "$@" ${words.join(' ')}`,
+  ].join('\n');
 }
-
-const INSIDE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** `look` holds what is seen of the sandbox from outside against what is promised; the program waits at the gate until then. */
 const HOOKS = `
@@ -65,6 +76,10 @@ end_contained() { kill -KILL "$sandbox" 2>/dev/null; }
 judge_code() { ! grep -q exit-code "$scratch/status" || started=true; }
 `;
 
+const SCRATCH = RUN_SCRATCH.places
+  .map((place) => `--perms ${RUN_SCRATCH.mode} --size "$memory" --tmpfs ${place}`)
+  .join(' ');
+
 /**
  * Each entry of the root is bound by itself, since a mount point cannot be made in a root that is bound read-only. As
  * root, folders are mounted where the other user can reach them, in a mount namespace that ends with the program.
@@ -86,6 +101,7 @@ contain() {
   [ ! -s "$scratch/filter" ] || exec 9<"$scratch/filter"
   # The program goes first when memory runs out, not what watches it.
   echo 900 >/proc/self/oom_score_adj
+  { ${LIMIT_LINE}; } 2>/dev/null
   [ -n "$drop" ] || exec $fresh bwrap "$@"
   exec unshare --mount --propagation private sh -c '
     mount --bind "$folder/in" "$scratch/m/in" && mount --bind "$out" "$scratch/m/out" || exit 125
@@ -93,7 +109,7 @@ contain() {
     exec $drop $fresh bwrap "$@"' sh "$@"
 }
 set -- --unshare-all --unshare-user --disable-userns --cap-drop ALL --die-with-parent --new-session \\
-  --hostname ${HOST_NAME} --uid 1000 --gid 1000
+  --hostname ${RUN_HOST_NAME} --uid ${RUN_USER.uid} --gid ${RUN_USER.gid}
 for from in "$root"/*; do
   entry=\${from##*/}
   case \${root:+image}:$entry in
@@ -106,9 +122,9 @@ for from in "$root"/*; do
 done
 if [ -z "$root" ]; then
   mkdir -m 755 "$scratch/etc"
-  echo 'haft:x:1000:1000:Haft:/tmp:/bin/sh' >"$scratch/etc/passwd"
-  echo 'haft:x:1000:' >"$scratch/etc/group"
-  echo '127.0.0.1 localhost ${HOST_NAME}' >"$scratch/etc/hosts"
+  echo 'haft:x:${RUN_USER.uid}:${RUN_USER.gid}:Haft:/tmp:/bin/sh' >"$scratch/etc/passwd"
+  echo 'haft:x:${RUN_USER.gid}:' >"$scratch/etc/group"
+  echo '127.0.0.1 localhost ${RUN_HOST_NAME}' >"$scratch/etc/hosts"
   printf 'passwd: files\\ngroup: files\\nhosts: files\\n' >"$scratch/etc/nsswitch.conf"
   : >"$scratch/etc/ld.so.cache"
   mkdir "$scratch/etc/alternatives"
@@ -118,8 +134,8 @@ if [ -z "$root" ]; then
     [ ! -e "/etc/$entry" ] || set -- "$@" --ro-bind "/etc/$entry" "/etc/$entry"
   done
 fi
-set -- "$@" --proc /proc --remount-ro /proc --dev /dev --perms 1777 --size "$memory" --tmpfs /dev/shm --remount-ro /dev \\
-  --perms 1777 --size "$memory" --tmpfs /tmp --dir ${WORK_FOLDER} --ro-bind "$from_in" ${WORK_FOLDER}/in \\
+set -- "$@" --proc /proc --remount-ro /proc --dev /dev --mqueue ${QUEUES_FOLDER} ${SCRATCH} \\
+  --remount-ro /dev --dir ${WORK_FOLDER} --ro-bind "$from_in" ${WORK_FOLDER}/in \\
   --bind "$from_out" ${WORK_FOLDER}/out --remount-ro / --json-status-fd 6 --block-fd 7`;
 
 const FILTER = `

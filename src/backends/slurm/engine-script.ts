@@ -2,8 +2,9 @@
 // Refuses: to pull, to run an image by a tag, and to let a container outlive its job, however the job ends.
 import { WORK_FOLDER } from '../../contract/plan.ts';
 import { POLICY_DEFAULTS } from '../../contract/policy.ts';
+import { RUN_HOST_NAME, RUN_SCRATCH } from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript, LIFELINE_PIPE } from '../entry-script.ts';
-import { type ContainedProgram, HOST_NAME } from './contained-program.ts';
+import type { ContainedProgram } from './contained-program.ts';
 import { ENTRY_HOOKS, entryStage } from './entry-hooks.ts';
 import { shWord } from './sh-word.ts';
 
@@ -32,7 +33,7 @@ export function engineScript(container: EngineContainer, program: ContainedProgr
   const { attemptId, argv, env, image = '', resources } = program;
   const engine = [command, ...(socket === undefined ? [] : [SOCKET_OPTION[kind], `unix://${socket}`])];
   const { added, tmp, flags, remove } = DIFFERENCES[kind];
-  const unwanted = added.filter((name) => env[name] === undefined).join(' ');
+  const unwanted = added.filter((name) => env[name] === undefined);
   const variables = Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   const entry = ['sh', '-c', entryScript({ lifeline: true }), 'haft'];
   return [
@@ -43,21 +44,30 @@ export function engineScript(container: EngineContainer, program: ContainedProgr
     `container=${shWord(`haft-${attemptId}`)} remove='${remove}'`,
     STAGE,
     entryStage(busybox),
+    'unwanted=',
+    ...unwanted.map((name) => unlessOfImage(name, image)),
     [
       'engine create --rm --name "$container" --network none --ipc none --read-only --cap-drop ALL',
       '--security-opt no-new-privileges --user "$uid:$gid" --memory "$memory" --memory-swap "$memory"',
-      `--pids-limit ${processes} --cpus ${resources.cpus} --pull never --hostname ${HOST_NAME} --log-driver none`,
-      `--workdir ${WORK_FOLDER} --entrypoint ${ENTRY_PROGRAM} --tmpfs "/tmp:rw,nosuid,nodev,size=$memory,mode=1777,${tmp}"`,
+      `--pids-limit ${processes} --cpus ${resources.cpus} --pull never --hostname ${RUN_HOST_NAME} --log-driver none`,
+      `--workdir ${WORK_FOLDER} --entrypoint ${ENTRY_PROGRAM}`,
+      RUN_SCRATCH.places
+        .map((at) => `--tmpfs "${at}:rw,nosuid,nodev,exec,size=$memory,mode=${RUN_SCRATCH.mode},${tmp}"`)
+        .join(' '),
       `--mount "type=bind,src=$folder/in,dst=${WORK_FOLDER}/in,readonly" --mount "type=bind,src=$out,dst=${WORK_FOLDER}/out"`,
       `--mount "type=bind,src=$busybox,dst=${ENTRY_PROGRAM},readonly"`,
       `--mount "type=bind,src=$scratch/gate,dst=${LIFELINE_PIPE},readonly"`,
       `${flags} ${variables.map(shWord).join(' ')}`,
-      `-- ${[image, ...entry].map(shWord).join(' ')} "$facts" "$network" ${shWord(unwanted)}`,
+      `-- ${[image, ...entry].map(shWord).join(' ')} "$facts" "$network" "$unwanted"`,
       `${argv.map(shWord).join(' ')} >/dev/null 2>"$scratch/said" ||`,
       `cannot "no container can be made on the node: $(tail -n 1 "$scratch/said" | sed 's|\\([ "=]\\)/[^ :",]*|\\1…|g' | head -c 300 | tr -d '\\000-\\037')"`,
     ].join(' \\\n  '),
   ].join('\n');
 }
+
+/** What the image itself sets is the program's to see. */
+const unlessOfImage = (name: string, image: string): string =>
+  `engine image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' ${shWord(image)} 2>/dev/null | grep -q '^${name}=' || unwanted="$unwanted ${name}"`;
 
 const SOCKET_OPTION = { docker: '--host', podman: '--url' } as const;
 

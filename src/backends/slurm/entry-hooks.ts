@@ -1,8 +1,8 @@
 // Owns: the side of a job that has to do with the entry of a container: what it is given, what it said, what its code means.
 // Refuses: to know what makes the container.
+import { RUN_USER } from '../../contract/run-environment.ts';
 import { ENTRY_CODES, OBSERVED_WORD } from '../entry-script.ts';
 import { demandedFacts } from '../observation.ts';
-import { OUTSIDE_ID } from './contained-program.ts';
 import { shWord } from './sh-word.ts';
 
 /**
@@ -40,7 +40,7 @@ for busybox in ${(busybox === undefined ? USUAL_PLACES : [busybox]).map(shWord).
 case $folder$scratch$busybox in *[,\\"]*) cannot 'the path of the attempt has a comma or a quote in it' ;; esac
 network=$(readlink /proc/self/ns/net) uid=$(id -u) gid=$(id -g)
 if [ "$uid" = 0 ]; then
-  uid=${OUTSIDE_ID} gid=${OUTSIDE_ID}
+  uid=${RUN_USER.uid} gid=${RUN_USER.gid}
   chown "$uid:$gid" "$out" && chgrp "$gid" "$scratch/gate" && chmod 640 "$scratch/gate" && chmod -R a+rX "$folder/in" ||
     cannot 'the folders of the attempt cannot be given to an ordinary user'
 else

@@ -1,9 +1,8 @@
 // Owns: the text of the batch script: claim, contain, run, watch, and say how it ended. It is all that runs on a node.
 // Refuses: anything but a POSIX shell, coreutils, findutils and awk on the node, and to execute without the claim.
 import type { Attempt } from '../../contract/backend.ts';
-import { RUN_ENV } from '../../contract/plan.ts';
+import { RUN_PATH, runVariables } from '../../contract/run-environment.ts';
 import { roomFor } from '../watch-out.ts';
-import { HOST_NAME } from './contained-program.ts';
 import { containScript, type JobContainer } from './containers.ts';
 import { shWord } from './sh-word.ts';
 
@@ -62,7 +61,7 @@ export function jobScript({ attempt, name, bell, container, ...limits }: ScriptR
     memory: memoryBytes,
   };
   const { argv, image, resources } = plan;
-  const env = { ...RUN_ENV, HOSTNAME: HOST_NAME, ...plan.env };
+  const env = runVariables(plan.env);
   const program = { attemptId: attempt.id, argv, env, resources, ...(image === undefined ? {} : { image }) };
   return [
     '#!/bin/sh',
@@ -78,13 +77,14 @@ export function jobScript({ attempt, name, bell, container, ...limits }: ScriptR
   ].join('\n');
 }
 
-const NODE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** The platform is in a run's key. */
+const MACHINE = `Linux/${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? '*'}`;
 
 /** Up to the claim, and all ways to end. `once` tells by the link count when a network file system lost its answer. */
 const PROLOGUE = `
 set -u
 umask 077
-PATH=${NODE_PATH} LC_ALL=C
+PATH=${RUN_PATH} LC_ALL=C
 export PATH LC_ALL
 meta=$folder/meta out=$folder/out
 job=\${SLURM_JOB_ID:-0} restart=\${SLURM_RESTART_COUNT:-0} node=\${SLURMD_NODENAME:-}
@@ -117,6 +117,7 @@ finish() {
   exit 1
 }
 cannot() { printf '%s\\n' "$1" >"$meta/trouble"; finish setup; }
+case $(uname -s)/$(uname -m) in ${MACHINE}) ;; *) cannot "the node is of another platform than the run: it is $(uname -s)/$(uname -m), not ${MACHINE}" ;; esac
 scratch=$(mktemp -d "\${TMPDIR:-/tmp}/haft.XXXXXXXX") || cannot 'no temporary folder can be made on the node'
 group=$(sed -n 's|^[0-9]*:memory:|/sys/fs/cgroup/memory|p' /proc/self/cgroup)
 [ -n "$group" ] || group=$(sed -n 's|^0::|/sys/fs/cgroup|p' /proc/self/cgroup)

@@ -1,5 +1,6 @@
 // Owns: what to do about an attempt, from what lies in its folder and what Slurm shows. Pure: no clock, no disk, no Slurm.
 // Refuses: to submit what was claimed, to end what may still run, and to take silence for an answer before time has passed.
+import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import { type AttemptEnd, failedEnd } from '../../contract/backend.ts';
 import type { Claim } from './attempt-files.ts';
 import type { JobResult } from './job-script.ts';
@@ -40,8 +41,7 @@ export function nextStep(facts: Facts): Step {
   return CLAIMED[phase](facts, row);
 }
 
-export const cancelledEnd = (): AttemptEnd =>
-  failedEnd('cancelled', 'Ended the attempt: the caller cancelled it');
+export const cancelledEnd = (): AttemptEnd => failedEnd('cancelled', ATTEMPT_WORDS.cancelled);
 
 /** The job that executes the attempt, by what Slurm says about it. */
 const CLAIMED: Readonly<Record<JobPhase | 'gone', (facts: Facts, row: JobRow | undefined) => Step>> = {
@@ -91,5 +91,6 @@ function endOf(row: JobRow, { result, cancelAsked }: Facts): AttemptEnd {
       'infrastructure.killed',
       'Ended the attempt: something outside of it told its job to end',
     );
-  return failedEnd(end.cause, `Cannot finish the attempt: ${end.fact} (job ${row.id}, ${row.state})`);
+  const what = end.cause === 'cancelled' ? ATTEMPT_WORDS.cancelled : 'Cannot finish the attempt';
+  return failedEnd(end.cause, `${what}: ${end.fact} (job ${row.id}, ${row.state})`);
 }

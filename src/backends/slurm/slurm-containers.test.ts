@@ -93,7 +93,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
 
   describe(`a job in a container of ${name}`, { skip: slurm.skip || kind.engine.skip }, () => {
     it('is contained as on the docker backend, and says what was seen from inside', async () => {
-      const script = `for at in / /etc /dev /dev/shm /run /var/tmp /work /work/in /proc /sys/fs/cgroup; do (: > $at/x) 2>/dev/null && echo $at; done > out/written
+      const script = `for at in / /etc /dev /run /var/tmp /work /work/in /proc /sys/fs/cgroup; do (: > $at/x) 2>/dev/null && echo $at; done > out/written
         : > /tmp/x; tail -n +3 /proc/net/dev | grep -v ' lo:' >> out/written; env | sort > out/env; echo said; echo more >&2`;
       const outputs = ['written', 'env'];
       await run(script, { outputs, env: { id: '1' } }, async (end, attempt) => {
@@ -121,7 +121,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
           ownNetwork: true,
           readOnlyRoot: true,
           readOnlyInputs: true,
-          writableMounts: ['/dev/mqueue', '/tmp', '/work/out'],
+          writableMounts: ['/dev/mqueue', '/dev/shm', '/tmp', '/work/out'],
           imageId: `sha256:${id.trim().replace('sha256:', '')}`,
         });
         assert.match(String(user), /^[1-9]\d*:[1-9]\d*$/);

@@ -57,11 +57,11 @@ const CASES: Readonly<Record<string, EndCase>> = {
     policy: { partition: 'closed' },
     begun: false,
     act: ({ handle }) => handle.cancel(),
-    ends: ['cancelled', 'cancelled', /the caller cancelled it/],
+    ends: ['cancelled', 'cancelled', /^Cancelled the attempt$/],
   },
   'is cancelled by its caller while it runs': {
     act: ({ handle }) => handle.cancel(),
-    ends: ['cancelled', 'cancelled', /the caller cancelled it/],
+    ends: ['cancelled', 'cancelled', /^Cancelled the attempt$/],
   },
   'has its script killed': {
     act: ({ cluster, job }) => void cluster.command('scancel', '--batch', '--signal=KILL', job),

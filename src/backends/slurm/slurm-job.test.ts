@@ -8,6 +8,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { chown, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -83,7 +84,7 @@ function isContained(end: AttemptEnd, attempt: Attempt): void {
   );
   assert.deepEqual(interfaces, ['lo']);
   assert.deepEqual([noNewPrivileges, readOnlyInputs, readOnlyRoot], [true, true, true]);
-  assert.deepEqual(writableMounts, ['/dev/shm', '/tmp', '/work/out']);
+  assert.deepEqual(writableMounts, ['/dev/mqueue', '/dev/shm', '/tmp', '/work/out']);
 }
 
 const outputs = ['escapes'];
@@ -136,8 +137,21 @@ describe('a job on a real cluster', { skip: slurm.skip }, () => {
     for (const name of ['sh', 'ls', 'cat']) symlinkSync('busybox', join(rootfs, 'bin', name));
     const options = { container: { kind: 'bubblewrap', images: { [image]: rootfs } } } as const;
     try {
-      await run('ls / > out/root', { options, image, wanted: { outputs: ['root'] } }, (end, attempt) => {
+      // Never another environment than elsewhere.
+      for (const lines of [undefined, 'PATH=/bin\nno variable\n']) {
+        if (lines !== undefined) writeFileSync(`${rootfs}.env`, lines);
+        await run('true', { options, image }, (end) => {
+          assert.equal(end.cause, 'infrastructure.engine');
+          assert.match(end.message, /the ENV of the image/);
+        });
+      }
+      writeFileSync(`${rootfs}.env`, "PATH=/bin\nOWN=it's = its own $HOME\nTZ=Asia/Tokyo");
+      const script = 'ls / > out/root; echo "$OWN|$TZ|$PATH" > out/variables';
+      const wanted = { outputs: ['root', 'variables'] };
+      await run(script, { options, image, wanted }, (end, attempt) => {
         assert.equal(end.status, 'succeeded', end.message);
+        const variables = readFileSync(join(attempt.folder, 'out/variables'), 'utf8');
+        assert.equal(variables, "it's = its own $HOME|UTC|/bin\n");
         const entries = readFileSync(join(attempt.folder, 'out/root'), 'utf8').trim().split('\n');
         assert.deepEqual(entries, ['bin', 'dev', 'proc', 'tmp', 'work']);
       });

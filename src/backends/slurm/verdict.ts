@@ -2,8 +2,10 @@
 // Refuses: Slurm's states; without a result there is no verdict here.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttemptCause } from '../../contract/attempt-cause.ts';
+import { ATTEMPT_WORDS, signalOfCode, withStderr } from '../../contract/attempt-words.ts';
 import { type Attempt, type AttemptEnd, failedEnd } from '../../contract/backend.ts';
 import { checkOutputs } from '../check-outputs.ts';
+import { readTail } from '../read-tail.ts';
 import { readText } from '../write-once.ts';
 import type { AttemptFiles } from './attempt-files.ts';
 import { differingOutput } from './hash-outputs.ts';
@@ -21,8 +23,11 @@ export async function verdictOf(
   const text = await readText(files.observed);
   const { facts, wrong } = text === undefined ? NOTHING_SEEN : parseObserved(text);
   const observed = { ...facts, job, node };
-  const failed = (cause: AttemptCause, fact: string) =>
-    failedEnd(cause, fact, { exitCode: result.code < 0 ? null : result.code, observed });
+  const failed = async (cause: AttemptCause, fact: string) =>
+    withStderr(
+      failedEnd(cause, fact, { exitCode: result.code < 0 ? null : result.code, observed }),
+      await readTail(files.streams.stderr),
+    );
 
   if (wrong.length > 0)
     return failed('infrastructure.containment', `Cannot run the program: ${wrong.join('; ')}`);
@@ -32,16 +37,8 @@ export async function verdictOf(
     const trouble = (await readText(files.trouble))?.trim() ?? 'nobody can say why';
     return failed('infrastructure.engine', `Cannot start the program: ${trouble}`);
   }
-  if (result.oom)
-    return failed(
-      'limit.memory',
-      `Ended the attempt: it used up its ${attempt.plan.resources.memoryBytes} bytes of memory`,
-    );
-  if (!result.started)
-    return failed(
-      'tool.not_started',
-      `Cannot start the program: ${JSON.stringify(attempt.plan.argv[0])} is not there or cannot be executed`,
-    );
+  if (result.oom) return failed('limit.memory', ATTEMPT_WORDS.overMemory(attempt.plan.resources.memoryBytes));
+  if (!result.started) return failed('tool.not_started', ATTEMPT_WORDS.notStarted(attempt.plan.argv[0]));
   if (result.code !== 0) return failed(...failedProgram(result));
 
   const out = `${attempt.folder}/out`;
@@ -54,7 +51,7 @@ export async function verdictOf(
       'infrastructure.outputs',
       `Cannot take the outputs: "out/${differing}" is not what the job had hashed`,
     );
-  return { status: 'succeeded', exitCode: 0, message: 'The program ended with exit code 0', observed };
+  return { status: 'succeeded', exitCode: 0, message: ATTEMPT_WORDS.exit(0), observed };
 }
 
 const NOTHING_SEEN = { facts: {}, wrong: [] };
@@ -64,7 +61,7 @@ const STOPPED: Partial<
 > = {
   'limit.time': {
     cause: 'limit.time',
-    message: ({ plan }) => `Ended the attempt: it ran longer than ${plan.resources.wallMs} ms`,
+    message: ({ plan }) => ATTEMPT_WORDS.overTime(plan.resources.wallMs),
   },
   'limit.output_bytes': {
     cause: 'limit.output_bytes',
@@ -73,11 +70,11 @@ const STOPPED: Partial<
   },
   'limit.log_bytes': {
     cause: 'limit.log_bytes',
-    message: () => 'Ended the attempt: it wrote more to standard output and error than is kept',
+    message: () => ATTEMPT_WORDS.overLog,
   },
   killed: {
     cause: 'infrastructure.killed',
-    message: () => 'The attempt was killed from outside: by the engine, the machine or a person',
+    message: () => ATTEMPT_WORDS.killed,
   },
   containment: {
     cause: 'infrastructure.containment',
@@ -86,14 +83,9 @@ const STOPPED: Partial<
 };
 
 function failedProgram({ code, full }: JobResult): [AttemptCause, string] {
-  if (full)
-    return [
-      'infrastructure.disk_full',
-      `Cannot finish the attempt: the disk was full, and the program ended with exit code ${code}`,
-    ];
-  if (code > 128 && code <= 192)
-    return ['tool.signal', `Cannot finish the attempt: signal ${code - 128} ended the program`];
-  return ['tool.exit', `Cannot finish the attempt: the program ended with exit code ${code}`];
+  if (full) return ['infrastructure.disk_full', ATTEMPT_WORDS.diskFull];
+  const signal = signalOfCode(code);
+  return signal ? ['tool.signal', ATTEMPT_WORDS.signal(signal)] : ['tool.exit', ATTEMPT_WORDS.exit(code)];
 }
 
 /** A network file system may show the result before all of the outputs. */

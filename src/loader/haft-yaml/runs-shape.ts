@@ -105,7 +105,10 @@ export const RUNS: MapShape = {
             required: ['image', 'folder'],
             keys: {
               image: text('image', 'Its digest: `name@sha256:…` or `sha256:…`.'),
-              folder: text('place', 'The absolute folder that holds its unpacked file system.'),
+              folder: text(
+                'place',
+                'The absolute folder that holds its unpacked file system; its ENV lies beside it, in a file of that name with `.env` added.',
+              ),
             },
           },
           'Where nodes have the unpacked file systems of images, read-only; for bubblewrap and Apptainer.',

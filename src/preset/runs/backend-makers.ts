@@ -5,6 +5,7 @@ import { digestOf } from '../../base/image-reference.ts';
 import type { Attempt, Backend } from '../../contract/backend.ts';
 import type { BackendName, RunsPolicy, SlurmSettings } from '../../contract/policy.ts';
 import { isAlive } from '../../stores/process-identity.ts';
+import type { FindImageEnv } from './image-env.ts';
 
 export interface BackendSite {
   /** The folder that attempts' folders are in. */
@@ -16,6 +17,7 @@ export interface BackendSite {
   /** The environment of the host: PATH, DOCKER_HOST, SLURM_CONF. */
   readonly env: Readonly<Record<string, string | undefined>>;
   alert(message: string): void;
+  readonly imageEnv: FindImageEnv;
 }
 
 interface BackendMaker {
@@ -28,12 +30,13 @@ interface BackendMaker {
 export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
   local: {
     settings: () => null,
-    async make({ root, process }) {
+    async make({ root, process, imageEnv }) {
       const { createLocalBackend } = await import('../../backends/local/local-backend.ts');
       const { createSandbox } = await import('../../capabilities/exec/sandbox/create-sandbox.ts');
       return createLocalBackend({
         root,
         sandbox: () => createSandbox({ workspace: root }),
+        imageEnv,
         process,
         isAlive,
       });

@@ -35,7 +35,12 @@ export function createLazyBackend({
     reap: async (isOpen) => (mayHoldOrphans() ? (await current()).reap(isOpen) : []),
     look: async (attempt) => (await current()).look?.(attempt),
     probe: async () => (await (await current()).probe?.()) ?? '',
-    ...(hasImages ? { pinImage: async (reference) => pinOn(await current(), reference) } : {}),
+    ...(hasImages
+      ? {
+          pinImage: async (reference) => pinOn(await current(), reference),
+          imageEnv: async (image) => (await current()).imageEnv?.(image),
+        }
+      : {}),
     async close() {
       const all = await Promise.allSettled(made.values());
       await Promise.all(all.map((one) => (one.status === 'fulfilled' ? one.value.close() : undefined)));

@@ -28,6 +28,7 @@ export async function probeBackends(
         scope: async () => newId('scope'),
         env: site.env,
         alert: () => {},
+        imageEnv: async () => undefined,
       },
       runs,
     );

@@ -13,6 +13,7 @@ import type { RunParts } from '../../contract/runs.ts';
 import { renderGrant } from '../../runtime/policy/grant.ts';
 import { BACKEND_MAKERS, type BackendSite } from './backend-makers.ts';
 import { choosePlace } from './choose-place.ts';
+import { imageEnvFinder } from './image-env.ts';
 import { entriesFor, pinnedByPolicy } from './image-rules.ts';
 import { createLazyBackend } from './lazy-backend.ts';
 
@@ -31,8 +32,9 @@ export async function createRunParts(given: RunPartsSite): Promise<RunParts> {
   const scope = () => workspaceScope(own);
   const shared = runs().folder;
   const root = shared === undefined ? own : `${shared}/${await scope()}`;
-  const site: BackendSite = { root, process, scope, env, alert };
-  const backends = BACKEND_NAMES.map((name) => {
+  const imageEnv = imageEnvFinder(() => backends, runs);
+  const site: BackendSite = { root, process, scope, env, alert, imageEnv };
+  const backends: readonly Backend[] = BACKEND_NAMES.map((name) => {
     const { settings, make, hasImages = false } = BACKEND_MAKERS[name];
     return createLazyBackend({
       name,

@@ -1,13 +1,18 @@
 // Owns: how an attempt that did not succeed is written down, and what its caller is told.
 // Refuses: to call anything a result.
 import { type FailureClass, reasonOfEnd } from '../../contract/attempt-cause.ts';
+import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import type { AttemptEnd } from '../../contract/backend.ts';
 import { type Failure, fail, isFailure, type Reason } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { AttemptRecord } from '../../contract/run.ts';
 import type { AttemptFinish, EndState } from '../../contract/run-store.ts';
 
-export type UnfinishedEnd = Omit<AttemptFinish, 'outputs' | 'data'> & { readonly failed?: Failure };
+/** `failed` and `stderr` are for the caller; the store has the log. */
+export type UnfinishedEnd = Omit<AttemptFinish, 'outputs' | 'data'> & {
+  readonly failed?: Failure;
+  readonly stderr?: string;
+};
 
 /** What a backend said. */
 export function endOf({
@@ -17,6 +22,7 @@ export function endOf({
   exitCode,
   message,
   observed,
+  stderr,
 }: AttemptEnd): UnfinishedEnd {
   const state: EndState = status === 'lost' ? 'lost' : failure === 'cancelled' ? 'cancelled' : 'failed';
   return {
@@ -26,6 +32,7 @@ export function endOf({
     exitCode,
     message,
     observed: (observed as JsonObject | undefined) ?? null,
+    ...(stderr === undefined ? {} : { stderr }),
   };
 }
 
@@ -38,7 +45,7 @@ export function endOfThrown(thrown: unknown, cancelled: boolean): UnfinishedEnd 
       state: 'cancelled',
       failure: 'cancelled',
       cause: 'cancelled',
-      message: 'Cancelled the attempt: nobody waits for it any more',
+      message: ATTEMPT_WORDS.cancelled,
     };
   if (!isFailure(thrown))
     return {
@@ -83,7 +90,7 @@ export function failureOf(
   end: UnfinishedEnd,
   log: string | undefined,
 ): Failure {
-  const { failure, cause, exitCode, message, failed } = end;
+  const { failure, cause, exitCode, message, failed, stderr } = end;
   const details = {
     ...failed?.details,
     run_id: runId,
@@ -91,6 +98,7 @@ export function failureOf(
     ...(failure === null ? {} : { failure }),
     ...(cause === null ? {} : { cause }),
     ...(exitCode === null ? {} : { exit_code: exitCode }),
+    ...(stderr === undefined ? {} : { stderr }),
     ...(log === undefined ? {} : { log }),
   };
   return fail(failed?.reason ?? reasonOfEnd(failure, cause), message, details);

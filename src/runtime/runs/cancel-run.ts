@@ -1,5 +1,6 @@
 // Owns: ending what is under way of a run, whoever conducts it.
 // Refuses: to write an end on behalf of a process that lives; it is asked to.
+import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import type { AttemptRecord } from '../../contract/run.ts';
 import { finishUnsuccessful } from './conduct-attempt.ts';
 import { backendOf, type RunSite } from './run-site.ts';
@@ -41,7 +42,7 @@ const ENDS = {
     state: 'cancelled',
     failure: 'cancelled',
     cause: 'cancelled',
-    message: 'Cancelled the attempt: somebody asked for it',
+    message: ATTEMPT_WORDS.cancelled,
   },
   lost: {
     state: 'lost',

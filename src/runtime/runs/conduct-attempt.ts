@@ -1,5 +1,6 @@
 // Owns: one attempt that this process conducts, from its intent to its end in the store.
 // Refuses: to call it a success before exactly the declared outputs are artifacts, and to leave it open.
+import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import type { AttemptEnd, BackendHandle } from '../../contract/backend.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { AttemptRecord, LinkedOutput } from '../../contract/run.ts';
@@ -119,7 +120,7 @@ export async function conductAttempt(
 
 /** Writes down how it ended; answers what the caller is told. */
 export async function finishUnsuccessful(site: RunSite, attempt: AttemptRecord, ended: UnfinishedEnd) {
-  const { failed: _failed, ...finish } = ended;
+  const { failed: _failed, stderr: _stderr, ...finish } = ended;
   const log = await logOf(site, attempt).catch(() => undefined);
   const pause = pauseOf(site);
   for (let tries = 0; ; tries++) {
@@ -205,7 +206,7 @@ function lookForCancel(site: RunSite, attemptId: string, cancelling: AbortContro
   const look = async (): Promise<void> => {
     const attempt = await site.store.attempt(attemptId).catch(() => undefined);
     if (attempt && attempt.cancelTs !== null)
-      cancelling.abort(fail('run.cancelled', 'Cancelled the run: somebody asked for it'));
+      cancelling.abort(fail('run.cancelled', ATTEMPT_WORDS.cancelled));
   };
   const timer = setInterval(() => void look(), LOOK_MS);
   timer.unref();

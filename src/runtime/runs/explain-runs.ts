@@ -77,6 +77,7 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 const NAMES: readonly { readonly way: readonly string[]; readonly name: string }[] = [
   { way: ['tool'], name: 'tool' },
   { way: ['contractVersion'], name: 'contract version' },
+  { way: ['platform'], name: 'platform' },
   { way: ['policyHash'], name: 'policy for this tool' },
   { way: ['policy'], name: 'policy' },
   { way: ['session'], name: 'policy of the session' },

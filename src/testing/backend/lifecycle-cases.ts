@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import {
   assertSucceeded,
   type BackendCase,
@@ -179,6 +180,7 @@ export const LIFECYCLE_CASES: readonly BackendCase[] = [
           ['failed', 'cancelled', 'cancelled'],
           end.message,
         );
+        assert.equal(end.message, ATTEMPT_WORDS.cancelled);
         assert.deepEqual((await endOf(handle, env)).cause, 'cancelled');
         // Whatever still ran would make it again.
         await rm(join(attempt.folder, 'out/beat'), { force: true });

@@ -2,6 +2,7 @@
 // Refuses: causes that only one engine knows; its own tests show those.
 import assert from 'node:assert/strict';
 import type { AttemptCause, FailureClass } from '../../contract/attempt-cause.ts';
+import { ATTEMPT_WORDS, STDERR_TAIL } from '../../contract/attempt-words.ts';
 import {
   assertSucceeded,
   type BackendCase,
@@ -91,6 +92,31 @@ export const OUTCOME_CASES: readonly BackendCase[] = [
         'head -c 50000000 /dev/zero > out/a; head -c 9000000 /dev/zero > out/b; sleep 1; rm out/b; echo > out/a';
       const attempt = await makeAttempt(env, script, { outputs: ['a'], resources: { outputBytes: MIB } });
       assertSucceeded(await endOf(await env.backend.start(attempt), env));
+    },
+  },
+  {
+    name: 'wait says how a program ended in the words of every backend, with the last lines of its standard error',
+    async run(env) {
+      const ends = async (script: string) => {
+        const { message, stderr } = await endOf(await env.backend.start(await makeAttempt(env, script)), env);
+        return { message, stderr };
+      };
+      const colour = String.raw`printf '\033[31mlast\033[0m words\n\n' >&2`;
+      assert.deepEqual(await ends(`echo out; echo first >&2; ${colour}; exit 3`), {
+        message: `${ATTEMPT_WORDS.exit(3)}: last words`,
+        stderr: 'first\nlast words',
+      });
+      const long = await ends(
+        'n=0; while [ $n -lt 3000 ]; do n=$((n + 1)); echo "line $n" >&2; done; exit 4',
+      );
+      assert.match(long.message, /exit code 4: line 3000$/);
+      assert.equal(long.stderr?.split('\n').length, STDERR_TAIL.lines);
+      assert.deepEqual(await ends('exit 5'), { message: ATTEMPT_WORDS.exit(5), stderr: undefined });
+      assert.deepEqual(await ends('echo why >&2; kill -SEGV $$'), {
+        message: `${ATTEMPT_WORDS.signal('SIGSEGV')}: why`,
+        stderr: 'why',
+      });
+      assert.deepEqual(await ends('echo warning >&2'), { message: ATTEMPT_WORDS.exit(0), stderr: undefined });
     },
   },
   {

@@ -14,6 +14,8 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
   openFiles: 4096,
   bytesWritten: 16 * GIB,
   tmpBytes: GIB,
+  lockedBytes: Number.NaN,
+  stackBytes: Number.NaN,
   outputBytes: Number.POSITIVE_INFINITY,
 };
 
@@ -39,13 +41,19 @@ const GATE =
  * counts address space that V8, Go and the JVM reserve and never use. RLIMIT_NPROC is set in here because it then counts
  * within this user namespace only. The hard limit on processor time is above the soft one, so that the signal tells.
  */
-export function insideScript(limits: ResolvedLimits, cgroups: boolean, prelude = ''): string {
+export function insideScript(
+  limits: ResolvedLimits,
+  cgroups: boolean,
+  { prelude = '', silent = false }: InsideOptions = {},
+): string {
   const seconds = Math.ceil(limits.cpuSeconds);
   const lines = [
     'umask 022',
     'ulimit -c 0',
-    `ulimit -f ${Math.ceil(limits.fileSizeBytes / 512)}`,
+    `ulimit -f ${Number.isFinite(limits.fileSizeBytes) ? Math.ceil(limits.fileSizeBytes / 512) : 'unlimited'}`,
     `ulimit -n ${limits.openFiles}`,
+    ...(Number.isFinite(limits.lockedBytes) ? [`ulimit -l ${Math.ceil(limits.lockedBytes / 1024)}`] : []),
+    ...(Number.isFinite(limits.stackBytes) ? [`ulimit -S -s ${Math.ceil(limits.stackBytes / 1024)}`] : []),
     ...(Number.isFinite(seconds) ? [`ulimit -H -t ${seconds + 1}`, `ulimit -S -t ${seconds}`] : []),
     ...(cgroups
       ? []
@@ -55,5 +63,13 @@ export function insideScript(limits: ResolvedLimits, cgroups: boolean, prelude =
         ]),
   ];
   // A limit may already be lower than asked for, and then cannot be raised; that is no reason to fail.
-  return `${GATE}; { ${lines.join('; ')}; } 2>/dev/null; ${prelude}(exec "$@"); exit $?`;
+  const program = silent ? 'exec 8>&2 2>/dev/null; (exec "$@" 2>&8 8>&-)' : '(exec "$@")';
+  return `${GATE}; { ${lines.join('; ')}; } 2>/dev/null; ${prelude}${program}; exit $?`;
+}
+
+export interface InsideOptions {
+  /** What runs before the program. */
+  readonly prelude?: string | undefined;
+  /** Whether the shell keeps its own words to itself (`Segmentation fault`). */
+  readonly silent?: boolean;
 }

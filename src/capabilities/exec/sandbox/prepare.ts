@@ -40,16 +40,18 @@ export async function prepare(
     if (from === undefined) return unreachable(`the copy of "${copy.at}"`);
     copies.push({ ...copy, source: from });
   }
-  const mounts = mount({
-    root: workspace,
-    source,
-    copies: copies.filter(({ at }) => within(at, workspace)),
-    nothing,
-    visible: spec.visible,
-    writable: spec.writable,
-    readOnly: (spec.readOnly ?? []).filter((path) => !isAbsolute(path)),
-    hidden: (spec.hidden ?? []).filter((path) => !isAbsolute(path)),
-  });
+  const mounts = spec.apart
+    ? NO_WORKSPACE
+    : mount({
+        root: workspace,
+        source,
+        copies: copies.filter(({ at }) => within(at, workspace)),
+        nothing,
+        visible: spec.visible,
+        writable: spec.writable,
+        readOnly: (spec.readOnly ?? []).filter((path) => !isAbsolute(path)),
+        hidden: (spec.hidden ?? []).filter((path) => !isAbsolute(path)),
+      });
   if ('reason' in mounts) return mounts;
 
   const proxy = spec.network === undefined || spec.network === 'none' ? undefined : spec.network.proxy;
@@ -74,10 +76,14 @@ export async function prepare(
     tmpBytes: limits.tmpBytes,
     proxySocket: proxy && (await engine.bridges.socketFor(proxy)),
     spawns: spec.spawns ?? true,
+    apart: spec.apart ?? false,
   });
   const setting = settingWords({
     shell: engine.programs.shell,
-    script: insideScript(limits, engine.limitsBy !== 'rlimit', proxy && forwarderPrelude(node)),
+    script: insideScript(limits, engine.limitsBy !== 'rlimit', {
+      prelude: proxy && forwarderPrelude(node),
+      silent: spec.apart ?? false,
+    }),
     cwd: checked.cwd,
     env: proxy ? proxyEnv(spec.env) : spec.env,
   });
@@ -104,6 +110,8 @@ export async function prepare(
     inspect: (initPid) => inspect(initPid, expected, cwd),
   };
 }
+
+const NO_WORKSPACE: WorkspaceMounts = { words: [], expected: [], disturbed: () => [] };
 
 type Shown = CheckedBind & { readonly source: string };
 

@@ -1,5 +1,7 @@
 // Owns: bubblewrap's command line: the namespaces, the mounts and the words of one program.
 // Refuses: to look at the disk; it is told what is there.
+import { WORK_FOLDER } from '../../../contract/plan.ts';
+import { QUEUES_FOLDER } from '../../../contract/run-environment.ts';
 import type { SandboxBind } from '../../../contract/sandbox.ts';
 import { INSIDE_ID } from './host-identity.ts';
 import { INSIDE_HOME } from './private-etc.ts';
@@ -16,6 +18,8 @@ export interface ProfileRequest {
   readonly proxySocket: string | undefined;
   /** Whether the program may start others. */
   readonly spawns: boolean;
+  /** See `SandboxSpec`. */
+  readonly apart: boolean;
 }
 
 /** Where the proxy's socket appears inside. */
@@ -41,10 +45,10 @@ export function profileWords(request: ProfileRequest): string[] {
     // covering of it does not notice.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
     ...tmpfs('/dev/shm', '1777'),
+    ...(request.apart ? ['--mqueue', QUEUES_FOLDER] : []),
     ...['--remount-ro', '/dev'],
     ...tmpfs('/tmp', '1777'),
-    ...tmpfs(INSIDE_HOME, '0755'),
-    ...['--dir', '/run', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'],
+    ...(request.apart ? ['--dir', WORK_FOLDER] : [...tmpfs(INSIDE_HOME, '0755'), ...USUAL_FOLDERS]),
     ...request.binds.flatMap(({ source, path, at = path, writable }) => [
       writable ? '--bind' : '--ro-bind',
       source,
@@ -57,6 +61,8 @@ export function profileWords(request: ProfileRequest): string[] {
     ...['--seccomp', '9', '--json-status-fd', '3', '--as-pid-1', '--clearenv'],
   ];
 }
+
+const USUAL_FOLDERS = ['--dir', '/run', '--dir', '/var', '--symlink', '../tmp', '/var/tmp'];
 
 export interface SettingRequest {
   readonly shell: string;
