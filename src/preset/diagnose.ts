@@ -3,6 +3,7 @@
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
+import { checkStateSize } from './check-state-size.ts';
 import { createDefaultRuntime } from './default.ts';
 import { loadPolicy } from './load-policy.ts';
 import { givenTrust, judgeTrust } from './trust/trust.ts';
@@ -61,6 +62,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
       await runtime.close();
     }
   },
+  'state size': checkStateSize,
   audit: async (workspace) => {
     const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
     try {
