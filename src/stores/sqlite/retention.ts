@@ -1,12 +1,10 @@
 // Owns: what cleaning up asks of the SQLite store, put together: segments, undo, the size of the file, and who does it.
-// Refuses: to know for how long anything is kept; policy says that.
+// Refuses: to know for how long anything is kept, and to load what does it before somebody cleans up.
 import { statSync } from 'node:fs';
 import type { RetentionStore, StoreSizes } from '../../contract/store.ts';
 import { isAlive } from '../process-identity.ts';
-import { type ArchiveSite, archiveSegment, countArchivable } from './archive-audit.ts';
+import type { ArchiveSite } from './archive-audit.ts';
 import { readMark, readText, writeText } from './retention-marks.ts';
-import { pagesOf, shrinkDatabase } from './shrink.ts';
-import { createUndoRetention } from './undo-retention.ts';
 
 const SEGMENTS = `SELECT count(*) AS segments, coalesce(sum(size), 0) AS segmentBytes,
   coalesce(max(last), 0) AS archivedRows FROM audit_segments`;
@@ -17,22 +15,34 @@ export function createRetention(
   parts: Omit<ArchiveSite, 'listPreImages'> & { readonly file: string },
 ): RetentionStore {
   const { connection, group, process, file } = parts;
-  const undo = createUndoRetention(connection, group);
-  const site: ArchiveSite = { ...parts, listPreImages: undo.listPreImages };
+  const loadUndo = async () => {
+    const { createUndoRetention } = await import('./undo-retention.ts');
+    return createUndoRetention(connection, group);
+  };
+  const site: ArchiveSite = {
+    ...parts,
+    listPreImages: async (upTo) => (await loadUndo()).listPreImages(upTo),
+  };
   return {
     async archivable(keep) {
+      const { countArchivable } = await import('./archive-audit.ts');
       await group.settled();
       return connection.read(() => countArchivable(site, keep));
     },
-    archive: (keep) => archiveSegment(site, keep),
-    giveUp: (keep, { dryRun = false } = {}) => undo.giveUp(keep, dryRun),
+    async archive(keep) {
+      const { archiveSegment } = await import('./archive-audit.ts');
+      return archiveSegment(site, keep);
+    },
+    giveUp: async (keep, { dryRun = false } = {}) => (await loadUndo()).giveUp(keep, dryRun),
     givenUp: () => connection.read(() => readMark(connection, 'given_up')),
     async shrink({ largest }) {
+      const { shrinkDatabase } = await import('./shrink.ts');
       await group.settled();
       return shrinkDatabase(file, connection, largest);
     },
-    sizes: () =>
-      connection.read((): StoreSizes => {
+    async sizes() {
+      const { pagesOf } = await import('./shrink.ts');
+      return connection.read((): StoreSizes => {
         const archived = connection.sql(SEGMENTS).get() as {
           segments: number;
           segmentBytes: number;
@@ -46,7 +56,8 @@ export function createRetention(
           rows: Math.max(0, newest - archived.archivedRows),
           ...archived,
         };
-      }),
+      });
+    },
     claim: () =>
       group.enqueue(() => {
         const holder = readText(connection, HOLDER);
