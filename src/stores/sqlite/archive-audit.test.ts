@@ -11,6 +11,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { sha256Hex } from '../../base/digest.ts';
 import { entry, intent } from '../../testing/store/entries.ts';
 import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
+import { openSqliteStore } from './open-sqlite-store.ts';
 
 const SEGMENT = 8;
 const ALL = { rows: 1, since: 0 };
@@ -175,6 +176,53 @@ describe('retention.archive', () => {
       await archiveAll(env);
       assert.deepEqual(await audit.rows({}), before);
       assert.equal((await retention.sizes()).rows, 4);
+    }));
+});
+
+describe('the head that is kept outside', () => {
+  it('is told the hashes of rows that are in segments, too', () =>
+    inStore(30, async (env) => {
+      const rows = await env.store.audit.rows({});
+      await archiveAll(env);
+      const told: unknown[] = [];
+      const store = await openSqliteStore({
+        folder: env.folder,
+        process: env.livingProcess,
+        clock: Date,
+        onProgress: ({ chain, hashOf }) => told.push(chain, ...[1, 5, 8, 9, 24, 25, 99].map(hashOf)),
+      });
+      await store.audit.append(entry({ callId: 'later' }), true);
+      await store.close();
+      const hashOf = (seq: number) => rows[seq - 1]?.hash;
+      assert.deepEqual(told, [1, 1, 5, 8, 9, 24, 25, 99].map(hashOf));
+    }));
+});
+
+describe('retention.shrink', () => {
+  it('makes the file of a database of before there were segments smaller, while others have it open', () =>
+    inStore(0, async (env) => {
+      const { audit } = env.store;
+      const long = { kind: 'exec', command: 'x'.repeat(50_000) } as const;
+      for (let i = 0; i < 500; i++)
+        await audit.append(entry({ callId: `call_${i}`, effects: [long] }), false);
+      const head = await audit.head();
+      await env.store.close();
+      // As version 9 left it.
+      env.sql(`DROP TRIGGER audit_keeps_rows; DROP TABLE audit_segments; DROP TABLE preimages; DROP TABLE retention;
+        CREATE TRIGGER audit_keeps_rows BEFORE DELETE ON audit
+          BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+        PRAGMA user_version = 9`);
+      const [store, other] = [await env.reopen(), await env.reopen()];
+      assert.deepEqual(await store.audit.verify(head), { ok: true, head });
+      assert.equal(await store.retention.shrink({ largest: 1e12 }), 0, 'nothing is free');
+      assert.equal(await archiveAll({ store }), 496);
+      const before = await store.retention.sizes();
+      assert.ok(before.free > 20_000_000, JSON.stringify(before));
+      assert.equal(await store.retention.shrink({ largest: 1 }), 0, 'too large');
+      assert.ok((await store.retention.shrink({ largest: 1e12 })) > 20_000_000);
+      assert.ok((await store.retention.sizes()).database < 2_000_000);
+      assert.deepEqual(await other.audit.verify(head), { ok: true, head });
+      assert.equal((await other.audit.append(entry({ callId: 'later' }), true)).seq, 501);
     }));
 });
 
