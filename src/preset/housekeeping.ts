@@ -24,6 +24,9 @@ const SWEEP_EVERY_MS = 10 * 60_000;
 
 const FIRST_SWEEP_MS = 60_000;
 
+/** In one go: under unbroken load undo and objects have their turn as well. */
+const MOST_SEGMENTS = 16;
+
 /** So many times what is kept, and a host that is never idle archives all the same. */
 const PATIENCE = 2;
 
@@ -60,7 +63,9 @@ export function keepHouse(parts: HousekeepingParts): Housekeeping {
     if (!due && !overdue) return;
     if (!(await retention.claim())) return;
     try {
-      while (!closed && (await retention.archive(wanted)) > 0);
+      for (let i = 0; i < MOST_SEGMENTS && !closed; i++) {
+        if ((await retention.archive(wanted)) === 0) break;
+      }
       if (!closed && overdue) {
         swept = clock.now();
         await sweep(keeps);

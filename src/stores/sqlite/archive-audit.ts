@@ -65,14 +65,21 @@ export function countArchivable({ connection, segments, segmentRows }: ArchiveSi
 
 /** One segment, of fewer rows where they are long; answers how many went into it. */
 export async function archiveSegment(site: ArchiveSite, keep: AuditKeep): Promise<number> {
-  const { connection, group, segments, process, segmentRows } = site;
   await deleteArchived(site);
-  await group.settled();
-  const due = await connection.read(() => countArchivable(site, keep));
-  if (due === 0) return 0;
+  await site.group.settled();
+  // Where somebody else was faster there may be more: the border moved on, so this ends.
+  while ((await site.connection.read(() => countArchivable(site, keep))) > 0) {
+    const rows = await tryNext(site);
+    if (rows > 0) return rows;
+  }
+  return 0;
+}
+
+/** 0 where somebody else archived these rows meanwhile. */
+async function tryNext(site: ArchiveSite): Promise<number> {
+  const { connection, group, segments, process, segmentRows } = site;
   const before = await connection.read(() => endOf(segments));
   const rows = await readWhole(site, before, segmentRows);
-  // Somebody else was faster.
   if (!rows) return 0;
   await site.listPreImages(before.count + rows.length);
   const segment = await written(segments.folder, rows, process);
