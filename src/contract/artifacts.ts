@@ -43,8 +43,11 @@ export interface ArtifactRows {
   use(ids: readonly ObjectId[]): Promise<void>;
   /** Durably forgets those that nobody used since; answers which. Their bytes stay until they are discarded. */
   forget(ids: readonly ObjectId[], unusedSince: number): Promise<readonly ObjectId[]>;
-  /** What calls and runs refer to, a few at a time: pre-images of calls since then, inputs and outputs of runs. */
-  roots(undoSince: number): AsyncIterable<readonly ObjectId[]>;
+  /**
+   * What calls and runs refer to, a few at a time: pre-images of calls since then (and after that row of the audit), inputs and
+   * outputs of runs.
+   */
+  roots(undoSince: number, undoAfter?: number): AsyncIterable<readonly ObjectId[]>;
 }
 
 export interface ArtifactQuery {
@@ -132,6 +135,10 @@ export interface SweepOptions {
   readonly unusedForMs: number;
   /** For how long calls can be undone; all of them, by default. */
   readonly undoForMs?: number;
+  /** Only calls after this row of the audit can be undone. */
+  readonly undoAfter?: number;
+  /** Every artifact stays, however long nobody used it: only what is no artifact can go. */
+  readonly keepArtifacts?: boolean;
   /** Say what would go, and let nothing go. */
   readonly dryRun?: boolean;
   readonly signal?: AbortSignal;

@@ -277,4 +277,6 @@ export interface CallHistory {
   readonly changes: readonly Change[];
   readonly finished: boolean;
   readonly attribution?: JsonObject;
+  /** What it replaced was given up by retention. */
+  readonly givenUp?: true;
 }

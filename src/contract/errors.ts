@@ -178,6 +178,11 @@ export const ERRORS = Object.freeze({
     'The call ran a program or a tool of a pack: what it changed is not known, and cannot be taken back.',
     { http: 409 },
   ),
+  'undo.given_up': row(
+    'E_VALIDATION_FAIL',
+    'What the call replaced is kept no longer: it is older than undo.keep says, or newer calls took its place.',
+    { http: 410 },
+  ),
   'undo.too_large': row('E_FILE_IO', 'The call would need more undo space than undo.max_bytes.', {
     http: 413,
   }),

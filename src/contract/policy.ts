@@ -39,7 +39,12 @@ export interface PolicyFile {
     readonly timeout_ms?: number;
   };
   readonly approvals?: { readonly expire_ms?: number };
-  readonly undo?: { readonly max_bytes?: number };
+  readonly undo?: {
+    readonly max_bytes?: number;
+    readonly keep?: { readonly days?: number; readonly bytes?: number };
+  };
+  /** How much of the audit stays in the database; older rows go into compressed segments. None is ever removed. */
+  readonly audit?: { readonly keep?: { readonly days?: number; readonly rows?: number } };
   /** `required` (the default) refuses what needs a sandbox where none can be had; `optional` runs it and says so. */
   readonly sandbox?: 'required' | 'optional';
   /** Packs, as paths relative to haft.yaml or as descriptions. */
@@ -52,6 +57,8 @@ export interface PolicyFile {
 export const POLICY_DEFAULTS = {
   approvals: { expire_ms: 15 * 60_000 },
   undo: { max_bytes: 64 * 1024 * 1024 },
+  undoKeep: { days: 30, bytes: 512 * 1024 * 1024 },
+  auditKeep: { days: 30, rows: 20_000 },
   runLimits: { log_bytes: 16 * 1024 * 1024, processes: 1024 },
 } as const;
 

@@ -20,6 +20,7 @@ export interface Store {
   readonly runs: RunStore;
   readonly installations: InstallationStore;
   readonly toolNames: ToolNameStore;
+  readonly retention: RetentionStore;
   /** Waits for what is queued, then lets go of everything. */
   close(): Promise<void>;
 }
@@ -128,6 +129,70 @@ export interface AppendReceipt {
   readonly seq: number;
   /** What the session has used, over all processes, with this row counted. Only outcomes count. */
   readonly usage: Usage;
+}
+
+// ------------------------------------------------------------------------------------------ retention
+
+/** How much of the audit stays where calls write it. */
+export interface AuditKeep {
+  /** The newest so many. */
+  readonly rows: number;
+  /** Of those, what began since then (milliseconds since 1970). */
+  readonly since: number;
+}
+
+/** Which calls can be undone. */
+export interface UndoKeep {
+  /** Those that began since then (milliseconds since 1970). */
+  readonly since: number;
+  /** The newest whose pre-images are no larger together. */
+  readonly bytes: number;
+}
+
+export interface GivenUp {
+  /** Calls that have pre-images and can no longer be undone. */
+  readonly calls: number;
+  /** Of their pre-images, each call's counted. Those that nothing else refers to can go. */
+  readonly bytes: number;
+  /** The row up to which they were given up. */
+  readonly upTo: number;
+}
+
+/** How large what is, in bytes. */
+export interface StoreSizes {
+  /** The database with its log, and how much of it is free. */
+  readonly database: number;
+  readonly free: number;
+  /** Rows of the audit that calls write beside, and rows in segments. */
+  readonly rows: number;
+  readonly archivedRows: number;
+  readonly segments: number;
+  readonly segmentBytes: number;
+}
+
+/**
+ * Giving up what is old, in small steps that calls, also of other processes, get their turn between. Whatever is killed in
+ * the middle of one loses nothing and leaves nothing twice.
+ */
+export interface RetentionStore {
+  /** How many rows `archive` would move, over all of its steps. */
+  archivable(keep: AuditKeep): Promise<number>;
+  /**
+   * Moves the oldest rows into one compressed segment, where every question to the audit still finds them. Answers how many;
+   * 0 where nothing is due. Rows from the oldest call under way on stay. Throws `audit.broken` rather than move a row that
+   * is not as it was written.
+   */
+  archive(keep: AuditKeep): Promise<number>;
+  /** Moves on from which call undo is kept. Durable when it answers; the objects themselves go in a sweep. */
+  giveUp(keep: UndoKeep, options?: { readonly dryRun?: boolean }): Promise<GivenUp>;
+  /** The row up to which pre-images were given up; 0 where none was. */
+  givenUp(): Promise<number>;
+  /** Makes the database file smaller where much of it is free; answers by how many bytes. */
+  shrink(options: { readonly largest: number }): Promise<number>;
+  sizes(): Promise<StoreSizes>;
+  /** Whether this process is the one that cleans up by itself; true at most for one that lives, until it releases. */
+  claim(): Promise<boolean>;
+  release(): Promise<void>;
 }
 
 // ------------------------------------------------------------------------------------------- sessions

@@ -48,5 +48,9 @@ async function loadOwn(workspace: string, given: readonly string[]): Promise<Loa
 export const closedPolicy = (workspace: string): LoadedPolicy => ({
   ...defaultPolicy(workspace),
   file: { version: 1, tools: { default: 'deny' } },
-  name: '(untrusted)',
+  name: CLOSED,
 });
+
+const CLOSED = '(untrusted)';
+
+export const isClosed = ({ name }: LoadedPolicy): boolean => name === CLOSED;

@@ -15,7 +15,7 @@ import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { LoadedPolicy, PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
 import type { Clock, OpenPack, PackState, Runtime } from '../contract/runtime.ts';
-import type { Store } from '../contract/store.ts';
+import type { RetentionStore, Store } from '../contract/store.ts';
 import { type AnyTool, checkTools } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { findFolder } from '../loader/workspace.ts';
@@ -28,11 +28,14 @@ import { openObjectStore } from '../stores/objects/open-object-store.ts';
 import { isAlive, processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
-import { adoptPolicy, closedPolicy, loadTrusted } from './adopt-policy.ts';
+import { adoptPolicy, closedPolicy, isClosed, loadTrusted } from './adopt-policy.ts';
+import type { Housekeeping, HousekeepingParts } from './housekeeping.ts';
 import { openProxy } from './open-proxy.ts';
 import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
+import type { CleanUpOptions, CleanUpReport, CleanUpSite } from './retention.ts';
+import type { StateSizes } from './state-sizes.ts';
 import { givenTrust } from './trust/trust.ts';
 
 export interface DefaultRuntimeOptions {
@@ -89,6 +92,10 @@ export interface DefaultRuntime extends Runtime {
   packHealth(): HealthMonitor | undefined;
   /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
   artifacts(): Promise<ArtifactStore>;
+  /** Gives up what is older than the policy keeps; a living runtime does so by itself. Throws `policy.untrusted`. */
+  cleanUp(options?: CleanUpOptions): Promise<CleanUpReport>;
+  /** How large what is in `.haft`. */
+  sizes(): Promise<StateSizes>;
 }
 
 export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {
@@ -117,7 +124,8 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     });
     const artifacts = async () => {
       const { openArtifactStore } = await import('../stores/artifacts/open-artifact-store.ts');
-      return openArtifactStore({ objects, rows: store.artifacts, clock });
+      const opened = openArtifactStore({ objects, rows: store.artifacts, clock });
+      return { ...opened, sweep: givingUp(opened.sweep, store.retention, clock) };
     };
     const fs = createFsCapability();
     const http = createHttpCapability();
@@ -169,7 +177,21 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     });
     await sweepAfter(runtime, root);
     const { close } = runtime;
+    const cleaning: CleanUpSite = {
+      retention: store.retention,
+      artifacts,
+      clock,
+      policy: () => (isClosed(runtime.policy.current.loaded) ? undefined : runtime.policy.current.host),
+    };
+    const house = options.living
+      ? startHousekeeping({
+          ...cleaning,
+          head: async () => (await store.audit.head()).count,
+          onWarning: onWarning ?? (() => {}),
+        })
+      : undefined;
     const closeAll = async () => {
+      await house?.close();
       await packs.close();
       await close();
       search.close();
@@ -203,6 +225,14 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       packs: packs.states,
       packHealth: () => packs.health,
       artifacts,
+      async cleanUp(how: CleanUpOptions = {}) {
+        const { cleanUp } = await import('./retention.ts');
+        return cleanUp(cleaning, how);
+      },
+      async sizes() {
+        const { measureState } = await import('./state-sizes.ts');
+        return measureState({ folder, store, objects, artifacts });
+      },
       close: closeAll,
       async reloadPolicy() {
         const { value, diagnostics } = await loadTrusted(root, given);
@@ -254,6 +284,34 @@ function withBeside(loaded: LoadedPolicy, { installations }: Runtime, workspace:
   const beside = [...new Set(installations.all().flatMap((pack) => pack.beside ?? []))].sort();
   if (beside.length === 0 && !loaded.resolved?.beside) return loaded;
   return { ...loaded, resolved: { workspace, extraRoots: [], packs: [], ...loaded.resolved, beside } };
+}
+
+/** A sweep that ends undo of old calls says so first, so that an undo knows why it cannot. */
+const givingUp =
+  (sweep: ArtifactStore['sweep'], retention: RetentionStore, clock: Clock): ArtifactStore['sweep'] =>
+  async (how) => {
+    const { undoForMs, dryRun = false } = how;
+    if (undoForMs === undefined || !Number.isFinite(undoForMs)) return sweep(how);
+    const keep = { since: clock.now() - undoForMs, bytes: Number.POSITIVE_INFINITY };
+    const { upTo } = await retention.giveUp(keep, { dryRun });
+    return sweep({ undoAfter: upTo, ...how });
+  };
+
+/** Not before clients got their first answers. */
+const HOUSEKEEPING_AFTER_MS = 5000;
+
+function startHousekeeping(parts: HousekeepingParts): Housekeeping {
+  let house: Promise<Housekeeping> | undefined;
+  const timer = setTimeout(() => {
+    house = import('./housekeeping.ts').then(({ keepHouse }) => keepHouse(parts));
+    house.catch(() => {});
+  }, HOUSEKEEPING_AFTER_MS).unref();
+  return {
+    async close() {
+      clearTimeout(timer);
+      await (await house)?.close();
+    },
+  };
 }
 
 /** Beside the start, which does not wait for it. That rows were lost is said once: the record then says so itself. */

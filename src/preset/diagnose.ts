@@ -3,6 +3,7 @@
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
+import { checkStateSize } from './check-state-size.ts';
 import { createDefaultRuntime } from './default.ts';
 import type { Finding } from './finding.ts';
 import { loadPolicy } from './load-policy.ts';
@@ -77,6 +78,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
       await runtime.close();
     }
   },
+  'state size': checkStateSize,
   audit: async (workspace) => {
     const runtime = await createDefaultRuntime({
       workspace,

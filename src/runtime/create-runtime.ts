@@ -28,7 +28,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas, parts.names);
   let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
   const sessions = createSessions(parts, () => engine);
-  const history = createHistories(parts.store.audit);
+  const history = createHistories(parts.store);
   const place = createPlace(parts.root, () => extraRootsOf(engine.loaded));
   const installations = createInstallations({
     registry,

@@ -1,12 +1,12 @@
 // Owns: what earlier calls changed, read back from the audit and the object store.
 // Refuses: guesses; a call that recorded no change has none, and bytes that were not kept are not there.
 import type { CallHistory, CallScope, HistoryHandle } from '../contract/capability.ts';
-import type { AuditStore } from '../contract/store.ts';
+import type { Store } from '../contract/store.ts';
 
 /** What `effects` may ask. */
 export type CallHistories = Pick<HistoryHandle, 'changes' | 'undoneBy'>;
 
-export function createHistories(audit: AuditStore): CallHistories {
+export function createHistories({ audit, retention }: Pick<Store, 'audit' | 'retention'>): CallHistories {
   return {
     async changes(callId): Promise<CallHistory | undefined> {
       const rows = await audit.rows({ callId });
@@ -14,7 +14,8 @@ export function createHistories(audit: AuditStore): CallHistories {
       if (!intent) return undefined;
       const finished = rows.some((row) => row.phase === 'outcome' && row.outcome === 'ok');
       const { tool, changes, attribution } = intent;
-      return { callId, tool, changes, finished, ...(attribution ? { attribution } : {}) };
+      const givenUp = intent.seq <= (await retention.givenUp()) ? { givenUp: true as const } : {};
+      return { callId, tool, changes, finished, ...(attribution ? { attribution } : {}), ...givenUp };
     },
     async undoneBy(callId) {
       const [first] = await audit.rows({ callId });

@@ -9,7 +9,10 @@ export interface SmallObjects {
   size(sha256: string): Promise<number | undefined>;
   /** Of those that are there: they were used just now. */
   touch(sha256s: readonly string[]): Promise<void>;
-  all(): Promise<readonly { readonly sha256: string; readonly size: number; readonly usedTs: number }[]>;
+  /** Some at a time: there may be very many. */
+  all(): AsyncIterable<
+    readonly { readonly sha256: string; readonly size: number; readonly usedTs: number }[]
+  >;
   /** Removes those that nobody used since; answers which. */
   release(sha256s: readonly string[], unusedSince: number): Promise<readonly string[]>;
 }

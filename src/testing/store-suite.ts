@@ -9,6 +9,7 @@ import { CREDENTIAL_CASES } from './store/credential-cases.ts';
 import type { StoreCase, StoreEnvironment } from './store/environment.ts';
 import { INSTALLATION_CASES } from './store/installation-cases.ts';
 import { LOCK_CASES } from './store/lock-cases.ts';
+import { RETENTION_CASES } from './store/retention-cases.ts';
 import { RUN_CASES } from './store/run-cases.ts';
 import { SESSION_CASES } from './store/session-cases.ts';
 
@@ -24,6 +25,7 @@ export const STORE_CASES: readonly StoreCase[] = [
   ...RUN_CASES,
   ...ARTIFACT_CASES,
   ...INSTALLATION_CASES,
+  ...RETENTION_CASES,
 ];
 
 export function storeSuite(name: string, open: () => Promise<StoreEnvironment>): void {

@@ -266,6 +266,10 @@ export const CLI_COMMANDS: Commands = {
       },
     },
   },
+  gc: {
+    summary: 'Clean up the state',
+    load: async () => (await import('./commands/gc.ts')).command,
+  },
   undo: {
     summary: 'Take back what a call changed',
     load: async () => (await import('./commands/undo.ts')).command,

@@ -1,4 +1,4 @@
-// Owns: flags that take a length of time, and sizes as people read them.
+// Owns: flags that take a length of time.
 // Refuses: a number without a unit: nobody remembers whether it was hours or days.
 import { fail } from '../../contract/errors.ts';
 import type { Invocation } from './command.ts';
@@ -13,16 +13,4 @@ export function duration(name: string, given: Invocation['flags'][string]): numb
     'usage',
     `Cannot use --${name} ${String(given)}: it takes hours, days or weeks, such as 12h, 30d or 8w`,
   );
-}
-
-const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-
-export function shownSize(bytes: number): string {
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1024 && unit < SIZES.length - 1) {
-    size /= 1024;
-    unit++;
-  }
-  return `${unit === 0 ? size : size.toFixed(1)} ${SIZES[unit]}`;
 }

@@ -5,6 +5,9 @@ import type { ChoiceShape, MapShape, Shape } from '../yaml/shape.ts';
 import { RUNS } from './runs-shape.ts';
 import { LARGEST, LONGEST_MS, list, number, text } from './shape-words.ts';
 
+/** A thousand years. */
+const MOST_DAYS = 365_000;
+
 const VERDICTS = ['allow', 'ask', 'deny'];
 const verdict = (doc: string, byDefault?: string): ChoiceShape => ({
   is: 'choice',
@@ -201,7 +204,36 @@ const SECTIONS = {
   undo: {
     is: 'map',
     doc: 'What is kept so that calls can be undone.',
-    keys: { max_bytes: number('Bytes that one call may keep.', 0, LARGEST, '64 MiB') },
+    keys: {
+      max_bytes: number('Bytes that one call may keep.', 0, LARGEST, '64 MiB'),
+      keep: {
+        is: 'map',
+        doc: 'Which calls can be undone. What others need more is kept all the same, and so is what was stored within the last hour.',
+        keys: {
+          days: number('Calls of the last so many days.', 0, MOST_DAYS, '30'),
+          bytes: number(
+            'The newest calls, as long as what they replaced is no larger together.',
+            0,
+            LARGEST,
+            '512 MiB',
+          ),
+        },
+      },
+    },
+  },
+  audit: {
+    is: 'map',
+    doc: 'How the audit is kept. No row is ever removed: older ones go into compressed segments in `.haft/audit/`, where they are still listed, verified and exported.',
+    keys: {
+      keep: {
+        is: 'map',
+        doc: 'What stays in the database.',
+        keys: {
+          days: number('Rows of the last so many days.', 0, MOST_DAYS, '30'),
+          rows: number('The newest so many rows.', 0, LARGEST, '20,000'),
+        },
+      },
+    },
   },
   sandbox: {
     is: 'choice',

@@ -5,7 +5,7 @@ import type { PolicyFile } from '../../contract/policy.ts';
 import { readOwnCache, writeOwnCache } from '../own-cache.ts';
 
 /** To be counted up whenever a file that was good would now be read otherwise or refused. */
-const FORMAT = 4;
+const FORMAT = 5;
 
 /** A policy whose text was checked. */
 export interface CheckedPolicy {

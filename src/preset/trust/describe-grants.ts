@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { LockFile } from '../../contract/lock.ts';
-import { type PolicyFile, packFolders } from '../../contract/policy.ts';
+import { POLICY_DEFAULTS, type PolicyFile, packFolders } from '../../contract/policy.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
 import { isToolpackFolder } from '../../loader/toolpack/pack-files.ts';
@@ -94,8 +94,18 @@ const ROWS: { readonly [K in keyof Required<PolicyFile>]: Row } = {
   limits: () => [],
   approvals: ({ approvals }) =>
     approvals?.expire_ms === undefined ? [] : [`approvals that hold for ${approvals.expire_ms} ms`],
-  undo: () => [],
+  undo: ({ undo }) => shortened('undo', undo?.keep, POLICY_DEFAULTS.undoKeep),
+  audit: ({ audit }) => shortened('the audit in the database', audit?.keep, POLICY_DEFAULTS.auditKeep),
 };
+
+type Numbers = { readonly [key: string]: number | undefined };
+
+/** Less than is kept by default. */
+const shortened = (what: string, keep: Numbers = {}, usual: Numbers): readonly string[] =>
+  Object.entries(usual).flatMap(([key, most = 0]) => {
+    const given = keep[key];
+    return given !== undefined && given < most ? [`to keep ${what} for ${given} ${key} only`] : [];
+  });
 
 function describePack(pack: string | JsonObject): string {
   if (typeof pack === 'string') return `the tools of the pack ${quoted(pack)}`;

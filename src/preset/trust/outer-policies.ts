@@ -167,7 +167,8 @@ function layerOf(outer: PolicyFile, inner: PolicyFile, view: View): PolicyFile {
     ...(outer.budgets ? { budgets: outer.budgets } : {}),
     ...(outer.limits ? { limits: outer.limits } : {}),
     ...(outer.approvals ? { approvals: outer.approvals } : {}),
-    ...(outer.undo ? { undo: outer.undo } : {}),
+    // What is kept of another workspace's calls is that one's.
+    ...(outer.undo?.max_bytes === undefined ? {} : { undo: { max_bytes: outer.undo.max_bytes } }),
     sandbox: outer.sandbox ?? 'required',
   };
 }

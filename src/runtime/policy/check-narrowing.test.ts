@@ -96,6 +96,10 @@ const WIDENS: { readonly [name: string]: readonly [session: Session, keys: reado
     },
     ['budgets.calls', 'limits.timeout_ms', 'approvals.expire_ms', 'undo.max_bytes'],
   ],
+  'what the workspace keeps': [
+    { undo: { keep: { days: 1000 } }, audit: { keep: { rows: 5 } } },
+    ['undo.keep', 'audit'],
+  ],
   'no sandbox': [{ sandbox: 'optional' }, ['sandbox']],
   packs: [{ packs: ['x'] }, ['packs']],
 };

@@ -69,7 +69,15 @@ const ROWS: { readonly [K in keyof Required<PolicyFile>]: Row } = {
   limits: (host, session) => larger(host.limits, session.limits),
   approvals: (host, session) =>
     larger({ ...POLICY_DEFAULTS.approvals, ...host.approvals }, session.approvals),
-  undo: (host, session) => larger({ ...POLICY_DEFAULTS.undo, ...host.undo }, session.undo),
+  undo: ({ undo: host = {} }, { undo: { keep, max_bytes } = {} }) => [
+    ...larger(
+      { max_bytes: host.max_bytes ?? POLICY_DEFAULTS.undo.max_bytes },
+      max_bytes === undefined ? {} : { max_bytes },
+    ),
+    ...(keep ? ['.keep'] : []),
+  ],
+  // What a workspace keeps is not for a session to say.
+  audit: () => [''],
   sandbox: (host, session) => (session.sandbox === 'optional' && host.sandbox !== 'optional' ? [''] : []),
   packs: () => [''],
   runs: () => [''],

@@ -33,13 +33,22 @@ const OLD: PolicyFile = {
   budgets: { calls: 10 },
   limits: { timeout_ms: 1000 },
   approvals: { expire_ms: 1000 },
-  undo: { max_bytes: 1000 },
+  undo: { max_bytes: 1000, keep: { days: 10 } },
+  audit: { keep: { rows: 5000 } },
   packs: ['packs', { name: 'hub', mcp: { command: ['node', 'hub.mjs'] } }],
   runs: { backend: 'docker', images: ['debian', 'alpine'], limits: { cpus: 2 } },
 };
 
 const NARROWS: { readonly [name: string]: Partial<PolicyFile> } = {
   nothing: {},
+  'more that is kept': {
+    undo: { max_bytes: 1000, keep: { days: 11, bytes: 2 ** 40 } },
+    audit: { keep: { days: 31, rows: 5001 } },
+  },
+  'what holds where nothing is said, in place of less': {
+    undo: { max_bytes: 1000 },
+    audit: {},
+  },
   'fewer hosts, and one below what was granted': {
     network: { allowed_domains: ['doc.rust-lang.org', { domain: 'x.rust-lang.org', decision: 'deny' }] },
   },
@@ -121,6 +130,10 @@ const WIDENS: { readonly [name: string]: readonly [edit: Partial<PolicyFile>, ke
   'larger numbers, and none': [
     { budgets: {}, limits: { timeout_ms: 1001 }, approvals: {}, undo: {} },
     ['budgets.calls', 'limits.timeout_ms', 'approvals.expire_ms', 'undo.max_bytes'],
+  ],
+  'less that is kept': [
+    { undo: { max_bytes: 1000, keep: { days: 9, bytes: 1 } }, audit: { keep: { days: 29, rows: 4999 } } },
+    ['undo.keep.days', 'undo.keep.bytes', 'audit.keep.days', 'audit.keep.rows'],
   ],
   'more than what holds where nothing is said': [
     { runs: { ...OLD.runs, limits: { cpus: 2, log_bytes: 99_999_999, processes: 4_194_304 } } },

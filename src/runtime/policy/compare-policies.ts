@@ -128,8 +128,12 @@ const ROWS: { readonly [K in keyof Required<PolicyFile>]: Row } = {
   approvals: (before, after) =>
     numbers('approvals', before.approvals, after.approvals, POLICY_DEFAULTS.approvals),
   // Less of what undo keeps is less to go back to, and more is more of the disk.
-  undo: ({ undo: old = {} }, { undo: now = {} }) =>
-    value('undo.max_bytes', old.max_bytes, now.max_bytes, () => true),
+  undo: ({ undo: old = {} }, { undo: now = {} }) => [
+    ...value('undo.max_bytes', old.max_bytes, now.max_bytes, () => true),
+    ...kept('undo.keep', old.keep, now.keep, POLICY_DEFAULTS.undoKeep),
+  ],
+  audit: ({ audit: old = {} }, { audit: now = {} }) =>
+    kept('audit.keep', old.keep, now.keep, POLICY_DEFAULTS.auditKeep),
   sandbox: (before, after) =>
     value('sandbox', before.sandbox ?? 'required', after.sandbox ?? 'required', (_, to) => to === 'optional'),
   packs: (before, after) => {
@@ -204,6 +208,13 @@ function numbers(
     const usual = defaults[key] ?? Number.POSITIVE_INFINITY;
     return value(`${section}.${key}`, old[key], now[key], (from = usual, to = usual) => to > from);
   });
+}
+
+/** What is kept: to keep less widens, since what goes cannot be had back. */
+function kept(section: string, old: Numbers = {}, now: Numbers = {}, defaults: Numbers = {}): PolicyChange[] {
+  return Object.keys(defaults).flatMap((key) =>
+    value(`${section}.${key}`, old[key], now[key], (from = defaults[key]!, to = defaults[key]!) => to < from),
+  );
 }
 
 function domainsOf({ network }: PolicyFile): Required<Omit<DomainRule, 'examples'>>[] {

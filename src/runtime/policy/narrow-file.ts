@@ -12,7 +12,7 @@ function narrow(host: PolicyFile, session: PolicyFile): PolicyFile {
     ...section('budgets', smaller(host.budgets, session.budgets)),
     ...section('limits', smaller(host.limits, session.limits)),
     ...section('approvals', smaller(host.approvals, session.approvals)),
-    ...section('undo', smaller(host.undo, session.undo)),
+    ...section('undo', narrowUndo(host.undo, session.undo)),
     ...section('git', {
       ...host.git,
       ...(session.git?.allow_push === false ? { allow_push: false } : {}),
@@ -28,6 +28,13 @@ const section = <K extends keyof PolicyFile>(
   key: K,
   value: PolicyFile[K] | undefined,
 ): Partial<PolicyFile> => (value === undefined || Object.keys(value).length === 0 ? {} : { [key]: value });
+
+/** For how long it is kept is the workspace's to say. */
+function narrowUndo({ keep, ...host }: Undo = {}, { keep: _keep, ...session }: Undo = {}): Undo {
+  return { ...smaller(host, session), ...(keep ? { keep } : {}) };
+}
+
+type Undo = NonNullable<PolicyFile['undo']>;
 
 function smaller<T extends { readonly [key: string]: number | undefined }>(
   host: T | undefined,

@@ -81,6 +81,8 @@ const EDITS: readonly Edit[] = [
   { name: 'a budget', from: 'calls: 10', to: 'calls: 11', file: true, tool: false },
   { name: 'an approval', from: 'limits:', to: 'approvals: {expire_ms: 5}\nlimits:', file: true, tool: false },
   { name: 'undo', from: 'limits:', to: 'undo: {max_bytes: 5}\nlimits:', file: true, tool: false },
+  { name: 'what is kept', from: 'limits:', to: 'audit: {keep: {rows: 5}}\nlimits:', file: true, tool: false },
+  { name: 'an empty audit', from: 'limits:', to: 'audit: {}\nlimits:', file: false, tool: false },
   {
     name: 'a validator',
     from: 'limits:',

@@ -68,6 +68,7 @@ function meaningOf(file: PolicyFile): unknown {
     limits: file.limits ?? {},
     approvals: file.approvals ?? {},
     undo: file.undo ?? {},
+    ...(file.audit && Object.keys(file.audit).length > 0 ? { audit: file.audit } : {}),
     sandbox: file.sandbox ?? 'required',
     packs: file.packs ?? [],
     ...(file.runs ? { runs: { backend: 'local', ...file.runs, images: imagesOf(file) } } : {}),

@@ -2,6 +2,7 @@
 // Refuses: anything that was used since it began to look, whoever used it: the store decides that at the very removal.
 import { decodeTree } from '../../base/tree-manifest.ts';
 import {
+  type Artifact,
   type ArtifactRows,
   SHORTEST_LEASE_MS,
   type SweepOptions,
@@ -17,7 +18,8 @@ export interface SweepParts {
 }
 
 export async function sweepArtifacts(options: SweepOptions, parts: SweepParts): Promise<SweepReport> {
-  const { unusedForMs, undoForMs = Number.POSITIVE_INFINITY, dryRun = false, signal } = options;
+  const { unusedForMs, undoForMs = Number.POSITIVE_INFINITY, undoAfter = 0 } = options;
+  const { keepArtifacts = false, dryRun = false, signal } = options;
   if (!(unusedForMs >= SHORTEST_LEASE_MS)) {
     const message = `Cannot sweep what was used ${unusedForMs} ms ago: whoever stores something has ${SHORTEST_LEASE_MS} ms to refer to it`;
     throw fail('usage', message);
@@ -30,12 +32,17 @@ export async function sweepArtifacts(options: SweepOptions, parts: SweepParts): 
   const all: ObjectUse[] = [];
   for await (const object of objects.list()) all.push(object);
   signal?.throwIfAborted();
-  const live = await mark(parts, unusedSince, Math.max(0, now - undoForMs), all);
+  const undoSince = Math.max(0, now - undoForMs);
+  const live = await mark(parts, { unusedSince, undoSince, undoAfter, keepArtifacts }, all);
   signal?.throwIfAborted();
 
   const doomed = all.filter(({ id, usedTs }) => !live.has(id) && usedTs < unusedSince);
   const ids = doomed.map(({ id }) => id);
-  const artifacts = dryRun ? await registered(rows, ids) : await rows.forget(ids, unusedSince);
+  const artifacts = keepArtifacts
+    ? []
+    : dryRun
+      ? await registered(rows, ids)
+      : await rows.forget(ids, unusedSince);
   const gone = new Set(dryRun ? ids : await objects.discard(ids, unusedSince));
   return {
     artifacts,
@@ -44,29 +51,35 @@ export async function sweepArtifacts(options: SweepOptions, parts: SweepParts): 
   };
 }
 
+interface Marking {
+  readonly unusedSince: number;
+  readonly undoSince: number;
+  readonly undoAfter: number;
+  readonly keepArtifacts: boolean;
+}
+
 /** What calls and runs refer to, what was used not long ago, and whatever is in trees among those. */
 async function mark(
   { objects, rows }: SweepParts,
-  unusedSince: number,
-  undoSince: number,
+  { unusedSince, undoSince, undoAfter, keepArtifacts }: Marking,
   all: readonly ObjectUse[],
 ): Promise<ReadonlySet<ObjectId>> {
   const live = new Set<ObjectId>();
-  for await (const ids of rows.roots(undoSince)) for (const id of ids) live.add(id);
+  for await (const ids of rows.roots(undoSince, undoAfter)) for (const id of ids) live.add(id);
   for (const { id, usedTs } of all) if (usedTs >= unusedSince) live.add(id);
-  for await (const { id, usedTs } of everyTree(rows)) {
-    if (usedTs >= unusedSince) live.add(id);
-    if (live.has(id)) for (const inside of await filesOf(objects, id)) live.add(inside);
+  for await (const { id, kind, usedTs } of everyArtifact(rows, keepArtifacts ? undefined : 'tree')) {
+    if (keepArtifacts || usedTs >= unusedSince) live.add(id);
+    if (kind === 'tree' && live.has(id)) for (const inside of await filesOf(objects, id)) live.add(inside);
   }
   return live;
 }
 
 const PAGE = 500;
 
-async function* everyTree(rows: ArtifactRows) {
+async function* everyArtifact(rows: ArtifactRows, kind: Artifact['kind'] | undefined) {
   let before: ObjectId | undefined;
   for (;;) {
-    const page = await rows.list({ limit: PAGE, kind: 'tree', ...(before ? { before } : {}) });
+    const page = await rows.list({ limit: PAGE, ...(kind ? { kind } : {}), ...(before ? { before } : {}) });
     yield* page;
     if (page.length < PAGE) return;
     before = page.at(-1)!.id;

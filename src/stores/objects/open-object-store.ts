@@ -135,8 +135,9 @@ export function openObjectStore({ folder, process, small, uses }: ObjectStoreOpt
       await Promise.all([small?.touch(sha256s), uses?.touch(sha256s)]);
     },
     async *list(): AsyncGenerator<ObjectUse> {
-      for (const { sha256, size, usedTs } of (await small?.all()) ?? [])
-        yield { id: `sha256:${sha256}`, size, usedTs };
+      for await (const some of small?.all() ?? []) {
+        for (const { sha256, size, usedTs } of some) yield { id: `sha256:${sha256}`, size, usedTs };
+      }
       const usedAt = await uses?.all();
       for await (const { sha256, size, storedTs } of files.list())
         yield { id: `sha256:${sha256}`, size, usedTs: Math.max(storedTs, usedAt?.get(sha256) ?? 0) };

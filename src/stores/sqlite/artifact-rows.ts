@@ -59,7 +59,7 @@ export function createArtifactRows(
         () => ids.filter((id) => connection.sql(FORGET).run(key(id), unusedSince).changes !== 0),
         true,
       ),
-    roots: (undoSince) => objectRoots(connection, undoSince),
+    roots: (undoSince, undoAfter = 0) => objectRoots(connection, undoSince, undoAfter),
   };
 }
 

@@ -19,7 +19,7 @@ export function fetchRows(statement: StatementSync, ...values: (string | number)
   return statement.all(...values) as unknown as StoredRow[];
 }
 
-const WINDOW = 2000;
+export const WINDOW = 2000;
 
 /** Ranges of `seq` that cover everything from `first` to `last`, from the front or from the back. */
 export function* windows(

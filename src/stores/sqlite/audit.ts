@@ -1,19 +1,21 @@
 // Owns: the audit of the SQLite store: append, head, query, verify, and closing what the dead left open.
-// Refuses: to change or remove a row, ever.
+// Refuses: to change or remove a row, ever; archive-audit.ts moves old ones, and they are still read here.
 import type { AuditEntry, AuditHead, AuditRow, AuditStore } from '../../contract/store.ts';
-import { decodeRow, encodeEntry, GENESIS, rowBody } from '../audit-row.ts';
+import { decodeRow, encodeEntry, GENESIS, HASH, rowBody } from '../audit-row.ts';
 import { isAlive } from '../process-identity.ts';
 import { breathe, fetchRows, selectRows, windows } from './audit-pages.ts';
+import type { AuditSegments } from './audit-segments.ts';
 import { type AuditWriter, HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { queryAudit } from './query-audit.ts';
+import { queryAudit, readRange } from './query-audit.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 export interface AuditParts {
   readonly connection: Connection;
   readonly group: GroupCommit;
   readonly writer: AuditWriter;
+  readonly segments: AuditSegments;
   /** The process that reports the calls of dead ones. */
   readonly process: string;
 }
@@ -21,7 +23,8 @@ export interface AuditParts {
 const HASHES = 'SELECT hash FROM audit WHERE seq BETWEEN ? AND ? ORDER BY seq';
 const OPEN_INTENTS = 'JOIN open_intents USING (seq) ORDER BY seq';
 
-export function createAudit({ connection, group, writer, process }: AuditParts): AuditStore {
+export function createAudit({ connection, group, writer, segments, process }: AuditParts): AuditStore {
+  const site = { connection, segments };
   const abandoned = (): readonly AuditRow[] =>
     fetchRows(selectRows(connection, OPEN_INTENTS))
       .map(decodeRow)
@@ -54,23 +57,24 @@ export function createAudit({ connection, group, writer, process }: AuditParts):
     },
     async rows(query) {
       await group.settled();
-      return queryAudit(connection, query);
+      return queryAudit(site, query);
     },
     async *hashes(count) {
       for (const [from, to] of windows(1, count)) {
         const rows = await connection.read(() => connection.sql(HASHES).all(from, to));
-        yield rows.map((row) => row.hash as string);
+        const end = (await connection.read(segments.end))?.last ?? 0;
+        if (end < from) yield rows.map(({ hash }) => hash as string);
+        else yield (await readRange(site, { from, to })).map((row) => row[HASH] as string);
         await breathe();
       }
     },
-    body: (seq) =>
-      connection.read(() => {
-        const [row] = fetchRows(selectRows(connection, 'WHERE seq = ?'), seq);
-        return row && rowBody(row);
-      }),
+    async body(seq) {
+      const [row] = await readRange(site, { from: seq, to: seq });
+      return row && rowBody(row);
+    },
     async verify(kept) {
       await group.settled();
-      return verifyAudit(connection, kept);
+      return verifyAudit(connection, segments, kept);
     },
     async takeAbandoned(now) {
       const found = await connection.read(abandoned);

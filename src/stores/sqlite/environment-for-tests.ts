@@ -17,7 +17,7 @@ export interface SqliteEnvironment extends StoreEnvironment {
 }
 
 export async function openSqliteEnvironment(
-  options: { patienceMs?: number } = {},
+  options: { patienceMs?: number; segmentRows?: number } = {},
 ): Promise<SqliteEnvironment> {
   const root = await mkdtemp(join(tmpdir(), 'haft-store-'));
   const folder = join(root, '.haft');

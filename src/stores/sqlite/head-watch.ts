@@ -1,6 +1,7 @@
 // Owns: telling how far the audit has come: a while after rows were appended, and at the end.
 // Refuses: to hold up a call, or to fail one: who keeps the head is a witness, not a part of the work.
 import type { AuditHead, AuditProgress } from '../../contract/store.ts';
+import type { AuditSegments } from './audit-segments.ts';
 import { type AuditWriter, HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupPart } from './group-commit.ts';
@@ -17,10 +18,12 @@ export function createHeadWatch(
   connection: Connection,
   writer: Pick<AuditWriter, 'takeSince'>,
   tell: (progress: AuditProgress) => void,
+  segments: Pick<AuditSegments, 'hashOf'>,
 ): HeadWatch {
   let since: AuditHead | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const hashOf = (seq: number) => (connection.sql(HASH_OF).get(seq) as { hash: string } | undefined)?.hash;
+  const hashOf = (seq: number) =>
+    (connection.sql(HASH_OF).get(seq) as { hash: string } | undefined)?.hash ?? segments.hashOf(seq);
 
   const tellNow = (): void => {
     clearTimeout(timer);

@@ -20,6 +20,7 @@ import { toFailure } from '../store-failure.ts';
 import { createApprovals } from './approvals.ts';
 import { createArtifactRows } from './artifact-rows.ts';
 import { createAudit } from './audit.ts';
+import { createAuditSegments } from './audit-segments.ts';
 import { createAuditWriter } from './audit-writer.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { type Connection, connect, type Patience, untilFree } from './connection.ts';
@@ -29,6 +30,7 @@ import { createHeadWatch } from './head-watch.ts';
 import { createInstallations } from './installations.ts';
 import { createLocks } from './locks.ts';
 import { createObjectUses } from './object-uses.ts';
+import { createRetention } from './retention.ts';
 import { createRunStore } from './run-store.ts';
 import { prepareSchema } from './schema.ts';
 import { createSessions } from './sessions.ts';
@@ -45,6 +47,8 @@ export interface SqliteStoreOptions extends Partial<Patience> {
   readonly clock: { now(): number };
   /** Told what was not as it should be and was put right. */
   readonly onWarning?: (message: string) => void;
+  /** Rows of one segment of the audit. */
+  readonly segmentRows?: number;
   /** Told how far the audit has come, within seconds of what this process appended and when it closes. */
   readonly onProgress?: (progress: AuditProgress) => void;
 }
@@ -56,6 +60,9 @@ export interface SqliteStore extends Store {
 }
 
 const PATIENCE_MS = 10_000;
+
+/** About 3 MB of rows, and 300 KB of a file. */
+const SEGMENT_ROWS = 4096;
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const { folder, clock, patienceMs = PATIENCE_MS } = options;
@@ -74,7 +81,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const ledger = createUsageLedger(connection);
   const writer = createAuditWriter(connection, ledger);
   const checkpointer = createCheckpointer(join(folder, 'haft.db'));
-  const watch = options.onProgress && createHeadWatch(connection, writer, options.onProgress);
+  const segments = createAuditSegments(connection, join(folder, 'audit'));
+  const watch = options.onProgress && createHeadWatch(connection, writer, options.onProgress, segments);
   const parts = [writer, ledger, ...(watch ? [watch] : [])];
   const group = createGroupCommit({ connection, walSync, checkpointer, parts, patienceMs });
   const locks = createLocks(connection, group, options.process);
@@ -89,7 +97,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const home = homeOf(join(folder, 'haft.db'));
   let closed: Promise<void> | undefined;
   return {
-    audit: createAudit({ connection, group, writer, process: options.process }),
+    audit: createAudit({ connection, group, writer, segments, process: options.process }),
     approvals: createApprovals(connection, group, clock, home),
     sessions: createSessions(connection, group),
     locks,
@@ -100,6 +108,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     artifacts: createArtifactRows(connection, group, clock),
     smallObjects: createSmallObjects(connection, group, clock),
     objectUses: createObjectUses(connection, group, clock),
+    retention: createRetention({
+      connection,
+      group,
+      segments,
+      process: options.process,
+      segmentRows: options.segmentRows ?? SEGMENT_ROWS,
+      file: join(folder, 'haft.db'),
+    }),
     close() {
       closed ??= letGo(connection);
       return closed;

@@ -224,6 +224,42 @@ const MIGRATIONS: readonly string[] = [
   -- What a person sees of the call, while it can be judged.
   ALTER TABLE approvals ADD COLUMN details TEXT;
   `,
+  `
+  -- Rows that left the table "audit": which of them are in which file, and where the chain is before and after them.
+  CREATE TABLE IF NOT EXISTS audit_segments (
+    first INTEGER PRIMARY KEY,
+    last INTEGER NOT NULL,
+    prev TEXT NOT NULL,
+    first_hash TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    file TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    size INTEGER NOT NULL
+  ) STRICT;
+  CREATE TRIGGER IF NOT EXISTS audit_segments_keep_rows BEFORE DELETE ON audit_segments
+    BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+  CREATE TRIGGER IF NOT EXISTS audit_segments_keep_values BEFORE UPDATE ON audit_segments
+    BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+  DROP TRIGGER IF EXISTS audit_keeps_rows;
+  CREATE TRIGGER audit_keeps_rows BEFORE DELETE ON audit
+    WHEN OLD.seq > coalesce((SELECT last FROM audit_segments ORDER BY first DESC LIMIT 1), 0)
+    BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;
+
+  -- What undo would restore from, by the row of the intent. Filled when somebody cleans up, never by a call.
+  CREATE TABLE IF NOT EXISTS preimages (
+    seq INTEGER NOT NULL,
+    sha256 BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    ts INTEGER NOT NULL,
+    PRIMARY KEY (seq, sha256)
+  ) STRICT, WITHOUT ROWID;
+
+  -- How far cleaning up has come, and who is at it.
+  CREATE TABLE IF NOT EXISTS retention (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the database up to date. May find it locked by another process; then it can simply be called again. */

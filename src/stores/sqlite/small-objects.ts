@@ -1,6 +1,7 @@
 // Owns: objects of a few KiB, kept in the database, where one sync makes many of them durable.
 // Refuses: to be asked for what is large; a file of its own serves that better.
 import type { SmallObjects } from '../small-objects.ts';
+import { breathe, WINDOW } from './audit-pages.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { isStale } from './object-uses.ts';
@@ -10,9 +11,16 @@ const SIZE = 'SELECT length(bytes) AS size FROM small_objects WHERE sha256 = ?';
 const INSERT = 'INSERT INTO small_objects (sha256, bytes, used_ts) VALUES (?, ?, ?)';
 const MEND = 'UPDATE small_objects SET bytes = ?, used_ts = ? WHERE sha256 = ?';
 const TOUCH = 'UPDATE small_objects SET used_ts = ? WHERE sha256 = ?';
-const ALL =
-  'SELECT lower(hex(sha256)) AS sha256, length(bytes) AS size, used_ts AS usedTs FROM small_objects';
+const ALL = `SELECT n, lower(hex(sha256)) AS sha256, length(bytes) AS size, used_ts AS usedTs FROM small_objects
+  WHERE n > ? ORDER BY n LIMIT ${WINDOW}`;
 const RELEASE = 'DELETE FROM small_objects WHERE sha256 = ? AND used_ts < ?';
+
+interface Listed {
+  readonly n: number;
+  readonly sha256: string;
+  readonly size: number;
+  readonly usedTs: number;
+}
 
 type Row = { readonly bytes: Uint8Array; readonly used_ts: number };
 
@@ -43,8 +51,15 @@ export function createSmallObjects(
       group.enqueue(() => {
         for (const sha256 of sha256s) connection.sql(TOUCH).run(clock.now(), key(sha256));
       }),
-    all: () =>
-      connection.read(() => connection.sql(ALL).all() as { sha256: string; size: number; usedTs: number }[]),
+    async *all() {
+      for (let after = 0; ; ) {
+        const some = await connection.read(() => connection.sql(ALL).all(after) as unknown as Listed[]);
+        yield some;
+        if (some.length < WINDOW) return;
+        after = some.at(-1)!.n;
+        await breathe();
+      }
+    },
     release: (sha256s, unusedSince) =>
       group.enqueue(() =>
         sha256s.filter((sha256) => connection.sql(RELEASE).run(key(sha256), unusedSince).changes !== 0),

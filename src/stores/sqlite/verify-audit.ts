@@ -12,12 +12,15 @@ import {
   type Stored,
   type StoredRow,
 } from '../audit-row.ts';
-import { breathe, fetchRows, selectRows, windows } from './audit-pages.ts';
+import { breathe, fetchRows, selectRows, WINDOW } from './audit-pages.ts';
+import { type AuditSegments, isProblem, named } from './audit-segments.ts';
 import type { Connection } from './connection.ts';
+import { decodeLines, readLines, type Segment } from './segment-file.ts';
 
 /** Rows that are appended while this runs are not looked at. */
 export async function verifyAudit(
   connection: Connection,
+  segments: AuditSegments,
   kept: AuditHead | undefined,
 ): Promise<AuditVerdict> {
   const ends = await connection.read(() => connection.sql(ENDS).get() as { first: number; last: number });
@@ -25,16 +28,27 @@ export async function verifyAudit(
 
   let head: AuditHead = { count: 0, hash: GENESIS };
   let broken = keptProblem(kept, head);
-  for (const [from, to] of windows(1, ends.last)) {
-    const rows = await connection.read(() => readExactly(connection, from, to));
+  const follow = (rows: readonly StoredRow[], problemIn: (row: StoredRow) => string | undefined) => {
     for (const row of rows) {
-      const problem = problemOf(connection, row, head);
+      const problem = problemIn(row);
       if (problem !== undefined) return bad(head.count + 1, problem);
       head = { count: head.count + 1, hash: row[HASH] as string };
       broken ??= keptProblem(kept, head);
     }
-    if (broken) return broken;
-    if (head.count < to) return bad(head.count + 1, 'it is missing');
+    return broken;
+  };
+
+  while (head.count < ends.last) {
+    const from = head.count + 1;
+    const to = Math.min(ends.last, from + WINDOW - 1);
+    const rows = await connection.read(() => readExactly(connection, from, to));
+    // Looked for after the rows: what is not there by then was in a segment before it left the table.
+    const archived = await connection.read(() => segmentAt(segments, from));
+    const found = archived
+      ? await followSegment(segments.folder, archived, head, follow)
+      : follow(rows, (row) => problemOf(connection, row, head));
+    if (found) return found;
+    if (head.count < from) return bad(from, 'it is missing');
     await breathe();
   }
   if (broken) return broken;
@@ -43,15 +57,56 @@ export async function verifyAudit(
   return { ok: true, head };
 }
 
+type Follow = (
+  rows: readonly StoredRow[],
+  problemIn: (row: StoredRow) => string | undefined,
+) => AuditVerdict | undefined;
+
+/** The segment that holds a row, or that should. */
+const segmentAt = (segments: AuditSegments, seq: number): Segment | undefined => {
+  const [holding] = segments.within(seq, seq);
+  return holding;
+};
+
+async function followSegment(
+  folder: string,
+  segment: Segment,
+  before: AuditHead,
+  follow: Follow,
+): Promise<AuditVerdict | undefined> {
+  const seq = before.count + 1;
+  if (segment.first !== seq) return bad(seq, `${named(segment)} does not begin with it`);
+  if (segment.prev !== before.hash)
+    return bad(seq, `${named(segment)} does not follow the row before it (prev is another hash)`);
+  try {
+    const text = await readLines(folder, segment);
+    let at = seq;
+    for (const rows of decodeLines(text, segment)) {
+      if (at === seq && rows[0]?.[HASH] !== segment.first_hash)
+        return bad(seq, `${named(segment)}: its first row is not the one that was written`);
+      const found = follow(rows, () => undefined);
+      if (found) return found;
+      at += rows.length;
+      await breathe();
+    }
+    return undefined;
+  } catch (thrown) {
+    if (!isProblem(thrown)) throw thrown;
+    return bad(seq, `${named(segment)}: ${thrown.message}`);
+  }
+}
+
 /** Kept within what JavaScript can count, whatever somebody made of the numbers. */
 const ENDS = `SELECT coalesce(max(-1, (SELECT min(seq) FROM audit)), 1) AS first,
-  coalesce(min(${Number.MAX_SAFE_INTEGER}, (SELECT max(seq) FROM audit)), 0) AS last`;
+  max(coalesce(min(${Number.MAX_SAFE_INTEGER}, (SELECT max(seq) FROM audit)), 0),
+    -- The newest row never goes into a segment.
+    coalesce((SELECT last + 1 FROM audit_segments ORDER BY first DESC LIMIT 1), 0)) AS last`;
 
 /**
  * As numbers, the integer 1 and the real 1.0 are the same, and a huge integer cannot be read at all. As big integers
  * they differ: what comes as anything else, or is too big, is turned into what no row holds.
  */
-function readExactly(connection: Connection, from: number, to: number): StoredRow[] {
+export function readExactly(connection: Connection, from: number, to: number): StoredRow[] {
   const statement = selectRows(connection, 'WHERE seq BETWEEN ? AND ? ORDER BY seq /* exactly */');
   statement.setReadBigInts(true);
   const rows = fetchRows(statement, from, to);
@@ -66,7 +121,7 @@ function readExactly(connection: Connection, from: number, to: number): StoredRo
 
 const INTEGERS = Object.values(AUDIT_COLUMNS).flatMap((type, at) => (type.startsWith('integer') ? [at] : []));
 
-function problemOf(connection: Connection, row: StoredRow, before: AuditHead): string | undefined {
+export function problemOf(connection: Connection, row: StoredRow, before: AuditHead): string | undefined {
   const wrong = misfit(row);
   if (wrong !== undefined) return `the value of ${wrong} is not of the type that was written`;
   if (row[SEQ] !== before.count + 1) return 'it is missing';

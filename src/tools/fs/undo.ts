@@ -70,7 +70,10 @@ export const undo = defineBuiltin<UndoArgs, UndoData>({
     const edits = changes.toReversed().map((change): Edit => ({ op: 'revert', change }));
     const reverted = await (args.dry_run ? ctx.fs.preview(edits) : ctx.fs.mutate(edits)).catch(
       async (thrown: unknown) => {
-        if (!isFailure(thrown) || thrown.reason !== 'undo.conflict') throw thrown;
+        if (!isFailure(thrown)) throw thrown;
+        // It may have been given up since this looked.
+        if (thrown.reason === 'object.missing') await undoable(args.call_id, ctx);
+        if (thrown.reason !== 'undo.conflict') throw thrown;
         throw await explainConflict(ctx, args.call_id, changes, thrown);
       },
     );
@@ -106,9 +109,18 @@ async function undoable(callId: string, ctx: ToolContext): Promise<CallHistory> 
     throw fail('undo.already', `Cannot undo "${callId}": ${fact}`, { call_id: callId, undone_by: undoneBy });
   }
   const gone = history.changes.find((change) => change.before?.type === 'file' && !change.stored);
-  if (!gone) return history;
+  if (!gone) return restorable(history);
   const fact = `what "${gone.path}" held was not kept (no_undo)`;
   throw fail('undo.unknown', `Cannot undo "${callId}": ${fact}`, { path: gone.path });
+}
+
+/** Refused also where the bytes happen to be there still: they may go at any moment. */
+function restorable(history: CallHistory): CallHistory {
+  const { callId, changes, givenUp } = history;
+  const needed = givenUp && changes.find(({ before }) => before?.type === 'file');
+  if (!needed) return history;
+  const fact = `what "${needed.path}" held is kept no longer (undo.keep in haft.yaml says for how long)`;
+  throw fail('undo.given_up', `Cannot undo "${callId}": ${fact}`, { call_id: callId, path: needed.path });
 }
 
 /** Reading too: a refusal and a dry run show content. */

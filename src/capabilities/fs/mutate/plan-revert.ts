@@ -115,7 +115,10 @@ async function planRestore(planning: Planning, change: Change, place: Place, see
 }
 
 async function isKept({ scope }: Planning, state: EntryState): Promise<boolean> {
-  return state.type !== 'file' || (await scope.objects.size(state.object)) !== undefined;
+  if (state.type !== 'file') return true;
+  // A lease first: whoever cleans up meanwhile leaves it alone.
+  await scope.objects.touch([state.object]);
+  return (await scope.objects.size(state.object)) !== undefined;
 }
 
 /** A folder that others use by now stays: taking it away would destroy their work, leaving it destroys nothing. */

@@ -1,10 +1,11 @@
 // Owns: `haft artifacts gc`: lets go of what nothing refers to and nobody used for a while.
 // Refuses: inputs and outputs of runs, what undo needs, and what was used within the last hour.
+import { shownSize } from '../../../base/shown-size.ts';
 import { SHORTEST_LEASE_MS } from '../../../contract/artifacts.ts';
 import { fail } from '../../../contract/errors.ts';
 import { localPerson, recordManagement } from '../../../preset/record-management.ts';
 import type { Command } from '../command.ts';
-import { duration, shownSize } from '../duration.ts';
+import { duration } from '../duration.ts';
 
 const USUAL = '30d';
 

@@ -1,10 +1,11 @@
 // Owns: `haft artifacts import`: a file, a folder or standard input becomes an artifact.
 // Refuses: paths that policy denies: it is the call of `artifact_import`, recorded like any other.
+
 import { resolve } from 'node:path';
+import { shownSize } from '../../../base/shown-size.ts';
 import { ERRORS } from '../../../contract/errors.ts';
 import { toWire } from '../../../contract/spelling.ts';
 import type { Command, Invocation } from '../command.ts';
-import { shownSize } from '../duration.ts';
 import { describeError } from '../output.ts';
 
 export const command: Command = {

@@ -1,10 +1,10 @@
 // Owns: `haft artifacts show`: what is known of one artifact, and what is in a tree.
 // Refuses: to verify; that is `haft artifacts verify`.
+import { shownSize } from '../../../base/shown-size.ts';
 import type { Artifact } from '../../../contract/artifacts.ts';
 import { fail } from '../../../contract/errors.ts';
 import { artifactId, artifactToWire } from '../artifact-id.ts';
 import type { Command } from '../command.ts';
-import { shownSize } from '../duration.ts';
 import { table } from '../output.ts';
 
 export const command: Command = {

@@ -1,12 +1,13 @@
 // Owns: `haft runs collect`: the outputs of a run as files, each verified against its digest.
 // Refuses: to write over anything, and to leave a part of them behind.
+
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { shownSize } from '../../../base/shown-size.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { AttemptRecord, RunRecord } from '../../../contract/run.ts';
 import { LOG_ROLE } from '../../../contract/toolpack.ts';
 import type { Command } from '../command.ts';
-import { shownSize } from '../duration.ts';
 import { findRun, shortRun } from '../find-run.ts';
 import { table } from '../output.ts';
 import { endOf, reasonOf } from '../run-view.ts';

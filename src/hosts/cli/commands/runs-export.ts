@@ -1,11 +1,12 @@
 // Owns: `haft runs export`: one file that proves what a run did, for who was not there.
 // Refuses: to write over anything, and to leave half a bundle behind.
+
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { shownSize } from '../../../base/shown-size.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { Command } from '../command.ts';
-import { shownSize } from '../duration.ts';
 import { findRun } from '../find-run.ts';
 
 export const command: Command = {

@@ -1,10 +1,10 @@
 // Owns: `haft runs show`: one run with its attempts, what went in, what came out, and what was seen from inside.
 // Refuses: to execute or change anything.
+import { shownSize } from '../../../base/shown-size.ts';
 import type { EngineJob } from '../../../contract/backend.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import type { AttemptRecord, RunRecord } from '../../../contract/run.ts';
 import type { Command } from '../command.ts';
-import { shownSize } from '../duration.ts';
 import { findRun } from '../find-run.ts';
 import { table } from '../output.ts';
 import { attemptToWire, endOf, runToWire, shownJson } from '../run-view.ts';

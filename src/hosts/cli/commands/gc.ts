@@ -1,0 +1,54 @@
+// Owns: `haft gc`: cleaning up the state of a workspace as its policy says.
+// Refuses: to remove a row of the audit, or an artifact.
+import { shownSize } from '../../../base/shown-size.ts';
+import type { CleanUpReport } from '../../../preset/retention.ts';
+import type { StateSizes } from '../../../preset/state-sizes.ts';
+import type { Command } from '../command.ts';
+
+export const command: Command = {
+  summary: 'Clean up the state as undo.keep and audit.keep say',
+  usage: '[--dry-run]',
+  description:
+    'Old rows of the audit go into compressed segments in .haft/audit, where they are still listed and verified. What undo keeps of old calls goes, unless a run or an artifact needs it. ' +
+    '"haft serve" and "haft mcp" do this by themselves when nobody calls. Safe while other processes work. Artifacts stay; see "haft artifacts gc".',
+  options: { 'dry-run': { type: 'boolean', help: 'say what would go, and change nothing' } },
+  examples: ['haft gc --dry-run', 'haft gc', 'haft gc --json'],
+  positionals: [0, 0],
+  async run({ runtime, flags, io, json }) {
+    const dryRun = flags['dry-run'] === true;
+    const live = await runtime();
+    const show = io.tty && !json;
+    const report = await live.cleanUp({
+      dryRun,
+      signal: io.signal,
+      ...(show ? { onProgress: (message: string) => io.err(`haft: ${message}\n`) } : {}),
+    });
+    const sizes = await live.sizes();
+    if (json) io.out(`${JSON.stringify({ dry_run: dryRun, ...report, sizes: toWire(sizes) })}\n`);
+    else {
+      io.out(describe(report, dryRun));
+      io.out(`.haft is ${shownSize(sizes.total)}${dryRun ? '' : ' now'}.\n`);
+    }
+    return 0;
+  },
+};
+
+const toWire = ({ archivedRows, segmentBytes, ...rest }: StateSizes) => ({
+  ...rest,
+  archived_rows: archivedRows,
+  segment_bytes: segmentBytes,
+});
+
+function describe({ archived, undo, objects, shrunk }: CleanUpReport, dryRun: boolean): string {
+  const would = dryRun ? 'Would ' : '';
+  const verb = (word: string, past: string) => (dryRun ? `${would}${word}` : past);
+  return [
+    `${verb('archive', 'Archived')} ${count(archived.rows, 'row')} of the audit.`,
+    `${verb('give up', 'Gave up')} undo of ${count(undo.calls, 'call')} (${shownSize(undo.bytes)}).`,
+    `${verb('remove', 'Removed')} ${count(objects.objects, 'object')} (${shownSize(objects.bytes)}).`,
+    ...(shrunk > 0 ? [`The database is ${shownSize(shrunk)} smaller.`] : []),
+    '',
+  ].join('\n');
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -1,0 +1,87 @@
+// Owns: cleaning up a workspace's state as its policy says: audit into segments, undo given up, objects swept, the file made smaller.
+// Refuses: artifacts; `haft artifacts gc` lets go of those, when a person asks.
+import { type ArtifactStore, SHORTEST_LEASE_MS } from '../contract/artifacts.ts';
+import { fail } from '../contract/errors.ts';
+import { POLICY_DEFAULTS, type PolicyFile } from '../contract/policy.ts';
+import type { AuditKeep, GivenUp, RetentionStore, UndoKeep } from '../contract/store.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface CleanUpSite {
+  readonly retention: RetentionStore;
+  artifacts(): Promise<ArtifactStore>;
+  /** The workspace's own policy; undefined where it is not trusted. */
+  policy(): PolicyFile | undefined;
+  readonly clock: { now(): number };
+}
+
+export interface CleanUpOptions {
+  /** Say what would go, and change nothing. */
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
+  /** Told what was done since. */
+  readonly onProgress?: (message: string) => void;
+}
+
+export interface CleanUpReport {
+  /** Rows of the audit that went from the database into segments. */
+  readonly archived: { readonly rows: number };
+  readonly undo: Omit<GivenUp, 'upTo'>;
+  readonly objects: { readonly objects: number; readonly bytes: number };
+  /** Bytes by which the database file is smaller. */
+  readonly shrunk: number;
+}
+
+export interface Keeps {
+  readonly audit: AuditKeep;
+  readonly undo: UndoKeep;
+}
+
+export function keepsOf({ audit, undo }: PolicyFile, now: number): Keeps {
+  const rows = { ...POLICY_DEFAULTS.auditKeep, ...audit?.keep };
+  const calls = { ...POLICY_DEFAULTS.undoKeep, ...undo?.keep };
+  return {
+    audit: { rows: rows.rows, since: now - rows.days * DAY_MS },
+    undo: { bytes: calls.bytes, since: now - calls.days * DAY_MS },
+  };
+}
+
+/** What a person asked for: calls of others may wait for the file to be written anew. */
+const ANY_SIZE = Number.POSITIVE_INFINITY;
+
+export async function cleanUp(site: CleanUpSite, options: CleanUpOptions = {}): Promise<CleanUpReport> {
+  const { dryRun = false, signal, onProgress = () => {} } = options;
+  const { retention, clock, policy } = site;
+  const file = policy();
+  if (!file)
+    throw fail(
+      'policy.untrusted',
+      'Cannot clean up: the policy of this workspace, which says what is kept, is not trusted on this machine; run haft trust',
+    );
+  const keeps = keepsOf(file, clock.now());
+
+  const due = await retention.archivable(keeps.audit);
+  let rows = dryRun ? due : 0;
+  while (!dryRun) {
+    signal?.throwIfAborted();
+    const moved = await retention.archive(keeps.audit);
+    if (moved === 0) break;
+    rows += moved;
+    onProgress(`archived ${rows} of ${due} rows`);
+  }
+  signal?.throwIfAborted();
+  const undo = await retention.giveUp(keeps.undo, { dryRun });
+  if (undo.calls > 0) onProgress(`gave up undo of ${undo.calls} calls`);
+  signal?.throwIfAborted();
+  const { removed } = await (await site.artifacts()).sweep({
+    unusedForMs: SHORTEST_LEASE_MS,
+    keepArtifacts: true,
+    dryRun,
+    undoAfter: undo.upTo,
+    ...(signal ? { signal } : {}),
+  });
+  onProgress(`removed ${removed.objects} objects`);
+  const shrunk = dryRun ? 0 : await retention.shrink({ largest: ANY_SIZE });
+  const { calls, bytes } = undo;
+  return { archived: { rows }, undo: { calls, bytes }, objects: removed, shrunk };
+}
