@@ -102,10 +102,8 @@ function placeHunk(
   if (location.kind === 'behind') return explainOverlap(number, location.places);
   const { at } = location;
   if (base === 'same' && at === hint && drift === 0) return at;
-  // Where lines are kept on both sides of the change, the number and they agree: nothing is added twice unseen.
-  const enclosed = hunk.lines[0]!.op === ' ' && hunk.lines.at(-1)!.op === ' ';
   const applied =
-    at === hint && enclosed && base === 'unknown' ? undefined : appliedAround(target, hunk, wanted, at);
+    appliedAround(target, hunk, wanted, at) ?? (at === hint ? undefined : appliedAt(target, hunk, hint));
   if (applied !== undefined) return explainApplied(number, applied);
   if (hint === undefined) {
     const twin = twinAtEnd(target, hunk, wanted, from);
@@ -180,6 +178,14 @@ function appliedAround(target: MatchTarget, hunk: Hunk, wanted: Int32Array, at: 
   return occurrences(fresh, wanted)
     .map((inside) => at - inside)
     .find((place) => matchesAt(target.ids, fresh, place));
+}
+
+/** The expected place, where the new lines stand there: of lines that repeat, enough old ones may be left elsewhere. */
+function appliedAt(target: MatchTarget, hunk: Hunk, hint: number | undefined): number | undefined {
+  const fresh = target.side(hunk, '+');
+  if (hint === undefined || fresh.length === 0 || !matchesAt(target.ids, fresh, hint)) return undefined;
+  // A single line may stand there by chance, unless all that the hunk does is to leave it.
+  return fresh.length > 1 || hunk.lines.every(({ op }) => op !== '+') ? hint : undefined;
 }
 
 /** Where the new lines stand, unless the old ones hold them and so say nothing. */
