@@ -206,3 +206,15 @@ describe('createRuntime', () => {
     }
   });
 });
+
+describe('a runtime that was closed', () => {
+  it('answers no call: nothing of it would be recorded', async () => {
+    const closed = await createRuntime({ workspace: workspace.root });
+    await closed.close();
+    for (const tool of ['file_read', 'file_write'])
+      await assert.rejects(
+        closed.call({ tool, args: { path: 'a.txt', content: 'x' } }),
+        /the runtime is closed/,
+      );
+  });
+});

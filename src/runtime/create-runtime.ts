@@ -1,6 +1,8 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
+
 import type { Effect } from '../contract/effect.ts';
+import { fail } from '../contract/errors.ts';
 import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
@@ -61,7 +63,11 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
   const underWay = new Set<Promise<unknown>>();
 
+  let isClosed = false;
+
   const call: Runtime['call'] = (request, options) => {
+    // It would be answered, and nothing of it recorded.
+    if (isClosed) return Promise.reject(fail('usage', 'Cannot call a tool: the runtime is closed'));
     const running = runCall(site, request, options);
     underWay.add(running);
     const done = () => underWay.delete(running);
@@ -105,6 +111,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     startup: { inFlight },
     subscribe: (listener) => parts.events.subscribe(listener),
     async close() {
+      isClosed = true;
       runs.release();
       await Promise.allSettled([...underWay]);
       await runs.close();

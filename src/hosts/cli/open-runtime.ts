@@ -29,10 +29,10 @@ export async function openRuntime(
       : {}),
     ...(living ? { living, onWarning: (message: string) => io.err(`haft: ${message}\n`) } : {}),
   });
-  for (const { tool, callId } of runtime.startup.inFlight) {
-    io.err(
-      `haft: ${tool} (${callId}) was in flight when its process died; "haft undo ${callId}" takes back what it did\n`,
-    );
+  for (const { tool, callId, changes } of runtime.startup.inFlight) {
+    const next =
+      changes.length > 0 ? `"haft undo ${callId}" takes back what it did` : 'what it changed is not known';
+    io.err(`haft: ${tool} (${callId}) was in flight when its process died; ${next}\n`);
   }
   runtime.subscribe(({ event, data }) => {
     if (event === 'InternalError') io.err(`haft: ${(data as { stack: string }).stack}\n`);
