@@ -88,7 +88,9 @@ function shownRoots(
   const real = (path: string) => quietly(() => realpathSync.native(path));
   const isWritable = (path: string) => binds.some((bind) => bind.writable && real(bind.path) === path);
   const realOf = (paths: readonly string[]) => paths.flatMap((path) => real(join(root, path)) ?? []);
-  const below = realOf([...visible, ...writable]);
+  const shown = [...visible, ...writable];
+  // By their own names too: rules may name what is behind a link on the way.
+  const below = [...new Set([...realOf(shown), ...shown.map((path) => join(root, path))])];
   const beside = new Set(
     granted.filter((path) => relativeTo(root, path) === undefined).flatMap((path) => real(path) ?? []),
   );

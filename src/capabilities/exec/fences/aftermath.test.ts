@@ -175,6 +175,76 @@ describe('what may not come into being', () => {
     });
   });
 
+  for (const [what, line] of Object.entries({
+    'a configuration that is a link': 'mv r/.git/config docs/notes; ln -s ../../docs/notes r/.git/config',
+    'a common folder that is no repository':
+      'cp -r r/.git docs/common; rm docs/common/HEAD; rm -r r/.git/objects r/.git/refs; echo ../../docs/common > r/.git/commondir',
+    'an included file that is not there': 'printf "[include]\\n\\tpath = ../../docs/inc\\n" >> r/.git/config',
+    'a hook that is a link to nothing':
+      'mkdir -p r/.git/hooks; ln -s ../../../docs/tool r/.git/hooks/post-commit',
+    'hooks that are a link': 'rm -rf r/.git/hooks; ln -s ../../docs r/.git/hooks',
+    'objects of another folder':
+      'mkdir -p r/.git/objects/info; echo ../../../docs > r/.git/objects/info/alternates',
+    'a gitdir that is no repository':
+      'mv r/.git docs/store; rm docs/store/HEAD; echo "gitdir: ../docs/store" > r/.git',
+    'a link to everything': 'mkdir -p r/.git/info; ln -s ../.. r/.git/info/all',
+  }))
+    it(`is moved away where parts of a repository lie beside it: ${what}`, async () => {
+      await withPrograms({ 'docs/x': '' }, async (fixture) => {
+        const moved = await quarantinedBy(shell(fixture, `git init -q r; ${line}`));
+        assert.deepEqual(
+          moved.map(({ path }) => path),
+          ['r/.git'],
+        );
+      });
+    });
+
+  it('leaves clones, worktrees, submodules and separate repositories that a program made', async () => {
+    await withPrograms({ 'a/x': '' }, async (fixture) => {
+      const git = 'git -c user.name=a -c user.email=a@b -c protocol.file.allow=always';
+      const line = `${git} init -q m; ${git} -C m commit -q --allow-empty -m x; ${git} clone -q -s m shared
+        ${git} -C m worktree add -q ../tree; ${git} init -q --separate-git-dir=store.git sep
+        ${git} -C m submodule --quiet add ../shared sub`;
+      await program(fixture, line, []);
+      for (const name of ['m', 'shared', 'tree', 'sep', 'm/sub'])
+        assert.ok(existsSync(join(fixture.root, name, '.git')), name);
+    });
+  });
+
+  it('is moved away where a rule names it through a link, and of what was there before only the new link', async () => {
+    await withPrograms({ 'releases/42/k.pem': 'mine', 'other/k.pem': 'mine' }, async (fixture) => {
+      const { root } = fixture;
+      symlinkSync('releases/42', join(root, 'current'));
+      const fences = [deny('cur*/*.pem', true)];
+      const made = await quarantinedBy(shell(fixture, 'echo x > current/new.pem; cat current/k.pem', fences));
+      assert.deepEqual(
+        made.map(({ path }) => path),
+        ['releases/42/new.pem'],
+      );
+      const linked = await quarantinedBy(shell(fixture, 'ln -s other current2', fences));
+      assert.deepEqual(
+        linked.map(({ path }) => path),
+        ['current2'],
+      );
+      assert.deepEqual(
+        ['releases/42', 'other'].flatMap((name) => readdirSync(join(root, name))),
+        ['k.pem', 'k.pem'],
+      );
+      assert.equal(readFileSync(join(root, 'other/k.pem'), 'utf8'), 'mine');
+    });
+  });
+
+  it('is moved away where its path is too long to be looked into', async () => {
+    await withPrograms({ 'a/x': '' }, async (fixture) => {
+      const line = `name=${'n'.repeat(200)}; n=0
+        while [ $n -lt 30 ]; do mkdir $name && cd $name || exit 1; n=$((n+1)); done; git init -q . ; echo x > .env; echo done`;
+      const [moved] = await quarantinedBy(program(fixture, line, [deny('**/.env')]));
+      assert.ok(moved?.to !== undefined && existsSync(join(fixture.root, moved.to)), JSON.stringify(moved));
+      await shell(fixture, 'true', [deny('**/.env')]);
+      rmSync(join(fixture.root, 'n'.repeat(200)), { recursive: true });
+    });
+  });
+
   it('is moved away whatever other names the program made, and nothing goes that was there', async () => {
     const files = { 'src/mine': 'm', 'sub/x': '', 'caf/keep': 'k' };
     await withPrograms(files, async (fixture) => {

@@ -35,9 +35,9 @@ export async function withoutFences<T>(
   roots: readonly FencedRoot[],
   run: () => Promise<T>,
 ): Promise<T> {
-  const found = keeper.look(scope, roots);
+  const sight = keeper.look(scope, roots);
   const [ended] = await Promise.allSettled([run()]);
-  checkAftermath(scope, keeper, roots, { found, hidden: [], readOnly: [], missing: [], present: [] });
+  checkAftermath(scope, keeper, roots, { ...sight, hidden: [], readOnly: [], missing: [], present: [] });
   if (ended.status === 'rejected') throw ended.reason;
   return ended.value;
 }
