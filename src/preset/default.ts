@@ -105,7 +105,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       const { openArtifactStore } = await import('../stores/artifacts/open-artifact-store.ts');
       return openArtifactStore({ objects, rows: store.artifacts, clock });
     };
-    const fs = createFsCapability();
+    const fs = createFsCapability({ isAlive });
     const http = createHttpCapability();
     const search = createSearchCapability({ files: fs });
     const exec = createExecCapability(openProxy, { self: identity, isAlive });

@@ -45,6 +45,8 @@ export interface Sight {
 export interface Fences extends Sight {
   readonly hidden: readonly string[];
   readonly readOnly: readonly string[];
+  /** Those of both that rules ask for, absolute: file tools may have leave to change them. */
+  readonly ruled: readonly string[];
   /** Names that rules forbid outright and where nothing is: among the above, and to be held before they can be fenced. */
   readonly missing: readonly Wanted[];
   /** Such names where something is: perhaps what another program holds there. */
@@ -100,13 +102,18 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
       const hidden = new Set<string>();
       const readOnly = new Set<string>();
       const unmade = new Set<string>();
+      const ruled = new Set<string>();
       for (const one of merged) {
         for (const path of one.type === 'link' ? ledTo(one) : [one.path, ...beyond(one, scope.root)])
           if (!shown(path)) continue;
           else if (one.kind === 'rule' && roots.some((root) => root.path === path))
             throw leadsToAll(one, scope.root);
           else if (one.kind === 'git' && one.type !== 'link' && !isThere(path)) unmade.add(path);
-          else (one.hidden ? hidden : readOnly).add(fenceable(path, one, scope.root, roots));
+          else {
+            const fence = fenceable(path, one, scope.root, roots);
+            (one.hidden ? hidden : readOnly).add(fence);
+            if (one.kind === 'rule') ruled.add(fence);
+          }
       }
       // What a pointer leads to may lie in what is hidden already, and cannot be looked at there.
       for (const path of hidden) if (isBelow(path, hidden)) hidden.delete(path);
@@ -129,6 +136,7 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
         readOnly: names(readOnly).filter((path) => path !== '.' && !hidden.has(resolve(scope.root, path))),
         found,
         followed,
+        ruled: [...ruled],
         missing,
         present,
       };

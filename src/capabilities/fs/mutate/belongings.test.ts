@@ -88,6 +88,26 @@ describe('what belongs to a repository or a workspace below', () => {
       assert.equal(await bench.refused(edits), 'path.protected');
     });
 
+  it('is not replaced while a program runs that is kept from it', async () => {
+    const folder = path.join(bench.ws, '.haft/placeholders');
+    fs.mkdirSync(folder, { recursive: true });
+    const record = path.join(folder, 'f-0123456789abcdef');
+    const entries = [{ path: path.join(bench.ws, 'fenced/file') }];
+    fs.writeFileSync(record, JSON.stringify({ process: 'somebody', entries }));
+    fs.mkdirSync(path.join(bench.ws, 'fenced'));
+    fs.writeFileSync(path.join(bench.ws, 'fenced/file'), 'x');
+    for (const edits of [
+      [edit.write('fenced/file', 'y')],
+      [edit.remove('fenced/file')],
+      [edit.remove('fenced', { recursive: true })],
+      [edit.move('fenced/file', 'fenced/other')],
+      [edit.copy('HEAD', 'fenced/file', { overwrite: true })],
+    ])
+      assert.equal(await bench.refused(edits), 'lock.busy');
+    fs.rmSync(record);
+    await bench.roundTrip([edit.write('fenced/file', 'y')]);
+  });
+
   it('leaves everything else free', async () => {
     await bench.roundTrip([edit.write('in/src/x', 'x'), edit.write('HEAD', 'y'), edit.write('b', 'x')]);
     await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
