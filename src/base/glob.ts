@@ -22,6 +22,18 @@ export function compileGlob(pattern: string, { dot = false }: GlobOptions = {}):
   return (path) => (path === '.' || path === '' ? matchesRoot : machine.accepts(path));
 }
 
+/**
+ * What of the pattern may still be met below a folder, as numbers that mean something only beside each other: below a folder
+ * whose numbers hold those of another, it matches all that it matches below that one.
+ */
+export function compileGlobProgress(
+  pattern: string,
+  { dot = false }: GlobOptions = {},
+): (folder: string) => readonly number[] {
+  const machine = createMachine(parseGlob(pattern), dot);
+  return (folder) => machine.after(folder === '.' || folder === '' ? '' : `${folder}/`);
+}
+
 /** A tool id against a pattern in which `*` stands for any characters, dots too: `file_*`, `pkg.*`. */
 export function matchesName(pattern: string, id: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
@@ -111,20 +123,22 @@ function createMachine(alternatives: readonly GlobToken[][], dot: boolean) {
     return next;
   }
 
+  function follow(path: string): Node {
+    let node = start;
+    let opensName = true;
+    for (let i = 0; i < path.length && node.steps.length > 0; i++) {
+      const code = path.codePointAt(i)!;
+      if (code > 0xffff) i++;
+      const symbol = opensName && code === DOT ? LEADING_DOT : symbolOf(code);
+      node = node.next.get(symbol) ?? learn(node, symbol);
+      opensName = code === SLASH;
+    }
+    return node;
+  }
+
   return {
-    accepts(path: string): boolean {
-      let node = start;
-      let opensName = true;
-      for (let i = 0; i < path.length; i++) {
-        const code = path.codePointAt(i)!;
-        if (code > 0xffff) i++;
-        const symbol = opensName && code === DOT ? LEADING_DOT : symbolOf(code);
-        node = node.next.get(symbol) ?? learn(node, symbol);
-        if (node.steps.length === 0) return false;
-        opensName = code === SLASH;
-      }
-      return node.accepts;
-    },
+    accepts: (path: string): boolean => follow(path).accepts,
+    after: (path: string): readonly number[] => follow(path).steps,
   };
 }
 

@@ -27,7 +27,8 @@ export interface GitFolders {
 /** No repository has as many; a chain that someone laid is not followed further. */
 const MAX_GIT_DIRS = 2000;
 const MAX_TEXT_BYTES = 1024 * 1024;
-const MAX_INCLUDES = 100;
+/** Of one repository; where there are as many, not all were read. */
+export const MAX_INCLUDES = 100;
 
 /** Follows an entry named `.git` (a folder, a file with `gitdir:`, a link to either), given by its absolute path. */
 export function gitFolders(entry: string): GitFolders {
@@ -41,14 +42,21 @@ export function gitFolders(entry: string): GitFolders {
     places.add(at);
     const common = pathIn(at, 'commondir', '');
     if (common !== undefined) pending.push(realOf(common));
-    for (const name of namesIn(at)) {
-      const path = join(at, name);
-      if (isLink(path)) places.add(realOf(path));
-    }
+    for (const part of ['', 'hooks', 'info', 'objects/info'])
+      for (const link of linksIn(join(at, part))) places.add(realOf(link));
+    for (const path of [join(at, 'objects/info'), ...alternatesOf(at)]) places.add(realOf(path));
     pending.push(...gitDirsBelow(join(at, 'modules')), ...gitDirsBelow(join(at, 'worktrees')));
-    for (const file of configFiles(at)) places.add(realOf(file));
+    const trees = [...new Set([at, dirname(at), dirname(entry)])];
+    for (const file of configFiles(at)) {
+      places.add(realOf(file));
+      for (const path of namedIn(file, trees)) places.add(path);
+    }
   }
-  return { gitDirs: [...gitDirs].sort(), places: topmost(places) };
+  // A link to all that is around it stands for nothing of what is in there.
+  const holds = (place: string) => [dirname(entry), ...gitDirs].some((one) => one.startsWith(`${place}/`));
+  const wide = [...places].filter((place) => !gitDirs.has(place) && (place === '/' || holds(place)));
+  const narrow = topmost([...places].filter((place) => !wide.includes(place)));
+  return { gitDirs: [...gitDirs].sort(), places: [...narrow, ...wide].sort() };
 }
 
 /**
@@ -67,6 +75,37 @@ export function configFiles(gitDir: string): string[] {
   }
   return [...found].sort();
 }
+
+/** What settings name below a working tree: the folder of hooks, there or not, and files that are there. */
+function namedIn(file: string, trees: readonly string[]): string[] {
+  const entries = parseGitConfig(readText(file) ?? '') ?? [];
+  return entries.flatMap(({ key, value }) => {
+    if (!value || NAMES_NOTHING.test(key) || /^(?:true|false|\d+)$/.test(value)) return [];
+    if (key !== 'core.hookspath')
+      return value
+        .split(/[\s"'`;&|()<>=!]+/)
+        .flatMap((word) => trees.map((tree) => fromHome(tree, word)))
+        .filter((path) => statOf(path)?.isDirectory() === false)
+        .map((path) => realOf(path));
+    const folders = trees.map((tree) => realOf(fromHome(tree, value)));
+    // A folder with everything in it is not held for its hooks.
+    return folders.flatMap((folder) =>
+      trees.some((tree) => tree === folder || tree.startsWith(`${folder}/`))
+        ? HOOKS.map((name) => realOf(join(folder, name)))
+        : [folder],
+    );
+  });
+}
+
+/** Everyday settings with words that are no files. */
+const NAMES_NOTHING =
+  /^(?:branch|color|extensions|include|includeif|remote|submodule|user)\.(?!.*\.update$)/s;
+
+/** What people's git starts; the others are for servers. */
+const HOOKS =
+  'applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push post-rewrite post-index-change pre-auto-gc reference-transaction fsmonitor-watchman'.split(
+    ' ',
+  );
 
 /** Text of a file of reasonable size, its bytes as base/byte-path.ts has them; undefined where there is none or it cannot be read. */
 export function readText(path: string): string | undefined {
@@ -116,9 +155,22 @@ function gitDirsBelow(folder: string, depth = 0): string[] {
   });
 }
 
-function included(file: string, path: string): string {
+const included = (file: string, path: string): string => fromHome(dirname(file), path);
+
+function fromHome(folder: string, path: string): string {
   if (path.startsWith('~/')) return join(homedir(), path.slice(2));
-  return isAbsolute(path) ? path : join(dirname(file), path);
+  return isAbsolute(path) ? path : join(folder, path);
+}
+
+/** Folders that hold objects for this repository. */
+function alternatesOf(gitDir: string): string[] {
+  const objects = join(gitDir, 'objects');
+  const lines = readText(join(objects, 'info/alternates'))?.split('\n') ?? [];
+  return lines
+    .slice(0, MAX_INCLUDES)
+    .flatMap((line) =>
+      line === '' || line.startsWith('#') || line.includes('\0') ? [] : [resolve(objects, line)],
+    );
 }
 
 /** The real path; of what does not exist, where it would be. */
@@ -150,6 +202,16 @@ function isLink(path: string): boolean {
   return statOf(path)?.isSymbolicLink() === true;
 }
 
+function linksIn(folder: string): string[] {
+  try {
+    return readdirSync(toSystem(folder), { withFileTypes: true, encoding: 'buffer' }).flatMap((entry) =>
+      entry.isSymbolicLink() ? [join(folder, fromBytes(entry.name))] : [],
+    );
+  } catch {
+    return [];
+  }
+}
+
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(toSystem(folder), 'buffer').slice(0, MAX_GIT_DIRS).map(fromBytes);
@@ -158,7 +220,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function topmost(paths: ReadonlySet<string>): string[] {
+function topmost(paths: readonly string[]): string[] {
   const kept: string[] = [];
   for (const path of [...paths].sort())
     if (!kept.some((above) => path === above || path.startsWith(`${above}/`))) kept.push(path);

@@ -190,7 +190,7 @@ export const ERRORS = Object.freeze({
     'E_FILE_IO',
     'Something changed since that call; undoing it would destroy other work.',
   ),
-  'lock.busy': row('E_FILE_IO', 'Another call holds the write lock of this path.', {
+  'lock.busy': row('E_FILE_IO', 'Another call counts on this path as it is; try again when it has ended.', {
     retryable: true,
     http: 423,
   }),
@@ -207,6 +207,10 @@ export const ERRORS = Object.freeze({
   'sandbox.unfenceable': row(
     'E_POLICY',
     'What must be kept from the program cannot be: there is too much of it, or it cannot be looked at.',
+  ),
+  'sandbox.fence_fell': row(
+    'E_POLICY',
+    'What was kept from the program was replaced while it ran, so that it could be reached.',
   ),
   'sandbox.limit': row('E_SHELL', 'The program was ended because it reached a limit.'),
   'http.not_allowed': row('E_POLICY', 'The host is not on the domain allowlist.'),

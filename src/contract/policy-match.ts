@@ -1,6 +1,6 @@
 // Owns: when a rule of haft.yaml matches: path globs, tool names, domains, command patterns, and which verdict is stricter.
 // Refuses: deciding a call (runtime/policy) and reading files; the loader checks examples with the same functions.
-import { compileGlob, matchesName } from '../base/glob.ts';
+import { compileGlob, compileGlobProgress, matchesName } from '../base/glob.ts';
 import { type GlobToken, parseGlob } from '../base/glob-parse.ts';
 import type { BackendName, RunsPolicy, Verdict } from './policy.ts';
 
@@ -41,6 +41,8 @@ export interface PathMatcher {
    * above the folder could end up there as well as anywhere else.
    */
   reaches(folder: string): Reach;
+  /** See compileGlobProgress: compares what it may match below one name of a folder and below another. */
+  progress(folder: string): readonly number[];
 }
 
 type Reach = 'never' | 'perhaps' | 'named';
@@ -65,6 +67,7 @@ export function compilePathGlob(glob: string): PathMatcher {
   const everywhere = pattern.startsWith('**');
   let needles: readonly string[] | undefined;
   let machine: GlobMachine | undefined;
+  let progress: ((folder: string) => readonly number[]) | undefined;
   const compiled = (): GlobMachine => {
     machine ??= createMachine(pattern);
     return machine;
@@ -83,6 +86,12 @@ export function compilePathGlob(glob: string): PathMatcher {
       if (subject === undefined) return false;
       const { whole, below } = compiled();
       return whole(subject) || (below?.(subject) ?? false);
+    },
+    progress(folder) {
+      const subject = inScope(folder);
+      if (subject === undefined) return [];
+      progress ??= compileGlobProgress(compiled().below ? `${pattern}/**` : pattern, { dot: true });
+      return progress(subject);
     },
     reaches(folder) {
       const subject = inScope(folder);

@@ -21,6 +21,11 @@ export interface ProgramHandle {
   profile(program: Program): Promise<string>;
   /** From now on the connections of this program are decided, and told, for this call. Its profile must be this call's. */
   adopt(program: StandingProgram, heard?: ConnectionListener): void;
+  /**
+   * After a call of a program that is kept: throws `policy.quarantined`, as `run` does, where something is there that it may
+   * not make and that was not there when this handle was asked for its profile. Looks only where it may write.
+   */
+  lookAfter(program: Program): Promise<void>;
 }
 
 /** Told of what it writes to its standard error, as it does. The program waits while a returned promise is pending. */

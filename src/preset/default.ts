@@ -127,7 +127,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       const opened = openArtifactStore({ objects, rows: store.artifacts, clock });
       return { ...opened, sweep: givingUp(opened.sweep, store.retention, clock) };
     };
-    const fs = createFsCapability();
+    const fs = createFsCapability({ isAlive });
     const http = createHttpCapability();
     const search = createSearchCapability({ files: fs });
     const exec = createExecCapability(openProxy, { self: identity, isAlive });

@@ -49,6 +49,7 @@ const NEVER: Readonly<Record<string, string>> = {
   'policy.undeclared': 'The tool did what it had not said that it would; the tool has to be mended.',
   'policy.untrusted': 'Nobody on this machine trusts the policy yet; `haft trust` says what it grants.',
   'policy.widens': 'A session may only narrow; what it asks for has to be granted first.',
+  'sandbox.fence_fell': 'The program has run; look at what was replaced meanwhile, and call again.',
   'sandbox.unfenceable':
     'A rule for a folder, or smaller roots, would let it run; which, only people can say.',
   'session.expired': 'The session has ended; open another.',

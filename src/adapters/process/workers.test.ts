@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { packFiles } from '../pack-for-tests.ts';
@@ -57,5 +59,37 @@ describe('warm workers', () => {
       },
       { workers: { idleMs: 50 } },
     );
+  });
+
+  it('are looked after with each call: what they may not make is moved away, and the call fails', async () => {
+    const caps = { filesystem: { write: ['data'] } };
+    const scripts = {
+      'made.py': [
+        'import os, time',
+        'def put(input):',
+        '    os.makedirs("data/sub", exist_ok=True)',
+        '    open("data/sub/" + input["name"], "w").write("x")',
+        '    if input.get("wait"): time.sleep(60)',
+      ].join('\n'),
+    };
+    const tool = [
+      'p.put',
+      { kind: 'python', module: 'made:put', warm: true },
+      { caps, mutates: true },
+    ] as const;
+    await withPack(packFiles([tool], scripts), async ({ call, fixture }) => {
+      const at = (name: string) => existsSync(join(fixture.root, 'data/sub', name));
+      await call('p.put', { name: 'free' });
+      await assert.rejects(call('p.put', { name: 'haft.yaml' }), { reason: 'policy.quarantined' });
+      const stop = new AbortController();
+      const cancelled = call('p.put', { name: 'haft.lock', wait: true }, { signal: stop.signal });
+      cancelled.catch(() => {});
+      await eventually(() => at('haft.lock'), 'what it makes');
+      stop.abort();
+      await assert.rejects(cancelled);
+      await eventually(() => !at('haft.lock'), 'the look after a call that was cancelled');
+      await call('p.put', { name: 'free' });
+      assert.deepEqual(['free', 'haft.yaml', 'haft.lock'].map(at), [true, false, false]);
+    });
   });
 });

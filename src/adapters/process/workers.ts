@@ -124,11 +124,16 @@ export function createWorkers(options: WorkersOptions): Workers {
       worker.calls++;
       try {
         const answer = await serve(worker, call);
+        if (mayWrite(call)) await call.exec.lookAfter(call.program);
         keep(key, worker);
         return answer;
       } catch (thrown) {
         // It may still be at work, or may have been lost: nobody else shall meet it.
         drop(key, worker);
+        if (mayWrite(call)) {
+          await worker.standing.result;
+          await call.exec.lookAfter(call.program);
+        }
         throw thrown;
       }
     },
@@ -148,6 +153,8 @@ export function createWorkers(options: WorkersOptions): Workers {
     },
   };
 }
+
+const mayWrite = ({ program }: WorkerCall): boolean => program.needs.writes.length > 0;
 
 function serve(worker: Worker, call: WorkerCall): Promise<InvocationResult> {
   return new Promise<InvocationResult>((resolve, reject) => {

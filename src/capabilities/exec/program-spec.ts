@@ -8,6 +8,7 @@ import { fail } from '../../contract/errors.ts';
 import { type Program, programEffects } from '../../contract/program.ts';
 import type { SandboxBind, SandboxSpec } from '../../contract/sandbox.ts';
 import type { FencedRoot, FenceFinder, Fences } from './fences/find-fences.ts';
+import { identities } from './fences/with-fences.ts';
 import { quietly } from './sandbox/quietly.ts';
 import { within } from './sandbox/scratch.ts';
 
@@ -88,7 +89,9 @@ function shownRoots(
   const real = (path: string) => quietly(() => realpathSync.native(path));
   const isWritable = (path: string) => binds.some((bind) => bind.writable && real(bind.path) === path);
   const realOf = (paths: readonly string[]) => paths.flatMap((path) => real(join(root, path)) ?? []);
-  const below = realOf([...visible, ...writable]);
+  const shown = [...visible, ...writable];
+  // By their own names too: rules may name what is behind a link on the way.
+  const below = [...new Set([...realOf(shown), ...shown.map((path) => join(root, path))])];
   const beside = new Set(
     granted.filter((path) => relativeTo(root, path) === undefined).flatMap((path) => real(path) ?? []),
   );
@@ -106,11 +109,20 @@ export function profileOf(
   scope: CallScope,
   program: Program,
   finder: FenceFinder,
-  { spec } = programSpec(scope, program, finder),
+  { spec, fences } = programSpec(scope, program, finder),
 ): string {
   const { policy } = scope;
-  return JSON.stringify([spec, program.env, program.needs.network, policy.programs, policy.packs]);
+  // Where something took the place of what a fence is on, the program that was kept can reach it: another is started.
+  const held = new Set([...fences.missing, ...fences.present].map(({ path }) => path));
+  const fenced = [...identities(scope.root, fences)].filter(([path]) => !held.has(path) || isFilled(path));
+  return JSON.stringify([spec, fenced, program.env, program.needs.network, policy.programs, policy.packs]);
 }
+
+/** What may be a placeholder is empty. */
+const isFilled = (path: string): boolean => {
+  const stat = quietly(() => statSync(path, { throwIfNoEntry: false }));
+  return stat?.isFile() === true && stat.size > 0;
+};
 
 /** Effects name what lies in the workspace relative to it; parts are absolute wherever they are. */
 function relativeTo(root: string, path: string): string | undefined {

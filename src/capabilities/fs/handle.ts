@@ -28,15 +28,22 @@ interface Shared {
   readonly tempName: () => string;
   readonly syncFolder: SyncFolder;
   readonly pins: Pins;
+  readonly isAlive: FsOptions['isAlive'];
   readonly lister: () => Promise<import('./list.ts').List>;
   readonly mutator: () => Promise<typeof import('./mutate/mutate.ts')>;
+}
+
+interface FsOptions {
+  readonly exact?: boolean;
+  /** Whether a process still runs, by the name that it gave itself. */
+  readonly isAlive?: ((process: string) => boolean) | undefined;
 }
 
 /**
  * For the preset: the factory that a runtime keeps for as long as it lives. `exact: false` asks for the weaker way of
  * other systems where Linux could do better.
  */
-export function createFsCapability(options: { exact?: boolean } = {}): (scope: CallScope) => FsHandle {
+export function createFsCapability(options: FsOptions = {}): (scope: CallScope) => FsHandle {
   const roots = new Map<string, Root>();
   const shared: Shared = {
     rootOf({ root, extraRoots }) {
@@ -50,6 +57,7 @@ export function createFsCapability(options: { exact?: boolean } = {}): (scope: C
     tempName: createTempNames(),
     syncFolder: createDirectorySync(),
     pins: createPins(),
+    isAlive: options.isAlive,
     // Asking the module loader costs more than a small listing, also for what it has loaded already.
     lister: once(async () => (await import('./list.ts')).createLister()),
     mutator: once(() => import('./mutate/mutate.ts')),

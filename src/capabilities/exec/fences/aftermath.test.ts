@@ -1,33 +1,23 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   existsSync,
   lstatSync,
-  mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Failure } from '../../../contract/errors.ts';
 import type { ShellLine } from '../../../contract/exec.ts';
 import type { Fence } from '../../../contract/policy.ts';
 import { NO_NEEDS } from '../../../contract/program.ts';
-import { isAlive, processIdentity } from '../../../stores/process-identity.ts';
 import { type ProgramFixture, withPrograms } from '../programs-for-tests.ts';
 import { literalPaths } from './literal-paths.ts';
-import { holdPlaceholders, sweepPlaceholders } from './placeholders.ts';
 
-const names = { self: processIdentity(), isAlive };
 const deny = (glob: string, read = false): Fence => ({ glob, read, write: true });
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
@@ -175,6 +165,76 @@ describe('what may not come into being', () => {
     });
   });
 
+  for (const [what, line] of Object.entries({
+    'a configuration that is a link': 'mv r/.git/config docs/notes; ln -s ../../docs/notes r/.git/config',
+    'a common folder that is no repository':
+      'cp -r r/.git docs/common; rm docs/common/HEAD; rm -r r/.git/objects r/.git/refs; echo ../../docs/common > r/.git/commondir',
+    'an included file that is not there': 'printf "[include]\\n\\tpath = ../../docs/inc\\n" >> r/.git/config',
+    'a hook that is a link to nothing':
+      'mkdir -p r/.git/hooks; ln -s ../../../docs/tool r/.git/hooks/post-commit',
+    'hooks that are a link': 'rm -rf r/.git/hooks; ln -s ../../docs r/.git/hooks',
+    'objects of another folder':
+      'mkdir -p r/.git/objects/info; echo ../../../docs > r/.git/objects/info/alternates',
+    'a gitdir that is no repository':
+      'mv r/.git docs/store; rm docs/store/HEAD; echo "gitdir: ../docs/store" > r/.git',
+    'a link to everything': 'mkdir -p r/.git/info; ln -s ../.. r/.git/info/all',
+  }))
+    it(`is moved away where parts of a repository lie beside it: ${what}`, async () => {
+      await withPrograms({ 'docs/x': '' }, async (fixture) => {
+        const moved = await quarantinedBy(shell(fixture, `git init -q r; ${line}`));
+        assert.deepEqual(
+          moved.map(({ path }) => path),
+          ['r/.git'],
+        );
+      });
+    });
+
+  it('leaves clones, worktrees, submodules and separate repositories that a program made', async () => {
+    await withPrograms({ 'a/x': '' }, async (fixture) => {
+      const git = 'git -c user.name=a -c user.email=a@b -c protocol.file.allow=always';
+      const line = `${git} init -q m; ${git} -C m commit -q --allow-empty -m x; ${git} clone -q -s m shared
+        ${git} -C m worktree add -q ../tree; ${git} init -q --separate-git-dir=store.git sep
+        ${git} -C m submodule --quiet add ../shared sub`;
+      await program(fixture, line, []);
+      for (const name of ['m', 'shared', 'tree', 'sep', 'm/sub'])
+        assert.ok(existsSync(join(fixture.root, name, '.git')), name);
+    });
+  });
+
+  it('is moved away where a rule names it through a link, and of what was there before only the new link', async () => {
+    await withPrograms({ 'releases/42/k.pem': 'mine', 'other/k.pem': 'mine' }, async (fixture) => {
+      const { root } = fixture;
+      symlinkSync('releases/42', join(root, 'current'));
+      const fences = [deny('cur*/*.pem', true)];
+      const made = await quarantinedBy(shell(fixture, 'echo x > current/new.pem; cat current/k.pem', fences));
+      assert.deepEqual(
+        made.map(({ path }) => path),
+        ['releases/42/new.pem'],
+      );
+      const linked = await quarantinedBy(shell(fixture, 'ln -s other current2', fences));
+      assert.deepEqual(
+        linked.map(({ path }) => path),
+        ['current2'],
+      );
+      assert.deepEqual(
+        ['releases/42', 'other'].flatMap((name) => readdirSync(join(root, name))),
+        ['k.pem', 'k.pem'],
+      );
+      assert.equal(readFileSync(join(root, 'other/k.pem'), 'utf8'), 'mine');
+    });
+  });
+
+  it('is moved away where its path is too long to be looked into', async () => {
+    await withPrograms({ 'a/x': '' }, async (fixture) => {
+      const line = `name=${'n'.repeat(200)}; n=0
+        while [ $n -lt 30 ]; do mkdir $name && cd $name || exit 1; n=$((n+1)); done; git init -q . ; echo x > .env; echo done`;
+      const [moved] = await quarantinedBy(program(fixture, line, [deny('**/.env')]));
+      assert.ok(moved?.to !== undefined && existsSync(join(fixture.root, moved.to)), JSON.stringify(moved));
+      await shell(fixture, 'true', [deny('**/.env')]);
+      rmSync(join(fixture.root, 'n'.repeat(200)), { recursive: true });
+    });
+  });
+
   it('is moved away whatever other names the program made, and nothing goes that was there', async () => {
     const files = { 'src/mine': 'm', 'sub/x': '', 'caf/keep': 'k' };
     await withPrograms(files, async (fixture) => {
@@ -277,83 +337,4 @@ describe('what may not come into being', () => {
       assert.equal(lstatSync(link).isSymbolicLink(), true);
     });
   });
-});
-
-describe('placeholders', () => {
-  const withRoot = async (use: (root: string) => unknown) => {
-    const root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-placeholders-')));
-    try {
-      await use(root);
-    } finally {
-      rmSync(root, { recursive: true, force: true });
-    }
-  };
-  const wanting = (root: string, ...paths: string[]) => ({
-    missing: paths.map((name) => ({ path: join(root, name), folder: name.endsWith('.d') })),
-    present: [],
-  });
-
-  it('stay until the last holder lets go', () =>
-    withRoot((root) => {
-      const first = holdPlaceholders(root, wanting(root, 'x', 'n.d'), names);
-      const second = holdPlaceholders(
-        root,
-        { missing: [], present: wanting(root, 'x', 'n.d').missing },
-        names,
-      );
-      assert.deepEqual(second.paths.length, 2);
-      first.release();
-      assert.deepEqual(readdirSync(root).sort(), ['.haft', 'n.d', 'x']);
-      second.release();
-      assert.deepEqual(readdirSync(root), ['.haft']);
-      assert.deepEqual(held(root), []);
-    }));
-
-  it('stay where somebody put something into them or in their place', () =>
-    withRoot((root) => {
-      const one = holdPlaceholders(root, wanting(root, 'written', 'replaced', 'filled.d', 'a/b/c'), names);
-      writeFileSync(join(root, 'written'), 'mine');
-      rmSync(join(root, 'replaced'));
-      writeFileSync(join(root, 'aside'), '');
-      writeFileSync(join(root, 'replaced'), '');
-      writeFileSync(join(root, 'filled.d/x'), '');
-      writeFileSync(join(root, 'a/mine'), '');
-      one.release();
-      assert.deepEqual(readdirSync(root).sort(), ['.haft', 'a', 'aside', 'filled.d', 'replaced', 'written']);
-      assert.deepEqual(readdirSync(join(root, 'a')), ['mine']);
-    }));
-
-  it('are taken for what they are not, when something was there before', () =>
-    withRoot((root) => {
-      writeFileSync(join(root, 'empty'), '');
-      const one = holdPlaceholders(root, wanting(root, 'empty', 'other'), names);
-      assert.deepEqual(one.paths, [join(root, 'other')]);
-      one.release();
-      assert.deepEqual(readdirSync(root).sort(), ['.haft', 'empty']);
-    }));
-
-  it('of a process that was killed are removed by the next', () =>
-    withRoot(async (root) => {
-      mkdirSync(join(root, 'd'));
-      const script = `
-        import { holdPlaceholders } from ${JSON.stringify(join(import.meta.dirname, 'placeholders.ts'))};
-        import { isAlive, processIdentity } from ${JSON.stringify(join(import.meta.dirname, '../../../stores/process-identity.ts'))};
-        const missing = ['x', 'd/y/z'].map((name) => ({ path: ${JSON.stringify(root)} + '/' + name, folder: false }));
-        holdPlaceholders(${JSON.stringify(root)}, { missing, present: [] }, { self: processIdentity(), isAlive });
-        console.log('held');
-        setInterval(() => {}, 1000);`;
-      const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      await once(child.stdout, 'data');
-      assert.ok(existsSync(join(root, 'd/y/z')));
-      sweepPlaceholders(root, names);
-      assert.ok(existsSync(join(root, 'd/y/z')), 'a living one keeps its own');
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      sweepPlaceholders(root, names);
-      assert.deepEqual(readdirSync(root).sort(), ['.haft', 'd']);
-      assert.deepEqual(readdirSync(join(root, 'd')), []);
-      assert.deepEqual(held(root), []);
-    }));
 });

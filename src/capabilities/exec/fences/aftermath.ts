@@ -1,15 +1,24 @@
 // Owns: what a program left that may not be there: found by a second look, moved out of the way, and told.
 // Refuses: to lose anything (what is moved lies in .haft/quarantine as it was), and to call such a program's end a success.
-import { chmodSync, cpSync, lstatSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { gitFolders } from '../../git-folders.ts';
 import { programsOfRepository } from '../git/repository-programs.ts';
 import { quietly, succeeds } from '../sandbox/quietly.ts';
 import type { FencedRoot, FenceFinder, Fences } from './find-fences.ts';
-import { type Found, isWithin } from './scan-tree.ts';
+import { type Found, isRepository, isWithin, list } from './scan-tree.ts';
 
 export type AftermathScope = Pick<CallScope, 'root' | 'policy' | 'callId'>;
 
@@ -29,8 +38,10 @@ export function checkAftermath(
   const isNew = (one: Found) =>
     one.forbidden && !isSame(known.get(one.path), one) && !fenced.some((path) => isWithin(one.path, path));
   // However much it made: what lies beside a full folder is looked at all the same.
-  const look = () => finder.look(scope, roots, Number.POSITIVE_INFINITY).filter(isNew);
-  const appeared = opened(look).filter((one) => known.has(one.path) || !isHarmless(one, scope.root, roots));
+  const look = () => finder.look(scope, roots, Number.POSITIVE_INFINITY).found.filter(isNew);
+  const appeared = opened(look)
+    .filter((one) => known.has(one.path) || !isHarmless(one, scope.root, roots))
+    .map((one) => byNewLink(one, before.followed));
   const lost = before.found.filter(
     ({ path, type, forbidden }) => forbidden && type === 'link' && !isThere(path),
   );
@@ -50,6 +61,12 @@ type Moved = Found & { readonly to: string | undefined };
 
 const isSame = (before: Found | undefined, now: Found): boolean =>
   before !== undefined && before.target === now.target && (before.type === 'link') === (now.type === 'link');
+
+/** What a rule names only through a link that the program made was perhaps there before: the link goes. */
+function byNewLink(one: Found, followed: ReadonlyMap<string, string>): Found {
+  const link = one.via?.find((path) => followed.get(path) !== realOf(path));
+  return link === undefined ? one : { ...one, path: link, type: 'link' };
+}
 
 /** A program may have closed a folder to its owner: opened again, it can be looked into. */
 function opened(look: () => Found[]): Found[] {
@@ -71,17 +88,30 @@ function open(path: string): void {
     quietly(() => chmodSync(toSystem(path), (stat.mode & 0o7777) | 0o700));
 }
 
-/** A repository that a program made or cloned below stays, where git would start nothing of it. */
+/**
+ * A repository that a program made or cloned below stays, where git would start nothing of it, and where nothing of it lies
+ * beside it: what does not look like a repository can be written by everybody.
+ */
 function isHarmless(one: Found, workspace: string, roots: readonly FencedRoot[]): boolean {
   if (one.kind !== 'git' || dirname(one.path) === workspace) return false;
   const isHead = basename(one.path) === 'HEAD';
   const { gitDirs, places } = gitFolders(isHead ? dirname(one.path) : one.path);
-  const shown = (path: string) => roots.some((root) => isWithin(path, root.path));
+  const isHeld = (path: string) => {
+    const root = roots.find((shown) => isWithin(path, shown.path));
+    return root !== undefined && isPartOfRepository(path, root.path);
+  };
   return (
     (one.type === 'folder' || gitDirs.length > 0) &&
-    places.every(shown) &&
+    places.every(isHeld) &&
     gitDirs.every((path) => programsOfRepository(path).length === 0)
   );
+}
+
+/** Whether it lies in a folder that is kept by its name or by what is in it. */
+function isPartOfRepository(path: string, root: string): boolean {
+  for (let at = path; at !== root; at = dirname(at))
+    if (basename(at) === '.git' || isRepository(list(at) ?? [])) return true;
+  return false;
 }
 
 /** Where it lies now, relative to the workspace; undefined where it could not be moved. */
@@ -123,6 +153,9 @@ const copyAway = (path: string, target: string): boolean =>
     cpSync(path, target, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
     rmSync(path, { recursive: true, force: true });
   });
+
+const realOf = (path: string): string | undefined =>
+  quietly(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 const isThere = (path: string): boolean =>
   (quietly(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) ?? undefined) !== undefined;

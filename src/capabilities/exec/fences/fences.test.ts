@@ -269,6 +269,34 @@ describe('fences', () => {
   });
 });
 
+describe('fences of git', () => {
+  it('hold the folder of hooks and the files that settings name, and what links and alternates lead to', () => {
+    const config =
+      '[core]\n\thooksPath = tools/hooks\n\tfsmonitor = ./tools/watch --all\n[merge "x"]\n\tdriver = node tools/merge.mjs %A\n[remote "o"]\n\turl = other\n';
+    const files = {
+      '.git/config': config,
+      'tools/hooks/pre-commit': '',
+      'tools/watch': '',
+      'tools/merge.mjs': '',
+      'scripts/post': '',
+      'pool/x': '',
+      other: '',
+    };
+    withTree({ ...files, '.git/objects/info/alternates': '../../pool\n', '.git/hooks/': '' }, (root) => {
+      mkdirSync(join(root, '.git/hooks'));
+      symlinkSync('../../scripts/post', join(root, '.git/hooks/post-commit'));
+      assert.deepEqual(find(root).readOnly, [
+        '.git',
+        'pool',
+        'scripts/post',
+        'tools/hooks',
+        'tools/merge.mjs',
+        'tools/watch',
+      ]);
+    });
+  });
+});
+
 describe('fences beside the workspace', () => {
   it('are refused where there is too much to look through, with the number', () => {
     withTree({ 'ws/a': '', 'ws/b': '', 'ws/c': '', 'other/d/a': '', 'other/b': '' }, (root) => {

@@ -2,7 +2,7 @@
 // policy, packs and repositories at any depth of every root, what policy's rules match, what cannot be looked into.
 // Refuses: more than a sandbox can hold, and roots too large to look through.
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
 import { packWords } from '../../../base/pack-words.ts';
 import type { CallScope } from '../../../contract/capability.ts';
@@ -10,13 +10,15 @@ import { fail } from '../../../contract/errors.ts';
 import { compilePathGlob } from '../../../contract/policy-match.ts';
 import { gitFolders } from '../../git-folders.ts';
 import { quietly } from '../sandbox/quietly.ts';
+import { compileFences, type FenceRules } from './fence-rules.ts';
+import { searchLinkedFolders } from './linked-folders.ts';
 import { literalPaths } from './literal-paths.ts';
 import type { Wanted } from './placeholders.ts';
 import { createTreeScanner, type Found, isWithin, type TreeScan, type TreeScanner } from './scan-tree.ts';
 
 export interface FenceFinder {
   /** Everything that may not be seen or changed, as it is now. */
-  look(scope: FenceScope, roots: readonly FencedRoot[], maxEntries?: number): readonly Found[];
+  look(scope: FenceScope, roots: readonly FencedRoot[], maxEntries?: number): Sight;
   find(scope: FenceScope, roots: readonly FencedRoot[]): Fences;
 }
 
@@ -32,12 +34,19 @@ export interface FencedRoot {
   readonly writable: readonly string[];
 }
 
-/** Paths are relative in the workspace and absolute beside it. */
-export interface Fences {
-  readonly hidden: readonly string[];
-  readonly readOnly: readonly string[];
+export interface Sight {
   /** Everything that was found, also what a larger fence stands for. */
   readonly found: readonly Found[];
+  /** Links to folders behind which rules were looked for, and where each led. */
+  readonly followed: ReadonlyMap<string, string>;
+}
+
+/** Paths are relative in the workspace and absolute beside it. */
+export interface Fences extends Sight {
+  readonly hidden: readonly string[];
+  readonly readOnly: readonly string[];
+  /** Those of both that rules ask for, absolute: file tools may have leave to change them. */
+  readonly ruled: readonly string[];
   /** Names that rules forbid outright and where nothing is: among the above, and to be held before they can be fenced. */
   readonly missing: readonly Wanted[];
   /** Such names where something is: perhaps what another program holds there. */
@@ -48,14 +57,16 @@ export interface Fences {
 const MAX_FENCES = 500;
 /** Of one root beside the workspace. */
 const MAX_ENTRIES = 200_000;
+/** Behind links to folders, each counted once for each name that makes a difference. */
+const MAX_LINKED = 50_000;
 /** Policies that are remembered at once: a session may narrow its own. */
 const MAX_SCANNERS = 16;
 
 export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
-  const scanners = new Map<string, TreeScanner>();
-  const scannerFor = ({ root, policy }: FenceScope): TreeScanner => {
+  const scanners = new Map<string, KnownRules>();
+  const scannerFor = ({ root, policy }: FenceScope): KnownRules => {
     const key = JSON.stringify([root, policy.fences]);
-    const known = scanners.get(key) ?? createTreeScanner(policy.fences, (path) => nameIn(root, path));
+    const known = scanners.get(key) ?? knownRules(root, compileFences(policy.fences));
     scanners.delete(key);
     scanners.set(key, known);
     for (const oldest of scanners.keys()) {
@@ -65,18 +76,21 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
     return known;
   };
   return {
-    look: (scope, roots, most = maxEntries) =>
-      roots.flatMap((one) => scanRoot(scannerFor(scope), one, scope.root, most).found),
+    look(scope, roots, most = maxEntries) {
+      const known = scannerFor(scope);
+      return allFound(known, scope, roots, scanRoots(known, scope, roots, most), most);
+    },
     find(scope, roots) {
-      const scanner = scannerFor(scope);
+      const known = scannerFor(scope);
+      const { scanner } = known;
       for (const { path, writable } of roots) {
         if (path === scope.root) continue;
         const rule =
           scanner.ruleFor(path, 'read') ?? (writable.length > 0 ? scanner.ruleFor(path, 'write') : undefined);
         if (rule) throw cannotFence(`"${nameIn(scope.root, path)}" must be kept from it (${rule})`);
       }
-      const scans = roots.map((one) => scanRoot(scanner, one, scope.root, maxEntries));
-      const found = scans.flatMap((scan) => scan.found);
+      const scans = scanRoots(known, scope, roots, maxEntries);
+      const { found, followed } = allFound(known, scope, roots, scans, MAX_LINKED);
       for (const { path } of roots) {
         const blind = found.find((one) => one.kind === 'unreadable' && isWithin(path, one.path));
         if (blind) throw cannotFence(`"${nameIn(scope.root, path)}" cannot be looked into`);
@@ -88,13 +102,21 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
       const hidden = new Set<string>();
       const readOnly = new Set<string>();
       const unmade = new Set<string>();
+      const ruled = new Set<string>();
       for (const one of merged) {
         for (const path of one.type === 'link' ? ledTo(one) : [one.path, ...beyond(one, scope.root)])
           if (!shown(path)) continue;
+          else if (one.kind === 'rule' && roots.some((root) => root.path === path))
+            throw leadsToAll(one, scope.root);
           else if (one.kind === 'git' && one.type !== 'link' && !isThere(path)) unmade.add(path);
-          else (one.hidden ? hidden : readOnly).add(fenceable(path, one, scope.root, roots));
+          else {
+            const fence = fenceable(path, one, scope.root, roots);
+            (one.hidden ? hidden : readOnly).add(fence);
+            if (one.kind === 'rule') ruled.add(fence);
+          }
       }
       // What a pointer leads to may lie in what is hidden already, and cannot be looked at there.
+      for (const path of hidden) if (isBelow(path, hidden)) hidden.delete(path);
       for (const path of readOnly) if (isBelow(path, hidden)) readOnly.delete(path);
       // The HEAD of a bare repository is found for itself, and held with its folder.
       for (const { kind, path } of found)
@@ -105,18 +127,67 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
       const covered = ({ path }: Wanted) => kept.some((one) => one !== path && isWithin(path, one));
       const missing = forbidden.filter((one) => !covered(one) && !isThere(one.path));
       const present = forbidden.filter((one) => !covered(one) && isThere(one.path));
-      for (const { path } of missing) (scanner.ruleFor(path, 'read') ? hidden : readOnly).add(path);
+      for (const { path, hides } of missing)
+        (hides || scanner.ruleFor(path, 'read') ? hidden : readOnly).add(path);
       if (hidden.size + readOnly.size > MAX_FENCES) throw tooMany(merged);
       const names = (paths: ReadonlySet<string>) => [...paths].map((path) => nameIn(scope.root, path)).sort();
       return {
         hidden: names(hidden),
         readOnly: names(readOnly).filter((path) => path !== '.' && !hidden.has(resolve(scope.root, path))),
         found,
+        followed,
+        ruled: [...ruled],
         missing,
         present,
       };
     },
   };
+}
+
+interface KnownRules {
+  readonly rules: FenceRules;
+  readonly scanner: TreeScanner;
+}
+
+const knownRules = (root: string, rules: FenceRules): KnownRules => ({
+  rules,
+  scanner: createTreeScanner(rules, (path) => nameIn(root, path)),
+});
+
+const scanRoots = (
+  { scanner }: KnownRules,
+  scope: FenceScope,
+  roots: readonly FencedRoot[],
+  maxEntries: number,
+): TreeScan[] => roots.map((one) => scanRoot(scanner, one, scope.root, maxEntries));
+
+/** With what rules name through links to folders. */
+function allFound(
+  { rules }: KnownRules,
+  { root }: FenceScope,
+  roots: readonly FencedRoot[],
+  scans: readonly TreeScan[],
+  maxEntries: number,
+): Sight {
+  const found = scans.flatMap((scan) => scan.found);
+  const links = scans.flatMap((scan) => scan.links);
+  if (links.length === 0) return { found, followed: new Map() };
+  const shown = (path: string) =>
+    roots.some((one) =>
+      (one.below ?? [one.path]).some((below) => isWithin(path, below) || isWithin(below, path)),
+    ) && roots.some((one) => isWithin(path, one.path));
+  const linked = searchLinkedFolders(links, {
+    rules,
+    nameOf: (path) => nameIn(root, path),
+    shown,
+    maxEntries,
+  });
+  if (linked.beyond)
+    throw cannotFence(
+      `more than ${maxEntries} entries lie behind links such as "${toPrintable(nameIn(root, linked.beyond.link))}", too many to look for what ${linked.beyond.rule.where} keeps from it there`,
+      'Write the rule for the place itself instead of a path through the link.',
+    );
+  return { found: [...found, ...linked.found], followed: linked.followed };
 }
 
 function scanRoot(scanner: TreeScanner, root: FencedRoot, workspace: string, maxEntries: number): TreeScan {
@@ -149,23 +220,32 @@ function forbiddenNames(
   { root, policy }: FenceScope,
   roots: readonly FencedRoot[],
   unmade: ReadonlySet<string>,
-): Wanted[] {
-  const wanted = new Map<string, Wanted>();
+): (Wanted & { readonly hides?: boolean })[] {
+  const wanted = new Map<string, Wanted & { readonly hides?: boolean }>();
   const isWritable = (path: string) =>
     roots.some(({ writable }) => writable.some((one) => path !== one && isWithin(path, one)));
   for (const path of unmade)
     if (isText(path) && isWritable(path) && nearest(dirname(path))) wanted.set(path, { path, folder: false });
-  for (const { glob, except = [] } of policy.fences.filter(({ write }) => write)) {
+  for (const { glob, read, except = [] } of policy.fences.filter(({ write }) => write)) {
     for (const { path: name, folder } of literalPaths(glob)) {
-      const path = resolve(root, name);
+      const path = realPlace(resolve(root, name));
       if (!isWritable(path) || except.some((one) => compilePathGlob(one).matches(name))) continue;
-      if (nearest(dirname(path)) && !wanted.has(path)) wanted.set(path, { path, folder });
+      if (nearest(dirname(path)) && (read || !wanted.has(path)))
+        wanted.set(path, { path, folder, ...(read ? { hides: true } : {}) });
     }
   }
   // Where one lies below another, the upper one holds both.
   return [...wanted.values()].filter(
     ({ path }) => ![...wanted.keys()].some((other) => other !== path && isWithin(path, other)),
   );
+}
+
+/** Where it would be made: behind the links on the way to it. */
+function realPlace(path: string): string {
+  const folder = dirname(path);
+  if (folder === path) return path;
+  const real = realOf(folder) ?? realPlace(folder);
+  return `${real === '/' ? '' : real}/${basename(path)}`;
 }
 
 /** Whether what is there on the way is a folder under its own name. */
@@ -192,10 +272,9 @@ function merge(found: readonly Found[], scans: readonly TreeScan[]): Found[] {
   });
 }
 
-/** What a link stands for: a mount cannot be put on the link itself. Rules of policy hold for its name, and what it shows. */
+/** What a link stands for: a mount cannot be put on the link itself. */
 function ledTo(one: Found): string[] {
   if (one.kind === 'git') return [...gitFolders(one.path).places];
-  if (one.kind === 'rule' && !one.hidden) return [];
   const real = realOf(one.path);
   return real === undefined ? [] : [real];
 }
@@ -239,6 +318,12 @@ const replaceable = (link: string): [string, string] => [
   `the link "${link}" leads to Haft's own folder, and a program could replace it`,
   'Make it a folder, set XDG_CONFIG_HOME and XDG_CACHE_HOME to folders outside of the workspace, or work in a smaller one.',
 ];
+
+const leadsToAll = (one: Found, workspace: string) =>
+  cannotFence(
+    `the link "${toPrintable(nameIn(workspace, one.path))}" must be kept from it (${one.rule}), and leads to all that it is shown`,
+    'Remove the link, or take the rule away.',
+  );
 
 function tooMany(found: readonly Found[]) {
   const counts = new Map<string, number>();

@@ -109,6 +109,17 @@ export function holdPlaceholders(
   };
 }
 
+/** Says, for as long as a program runs, what is kept from it: whoever would replace it waits (capabilities/fences-in-use.ts). */
+export function holdFences(root: string, paths: readonly string[], names: ProcessNames): () => void {
+  if (paths.length === 0) return () => {};
+  const folder = folderOf(root);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const own = `f-${newName()}`;
+  const entries = paths.map((path) => ({ path, folder: false, id: '', made: [] }));
+  say(folder, own, { process: names.self, entries });
+  return () => void quietly(() => unlinkSync(join(folder, own)));
+}
+
 /** Removes what processes that are gone have left. */
 export function sweepPlaceholders(root: string, names: ProcessNames): void {
   const folder = folderOf(root);

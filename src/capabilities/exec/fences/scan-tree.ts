@@ -2,10 +2,9 @@
 // cannot be looked at. A folder that did not change since the last look is not read again.
 // Refuses: to take what cannot be read for empty.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
-import { fromBytes, isText, toSystem } from '../../../base/byte-path.ts';
-import type { Fence } from '../../../contract/policy.ts';
-import { compilePathGlob, type PathMatcher } from '../../../contract/policy-match.ts';
+import { fromBytes, toSystem } from '../../../base/byte-path.ts';
 import { quietly } from '../sandbox/quietly.ts';
+import type { FenceRules, MetRules } from './fence-rules.ts';
 
 export interface Found {
   /** Absolute, as base/byte-path.ts has it: no text need name it. */
@@ -21,6 +20,8 @@ export interface Found {
   readonly type: 'file' | 'folder' | 'link';
   /** Of a link: where it leads, as written. */
   readonly target?: string;
+  /** Where a rule names it through links to folders: those links, absolute. */
+  readonly via?: readonly string[];
 }
 
 export interface TreeScan {
@@ -29,6 +30,8 @@ export interface TreeScan {
   readonly entries: number;
   /** Folders with many entries that are all in `found`, all hidden or all read-only: one mount can stand for theirs. */
   readonly whole: ReadonlyMap<string, 'hidden' | 'readOnly'>;
+  /** Links behind whose names rules may match something. */
+  readonly links: readonly string[];
 }
 
 export interface TreeScanner {
@@ -45,8 +48,7 @@ export interface TreeScanner {
 }
 
 /** `nameOf`: how rules name an absolute path. */
-export function createTreeScanner(fences: readonly Fence[], nameOf: (path: string) => string): TreeScanner {
-  const rules = fences.map(compileFence);
+export function createTreeScanner(rules: FenceRules, nameOf: (path: string) => string): TreeScanner {
   const known = new Map<string, Folder>();
 
   const look = (path: string, stat: Stats, inGit: boolean): Folder => {
@@ -69,6 +71,7 @@ export function createTreeScanner(fences: readonly Fence[], nameOf: (path: strin
     const inGit = below || (bare && !parts);
     const found: Found[] = [];
     const folders: SubFolder[] = [];
+    const links: string[] = [];
     for (const entry of entries) {
       const child = path === '/' ? `/${entry.name}` : `${path}/${entry.name}`;
       const ruled = byRules(child, entry, inGit);
@@ -76,6 +79,7 @@ export function createTreeScanner(fences: readonly Fence[], nameOf: (path: strin
       const own = inGit && entry.name !== '.haft' ? undefined : ownFinding(child, entry, parts);
       const one = own && ruled?.hidden ? { ...own, hidden: true } : (own ?? ruled);
       if (one) found.push(one);
+      if (entry.isSymbolicLink() && !one?.hidden && rules.leadsOn(nameOf(child))) links.push(child);
       if (!entry.isDirectory() || one?.hidden || (inGit && GIT_DATA.has(entry.name))) continue;
       folders.push({ path: child, covered: one !== undefined, isGit: one?.kind === 'git' });
     }
@@ -83,7 +87,8 @@ export function createTreeScanner(fences: readonly Fence[], nameOf: (path: strin
     const whole =
       entries.length < MERGED_FROM ||
       found.length < entries.length ||
-      found.some(({ kind }) => kind !== 'rule')
+      // What a link leads to lies elsewhere.
+      found.some(({ kind, type }) => kind !== 'rule' || type === 'link')
         ? undefined
         : hidden === 0
           ? ('readOnly' as const)
@@ -95,33 +100,22 @@ export function createTreeScanner(fences: readonly Fence[], nameOf: (path: strin
       entries: entries.length,
       found,
       folders,
+      links,
       ...(head ? { head: gitFinding(`${path}/HEAD`, head) } : {}),
       ...(whole ? { whole } : {}),
     };
   };
   const byRules = (path: string, entry: Entry, onlyHidden: boolean): Found | undefined => {
-    const name = nameOf(path);
-    let read: CompiledFence | undefined;
-    let write: CompiledFence | undefined;
-    for (const rule of rules) {
-      if ((read || !rule.read) && (write || !rule.write)) continue;
-      if (!rule.matches(name)) continue;
-      if (rule.read) read ??= rule;
-      if (rule.write) write ??= rule;
-    }
-    const met = read ?? (onlyHidden ? undefined : write);
-    if (!met) return undefined;
-    const said = { rule: met.where, ...(met.admit ? { admit: met.admit } : {}) };
-    const access = { hidden: read !== undefined, forbidden: write !== undefined };
-    return { path, ...access, ...said, kind: met.own ? 'own' : 'rule', ...typed(path, entry) };
+    const met = rules.met(nameOf(path));
+    return !met || (onlyHidden && !met.hidden) ? undefined : foundBy(met, path, entry);
   };
 
   return {
-    ruleFor: (path, access) =>
-      ownRule(path, access) ?? rules.find((rule) => rule[access] && rule.matches(nameOf(path)))?.glob,
+    ruleFor: (path, access) => ownRule(path, access) ?? rules.find(nameOf(path), access)?.glob,
     scan(root, { below, maxEntries = Number.POSITIVE_INFINITY } = {}) {
       const found: Found[] = [];
       const whole = new Map<string, 'hidden' | 'readOnly'>();
+      const links: string[] = [];
       let entries = 0;
       const visit = (path: string, readOnly: boolean, inGit: boolean): void => {
         if (below && !below.some((one) => isWithin(path, one) || isWithin(one, path))) return;
@@ -129,13 +123,12 @@ export function createTreeScanner(fences: readonly Fence[], nameOf: (path: strin
         const folder = tooLong ? UNREADABLE : enter(path, inGit, look);
         if (!folder) return;
         if (folder.unreadable) {
-          // What is too deep to be named was made so; nobody finds it by a name, and programs do not find it at all.
-          // Where it cannot be fenced either, it may not stay.
-          const access = { hidden: true, forbidden: !tooLong || !isText(path) };
           found.push({
             path,
-            ...access,
-            rule: 'it cannot be looked into',
+            hidden: true,
+            // Nobody has paths too long to be named: they were made to hide something.
+            forbidden: true,
+            rule: tooLong ? 'its path is too long to look into' : 'it cannot be looked into',
             kind: 'unreadable',
             type: 'folder',
           });
@@ -143,6 +136,7 @@ export function createTreeScanner(fences: readonly Fence[], nameOf: (path: strin
         }
         entries += folder.entries;
         if (entries > maxEntries) return;
+        links.push(...folder.links);
         if (folder.whole && path !== root) whole.set(path, folder.whole);
         // The folder is held; without its HEAD it is no repository any more, and the rest may have been there before.
         if (folder.head && !readOnly)
@@ -158,7 +152,7 @@ export function createTreeScanner(fences: readonly Fence[], nameOf: (path: strin
             visit(one.path, held || one.covered, inGit || one.isGit || folder.head !== undefined);
       };
       visit(root, false, false);
-      return entries > maxEntries ? undefined : { found, entries, whole };
+      return entries > maxEntries ? undefined : { found, entries, whole, links };
     },
   };
 }
@@ -172,6 +166,7 @@ interface Folder {
   readonly entries: number;
   readonly found: readonly Found[];
   readonly folders: readonly SubFolder[];
+  readonly links: readonly string[];
   readonly whole?: 'hidden' | 'readOnly';
   /** Of a folder that git takes for a repository. */
   readonly head?: Found;
@@ -185,7 +180,7 @@ interface SubFolder {
   readonly isGit: boolean;
 }
 
-const UNREADABLE: Folder = { stamp: '', entries: 0, found: [], folders: [], unreadable: true };
+const UNREADABLE: Folder = { stamp: '', entries: 0, found: [], folders: [], links: [], unreadable: true };
 const MERGED_FROM = 16;
 const SETTLED_MS = 2_500;
 /** Bytes: with another name it must stay below what the system takes for a path. */
@@ -208,14 +203,14 @@ function enter(path: string, inGit: boolean, look: (path: string, stat: Stats, i
   }
 }
 
-interface Entry {
+export interface Entry {
   readonly name: string;
   isDirectory(): boolean;
   isSymbolicLink(): boolean;
 }
 
 /** Undefined where it cannot be told what is there, or where nothing could be mounted on it. */
-function list(folder: string): Entry[] | undefined {
+export function list(folder: string): Entry[] | undefined {
   const path = toSystem(folder);
   try {
     lstatSync(toSystem(`${folder}/.`)); // what may be listed and not entered takes no mount
@@ -233,6 +228,12 @@ function list(folder: string): Entry[] | undefined {
     const { code } = thrown as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? [] : undefined;
   }
+}
+
+/** What policy's rules say of the thing at this path. */
+export function foundBy({ rule, hidden, forbidden }: MetRules, path: string, entry: Entry): Found {
+  const said = { rule: rule.where, ...(rule.admit ? { admit: rule.admit } : {}) };
+  return { path, hidden, forbidden, ...said, kind: rule.own ? 'own' : 'rule', ...typed(path, entry) };
 }
 
 /** What belongs to Haft and to git, at any depth. */
@@ -257,7 +258,7 @@ const gitFinding = (path: string, entry: Entry): Found => ({
 });
 
 /** As git tells: a HEAD, and objects and refs of its own or those of another. */
-function isRepository(entries: readonly Entry[]): boolean {
+export function isRepository(entries: readonly Entry[]): boolean {
   const has = (name: string) => entries.some((entry) => entry.name === name);
   return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
 }
@@ -273,31 +274,4 @@ function typed(path: string, entry: Entry): Pick<Found, 'type' | 'target'> {
   if (entry.isDirectory()) return { type: 'folder' };
   if (!entry.isSymbolicLink()) return { type: 'file' };
   return { type: 'link', target: quietly(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) ?? '' };
-}
-
-interface CompiledFence {
-  readonly glob: string;
-  readonly read: boolean;
-  readonly write: boolean;
-  readonly where: string;
-  readonly admit: string | undefined;
-  readonly own: boolean;
-  matches(name: string): boolean;
-}
-
-function compileFence(fence: Fence): CompiledFence {
-  const { glob, read, write, except = [] } = fence;
-  const matcher = compilePathGlob(glob);
-  const freed: PathMatcher[] = except.flatMap((one) =>
-    one.endsWith('**') ? [compilePathGlob(one)] : [compilePathGlob(one), compilePathGlob(`${one}/**`)],
-  );
-  return {
-    glob,
-    read,
-    write,
-    where: `${fence.where ?? 'paths.rules'}: ${glob}`,
-    admit: fence.admit,
-    own: fence.own === true,
-    matches: (name) => matcher.matches(name) && !freed.some((one) => one.matches(name)),
-  };
 }

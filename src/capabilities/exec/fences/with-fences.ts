@@ -1,15 +1,23 @@
 // Owns: one program's time behind its fences: placeholders before, a second look after, however it ended.
 // Refuses: to run anything itself.
+import { lstatSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { toPrintable } from '../../../base/byte-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
+import { fail } from '../../../contract/errors.ts';
+import { quietly } from '../sandbox/quietly.ts';
 import { checkAftermath } from './aftermath.ts';
 import type { FencedRoot, FenceFinder, Fences } from './find-fences.ts';
-import { type Held, holdPlaceholders, type ProcessNames } from './placeholders.ts';
+import { type Held, holdFences, holdPlaceholders, type ProcessNames } from './placeholders.ts';
 
 export interface FenceKeeper extends FenceFinder {
   readonly names: ProcessNames;
 }
 
-/** Throws `policy.quarantined` whatever `run` came to, where it left what may not be there. */
+/**
+ * Throws `policy.quarantined` whatever `run` came to, where it left what may not be there, and `sandbox.fence_fell` where
+ * something was put in the place of what a fence was on.
+ */
 export async function withFences<T>(
   scope: CallScope,
   keeper: FenceKeeper,
@@ -18,12 +26,17 @@ export async function withFences<T>(
   run: (held: Held) => Promise<T>,
 ): Promise<T> {
   const held = holdPlaceholders(scope.root, fences, keeper.names);
+  const letGo = holdFences(scope.root, [...fences.ruled, ...held.paths], keeper.names);
   try {
+    const before = identities(scope.root, fences);
     const [ended] = await Promise.allSettled([run(held)]);
     checkAftermath(scope, keeper, roots, fences);
+    const fallen = [...before].filter(([path, id]) => identityOf(path) !== id).map(([path]) => path);
+    if (fallen.length > 0) throw fenceFell(scope.root, fallen);
     if (ended.status === 'rejected') throw ended.reason;
     return ended.value;
   } finally {
+    letGo();
     held.release();
   }
 }
@@ -35,9 +48,46 @@ export async function withoutFences<T>(
   roots: readonly FencedRoot[],
   run: () => Promise<T>,
 ): Promise<T> {
-  const found = keeper.look(scope, roots);
+  const sight = keeper.look(scope, roots);
   const [ended] = await Promise.allSettled([run()]);
-  checkAftermath(scope, keeper, roots, { found, hidden: [], readOnly: [], missing: [], present: [] });
+  checkAftermath(scope, keeper, roots, {
+    ...sight,
+    hidden: [],
+    readOnly: [],
+    ruled: [],
+    missing: [],
+    present: [],
+  });
   if (ended.status === 'rejected') throw ended.reason;
   return ended.value;
+}
+
+/** Of all that is fenced, by absolute path: a mount goes away when another thing takes the name that it is on. */
+export function identities(root: string, { hidden, readOnly }: Fences): ReadonlyMap<string, string> {
+  return new Map(
+    [...hidden, ...readOnly].map((name) => [resolve(root, name), identityOf(resolve(root, name))]),
+  );
+}
+
+function identityOf(path: string): string {
+  const stat = quietly(() => lstatSync(path, { throwIfNoEntry: false }));
+  return stat ? `${stat.dev}:${stat.ino}` : '';
+}
+
+const MOST_NAMED = 5;
+
+function fenceFell(root: string, fallen: readonly string[]) {
+  const paths = fallen.map((path) =>
+    toPrintable(path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path),
+  );
+  const named = paths
+    .slice(0, MOST_NAMED)
+    .map((path) => `"${path}"`)
+    .join(', ');
+  const more = paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : '';
+  return fail(
+    'sandbox.fence_fell',
+    `The program ran, and ${named}${more}, which it was kept from, was replaced meanwhile: from then on it could be reached. Look at it, and at what the program made, before you trust either`,
+    { paths },
+  );
 }

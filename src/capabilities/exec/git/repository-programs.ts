@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isText, toSystem } from '../../../base/byte-path.ts';
 import { parseGitConfig } from '../../../base/parse-git-config.ts';
-import { configFiles, isThere, readText } from '../../git-folders.ts';
+import { configFiles, isThere, MAX_INCLUDES, readText } from '../../git-folders.ts';
 
 export interface NamedProgram {
   /** The file that names it: a configuration file, or the hook. */
@@ -16,17 +16,17 @@ export interface NamedProgram {
 
 /** Every setting of this repository that may make git start a program. One that Haft does not know counts as such. */
 export function programsOfRepository(gitDir: string): NamedProgram[] {
-  const settings = configFiles(gitDir)
-    .filter(isThere)
-    .flatMap((file): NamedProgram[] => {
-      const text = readText(file);
-      const parsed = text === undefined ? undefined : parseGitConfig(text);
-      // A key in other bytes than UTF-8 cannot be named again.
-      if (parsed === undefined || parsed.some(({ key }) => !isText(key))) return [{ file, key: undefined }];
-      return parsed
-        .filter(({ key, value }) => !isHarmless(key, value))
-        .map(({ key, value }) => ({ file, key, value }));
-    });
+  const files = configFiles(gitDir);
+  if (files.length >= MAX_INCLUDES) return [{ file: files[0]!, key: undefined }];
+  const settings = files.filter(isThere).flatMap((file): NamedProgram[] => {
+    const text = readText(file);
+    const parsed = text === undefined ? undefined : parseGitConfig(text);
+    // A key in other bytes than UTF-8 cannot be named again.
+    if (parsed === undefined || parsed.some(({ key }) => !isText(key))) return [{ file, key: undefined }];
+    return parsed
+      .filter(({ key, value }) => !isHarmless(key, value))
+      .map(({ key, value }) => ({ file, key, value }));
+  });
   return [...settings, ...hooksOf(gitDir)];
 }
 

@@ -39,6 +39,15 @@ describe('what belongs to a repository or a workspace below', () => {
       'repo/linked.cfg',
       '[include]\n\tpath = ../conf/shared\n[includeIf "onbranch:x"]\n\tpath = ../not-there/yet\n',
     );
+    for (const folder of ['hooked/.git/hooks', 'hooked/tools/hooks', 'hooked/.git/objects/info'])
+      fs.mkdirSync(path.join(ws, folder), { recursive: true });
+    put(
+      'hooked/.git/config',
+      '[core]\n\thooksPath = tools/hooks\n\tfsmonitor = ./tools/watch\n\tbare = false\n[user]\n\tname = README\n',
+    );
+    for (const name of ['tools/hooks/pre-push', 'tools/watch', 'tools/post', 'README'])
+      put(`hooked/${name}`, '');
+    fs.symlinkSync('../../tools/post', path.join(ws, 'hooked/.git/hooks/post-commit'));
     fs.symlinkSync('../linked.cfg', path.join(ws, 'repo/.git/config'));
     put('repo/conf/shared', '[include]\n\tpath = third\n');
     put('repo/conf/third', '');
@@ -63,6 +72,11 @@ describe('what belongs to a repository or a workspace below', () => {
     'a configuration that .git links to': [edit.write('repo/linked.cfg', 'x')],
     'a folder with such a file': [edit.move('repo/conf', 'repo/other')],
     'a folder in the place of such a file': [edit.move('shared', 'repo/not-there')],
+    'a hook in the folder that core.hooksPath names': [edit.write('hooked/tools/hooks/pre-push', 'x')],
+    'a new hook there': [edit.write('hooked/tools/hooks/pre-commit', 'x')],
+    'the folder with those hooks': [edit.move('hooked/tools', 'hooked/t')],
+    'a program that a setting names': [edit.write('hooked/tools/watch', 'x')],
+    'what a hook is a link to': [edit.write('hooked/tools/post', 'x')],
     'a folder that a HEAD would make a repository': [edit.write('half/HEAD', 'x')],
     'one that a single call would make': [
       edit.write('made/config', 'x', { createDirs: true }),
@@ -79,8 +93,29 @@ describe('what belongs to a repository or a workspace below', () => {
       assert.equal(await bench.refused(edits), 'path.protected');
     });
 
+  it('is not replaced while a program runs that is kept from it', async () => {
+    const folder = path.join(bench.ws, '.haft/placeholders');
+    fs.mkdirSync(folder, { recursive: true });
+    const record = path.join(folder, 'f-0123456789abcdef');
+    const entries = [{ path: path.join(bench.ws, 'fenced/file') }];
+    fs.writeFileSync(record, JSON.stringify({ process: 'somebody', entries }));
+    fs.mkdirSync(path.join(bench.ws, 'fenced'));
+    fs.writeFileSync(path.join(bench.ws, 'fenced/file'), 'x');
+    for (const edits of [
+      [edit.write('fenced/file', 'y')],
+      [edit.remove('fenced/file')],
+      [edit.remove('fenced', { recursive: true })],
+      [edit.move('fenced/file', 'fenced/other')],
+      [edit.copy('HEAD', 'fenced/file', { overwrite: true })],
+    ])
+      assert.equal(await bench.refused(edits), 'lock.busy');
+    fs.rmSync(record);
+    await bench.roundTrip([edit.write('fenced/file', 'y')]);
+  });
+
   it('leaves everything else free', async () => {
     await bench.roundTrip([edit.write('in/src/x', 'x'), edit.write('HEAD', 'y'), edit.write('b', 'x')]);
     await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
+    await bench.roundTrip([edit.write('hooked/README', 'x'), edit.write('hooked/tools/own', 'x')]);
   });
 });

@@ -7,17 +7,22 @@ import { once } from '../../../base/once.ts';
 import { packWords } from '../../../base/pack-words.ts';
 import { isUnder, parentOf } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
+import { fencesInUse } from '../../fences-in-use.ts';
 import { gitFolders } from '../../git-folders.ts';
 import { cannot } from '../path-failures.ts';
 import { absolute, type Place } from '../root.ts';
 
 export interface Belongings {
-  /** Throws `path.protected` where changing this place would change a repository, or a pack of a workspace below. */
+  /**
+   * Throws `path.protected` where changing this place would change a repository, or a pack of a workspace below, and
+   * `lock.busy` where a program that runs now is kept from this very thing.
+   */
   refuse(place: Place, verb: string): void;
 }
 
 /** For one mutation: each folder is looked at once. */
-export function createBelongings(): Belongings {
+export function createBelongings(workspace: string, isAlive?: (process: string) => boolean): Belongings {
+  const inUse = once(() => fencesInUse(workspace, isAlive));
   const looked = new Map<string, Folder>();
   /** What the mutation may make, absolute. */
   const planned = new Set<string>();
@@ -32,6 +37,11 @@ export function createBelongings(): Belongings {
     refuse(place, verb) {
       const { root, rel } = place;
       const real = absolute(root, rel);
+      if (inUse().has(real))
+        throw fail(
+          'lock.busy',
+          `${cannot({ ...place, verb })}: a program is running that is kept from it, and could reach what takes its place; try again when the program has ended`,
+        );
       for (let at = rel; ; at = parentOf(at)) {
         const path = absolute(root, at);
         const folder = look(path);

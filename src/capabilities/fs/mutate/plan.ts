@@ -27,6 +27,8 @@ export interface PlanParts {
   readonly scope: CallScope;
   readonly root: Root;
   readonly pins: Pins;
+  /** Whether a process still runs. */
+  readonly isAlive?: ((process: string) => boolean) | undefined;
 }
 
 /** Reads and writes of one mutation that are under way at once. */
@@ -53,7 +55,7 @@ const VERBS: { readonly [op in Edit['op']]: string } = {
 /** Plans the edits, hands the plan to `use`, and ends with nothing under way and nothing open. */
 export async function withPlan<T>(
   edits: readonly Edit[],
-  { scope, root, pins }: PlanParts,
+  { scope, root, pins, isAlive }: PlanParts,
   store: boolean,
   use: (plan: Plan) => Promise<T>,
 ): Promise<T> {
@@ -67,7 +69,7 @@ export async function withPlan<T>(
     scope,
     folders,
     view: createView(folders),
-    belongings: createBelongings(),
+    belongings: createBelongings(scope.root, isAlive),
     preImages: createPreImages(scope, limit, verb, store),
     steps: [],
     changes: [],

@@ -45,9 +45,9 @@ export interface Arena {
 export const GUARDED = [
   ...['haft.yaml', 'haft.lock', '.git', 'nested/.git', 'packs', 'secrets', 'frozen'],
   ...['inner/.haft', 'inner/haft.yaml', 'inner/haft.lock', 'inner/tools', 'apart/.git', 'store'],
-  ...['frozenX', '.envrc', 'absent'],
+  ...['frozenX', '.envrc', 'absent', 'releases/42/key', 'realconf', 'tools/hooks'],
 ];
-const KEPT = new Set([...GUARDED.map((path) => path.split('/')[0]!), '.haft', 'linked']);
+const KEPT = new Set([...GUARDED.map((path) => path.split('/')[0]!), '.haft', 'linked', 'current', 'conf']);
 
 export async function makeArena(network: boolean): Promise<Arena> {
   process.env.HAFT_ESCAPE_SECRET = SENTINEL;
@@ -137,6 +137,9 @@ ${ports.rebind === 0 ? '' : GRANTED_NAMES.map((name) => `    - '${name}:${ports.
     - {path: frozenX, write: deny}
     - {path: .envrc, write: deny}
     - {path: 'absent/**', write: deny}
+    - {path: current/key, read: deny, write: deny}
+    - {path: '**/cur3/key', read: deny, write: deny}
+    - {path: conf, write: deny}
     - {path: '**/.env', read: deny, write: deny}
     - {path: '**/*.pem', write: deny}
 packs: [packs]
@@ -148,6 +151,11 @@ function putGuarded(workspace: Workspace, listeners: Listeners): void {
   workspace.put('packs/own/a.txt', 'a pack\n');
   workspace.put('secrets/key', `${SENTINEL}\n`);
   workspace.put('frozen/file', 'frozen\n');
+  workspace.put('releases/42/key', `${SENTINEL}\n`);
+  workspace.put('realconf/file', 'conf\n');
+  workspace.put('tools/hooks/pre-push', '#!/bin/sh\n');
+  symlinkSync('releases/42', workspace.path('current'));
+  symlinkSync('realconf', workspace.path('conf'));
   workspace.put('inner/.haft/haft.db', `${SENTINEL}\n`);
   workspace.put('inner/haft.yaml', 'version: 1\npacks: [tools]\n');
   workspace.put('inner/haft.lock', '{}\n');
@@ -166,6 +174,7 @@ function putGuarded(workspace: Workspace, listeners: Listeners): void {
     git('init', '-q', '-b', 'main', '.');
     git('commit', '-q', '--allow-empty', '-m', 'first');
   }
+  execFileSync('git', ['-C', workspace.root, 'config', 'core.hooksPath', 'tools/hooks']);
 }
 
 const STUB = '#!/bin/sh\necho ran > "$(dirname "$0")/pwned"\n';

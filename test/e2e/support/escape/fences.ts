@@ -97,8 +97,24 @@ export const FENCES: readonly EscapeCase[] = [
       refused('file_write', { path: 'store/config', content: 'x' }),
       refused('file_write', { path: 'apart/.git', content: 'gitdir: ../plain' }),
       refused('fs_delete', { path: 'store', recursive: true }),
+      refused('file_write', { path: 'tools/hooks/pre-commit', content: 'x' }),
     ],
   },
+  secret(
+    'links to folders',
+    'read what a rule names behind one',
+    'cat current/key releases/42/key; cp -r releases /tmp/r; cat /tmp/r/42/key; mv releases/42 releases/43; cat releases/43/key; grep -r . releases',
+  ),
+  guarded(
+    'links to folders',
+    'write what a rule names behind one',
+    'echo x > current/key; echo x > releases/42/key; rm -f releases/42/key; echo x > conf/file; echo x > realconf/file; echo x > realconf/new; rm -rf realconf',
+  ),
+  guarded(
+    'where git really lives',
+    'write the hooks that core.hooksPath names',
+    'echo x > tools/hooks/pre-push; echo x > tools/hooks/pre-commit; rm -rf tools/hooks; mv tools/hooks tools/h',
+  ),
   guarded(
     'names that do not exist yet',
     'make what a rule names',
@@ -116,5 +132,25 @@ export const FENCES: readonly EscapeCase[] = [
   movedAway('a policy below', 'mkdir -p sub; echo "version: 1" > sub/haft.yaml', 'sub/haft.yaml'),
   movedAway('state below', 'mkdir -p sub/.haft; echo x > sub/.haft/haft.db', 'sub/.haft'),
   movedAway('a repository with a hook', 'git init -q sub; cp evil sub/.git/hooks/pre-commit', 'sub/.git'),
+  movedAway(
+    'a repository that is configured from beside',
+    'git init -q sub; mv sub/.git/config plain/notes; ln -s ../../plain/notes sub/.git/config',
+    'sub/.git',
+  ),
+  movedAway(
+    'a repository whose hook is a link to nothing yet',
+    'git init -q sub; mkdir -p sub/.git/hooks; ln -s ../../../plain/tool sub/.git/hooks/post-commit',
+    'sub/.git',
+  ),
+  movedAway(
+    'a repository with a common folder beside',
+    'git init -q sub; cp -r sub/.git plain/c; rm plain/c/HEAD; rm -r sub/.git/objects sub/.git/refs; echo ../../plain/c > sub/.git/commondir',
+    'sub/.git',
+  ),
+  movedAway(
+    'behind a link to a folder',
+    'ln -s releases/42 current2; mkdir x; echo x > x/key; ln -s x cur3',
+    'cur3',
+  ),
   movedAway('and is killed', 'echo x > key.pem; kill -9 $$', 'key.pem'),
 ];

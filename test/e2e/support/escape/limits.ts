@@ -85,6 +85,16 @@ sleep 60;`,
     'perl',
   );
 
+/** The same, where what it leaves is moved away and the call says that alone. */
+const movedAway = ({ steps, ...rest }: EscapeCase): EscapeCase => ({
+  ...rest,
+  steps: steps.map(({ check: _, ...step }) => ({
+    ...step,
+    ends: 'quarantined',
+    reason: /^policy\.quarantined$/,
+  })),
+});
+
 export const LIMITS: readonly EscapeCase[] = [
   script('fork bomb', 'in bash', 'limit', 'b() { b | b & }; b; sleep 2', {
     tried: /^/,
@@ -198,10 +208,12 @@ export const LIMITS: readonly EscapeCase[] = [
     'space that is set aside, beyond the end, without a name',
     'for (1..100) { my $f = unnamed(); push @kept, $f; syscall($nr{fallocate}, fileno $f, 1, 0, 16 << 20); select(undef, undef, undef, 0.02) }',
   ),
-  perlFill(
-    'files too deep to be named',
-    `chdir 'fill'; for (1..30) { my $n = 'n' x 200; mkdir $n; chdir $n or die }
+  movedAway(
+    perlFill(
+      'files too deep to be named',
+      `chdir 'fill'; for (1..30) { my $n = 'n' x 200; mkdir $n; chdir $n or die }
 for my $i (1..400) { away(sub { open(my $f, '>', "f$i") or die; syswrite($f, $data) }) }`,
+    ),
   ),
   perlFill(
     'files in a folder that was shut',

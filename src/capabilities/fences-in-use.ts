@@ -1,0 +1,34 @@
+// Owns: which paths programs that run for a call are kept from now, in whatever process: a fence lies on the very file, and goes away when
+// another is put in its place.
+// Refuses: to write that down; exec/fences/placeholders.ts does, before each program.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+
+/** Absolute paths. `isAlive` tells whether a process still runs; without it, all count as running. */
+export function fencesInUse(workspace: string, isAlive?: (process: string) => boolean): ReadonlySet<string> {
+  const folder = `${workspace}/.haft/placeholders`;
+  // Nearly always: what is not there costs less to ask for than to be told by an error.
+  if (!existsSync(folder)) return NONE;
+  const names = quietly(() => readdirSync(folder))?.filter((name) => name.startsWith('f-')) ?? [];
+  return new Set(
+    names.flatMap((name) => {
+      const said = quietly(() => JSON.parse(readFileSync(`${folder}/${name}`, 'utf8')) as Partial<Said>);
+      if (typeof said?.process !== 'string' || isAlive?.(said.process) === false) return [];
+      return (said.entries ?? []).map(({ path }) => path);
+    }),
+  );
+}
+
+interface Said {
+  readonly process: string;
+  readonly entries: readonly { readonly path: string }[];
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function quietly<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
