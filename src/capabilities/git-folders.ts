@@ -44,12 +44,13 @@ export function gitFolders(entry: string): GitFolders {
     if (common !== undefined) pending.push(realOf(common));
     for (const part of ['', 'hooks', 'info', 'objects/info'])
       for (const link of linksIn(join(at, part))) places.add(realOf(link));
-    for (const path of [join(at, 'objects/info'), ...alternatesOf(at)]) places.add(realOf(path));
+    const info = join(at, 'objects/info');
+    for (const path of [...(isLink(info) ? [info] : []), ...alternatesOf(at)]) places.add(realOf(path));
     pending.push(...gitDirsBelow(join(at, 'modules')), ...gitDirsBelow(join(at, 'worktrees')));
     const trees = [...new Set([at, dirname(at), dirname(entry)])];
-    for (const file of configFiles(at)) {
+    for (const [file, entries] of configOf(at)) {
       places.add(realOf(file));
-      for (const path of namedIn(file, trees)) places.add(path);
+      for (const path of namedIn(entries, trees)) places.add(path);
     }
   }
   // A link to all that is around it stands for nothing of what is in there.
@@ -63,22 +64,26 @@ export function gitFolders(entry: string): GitFolders {
  * The files that git reads a repository's configuration from, those that they include too, whatever the condition and whether
  * or not they are there.
  */
-export function configFiles(gitDir: string): string[] {
-  const found = new Set<string>();
+export const configFiles = (gitDir: string): string[] => [...configOf(gitDir).keys()].sort();
+
+type Entries = NonNullable<ReturnType<typeof parseGitConfig>>;
+
+/** Each with its settings; none where it is not there or cannot be read. */
+function configOf(gitDir: string): Map<string, Entries> {
+  const found = new Map<string, Entries>();
   const pending = ['config', 'config.worktree'].map((name) => join(gitDir, name));
   for (let file = pending.pop(); file !== undefined && found.size < MAX_INCLUDES; file = pending.pop()) {
     if (found.has(file)) continue;
-    found.add(file);
     const entries = parseGitConfig(readText(file) ?? '') ?? [];
+    found.set(file, entries);
     for (const { key, value } of entries)
       if (/^include(?:if\..*)?\.path$/s.test(key) && value) pending.push(included(file, value));
   }
-  return [...found].sort();
+  return found;
 }
 
 /** What settings name below a working tree: the folder of hooks, there or not, and files that are there. */
-function namedIn(file: string, trees: readonly string[]): string[] {
-  const entries = parseGitConfig(readText(file) ?? '') ?? [];
+function namedIn(entries: Entries, trees: readonly string[]): string[] {
   return entries.flatMap(({ key, value }) => {
     if (!value || NAMES_NOTHING.test(key) || /^(?:true|false|\d+)$/.test(value)) return [];
     if (key !== 'core.hookspath')
@@ -109,6 +114,8 @@ const HOOKS =
 
 /** Text of a file of reasonable size, its bytes as base/byte-path.ts has them; undefined where there is none or it cannot be read. */
 export function readText(path: string): string | undefined {
+  // Most that is asked for is not there, and an error takes longer than the question.
+  if (!isThere(path)) return undefined;
   let fd: number | undefined;
   try {
     // A pipe would be waited for.
@@ -203,6 +210,7 @@ function isLink(path: string): boolean {
 }
 
 function linksIn(folder: string): string[] {
+  if (!isThere(folder)) return [];
   try {
     return readdirSync(toSystem(folder), { withFileTypes: true, encoding: 'buffer' }).flatMap((entry) =>
       entry.isSymbolicLink() ? [join(folder, fromBytes(entry.name))] : [],
@@ -213,6 +221,7 @@ function linksIn(folder: string): string[] {
 }
 
 function namesIn(folder: string): string[] {
+  if (!isThere(folder)) return [];
   try {
     return readdirSync(toSystem(folder), 'buffer').slice(0, MAX_GIT_DIRS).map(fromBytes);
   } catch {

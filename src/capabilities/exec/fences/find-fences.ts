@@ -90,7 +90,7 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
         if (rule) throw cannotFence(`"${nameIn(scope.root, path)}" must be kept from it (${rule})`);
       }
       const scans = scanRoots(known, scope, roots, maxEntries);
-      const { found, followed } = allFound(known, scope, roots, scans, MAX_LINKED);
+      const { found, followed } = allFound(known, scope, roots, scans, Math.min(MAX_LINKED, maxEntries));
       for (const { path } of roots) {
         const blind = found.find((one) => one.kind === 'unreadable' && isWithin(path, one.path));
         if (blind) throw cannotFence(`"${nameIn(scope.root, path)}" cannot be looked into`);

@@ -82,6 +82,19 @@ describe('fences behind links', () => {
     });
   });
 
+  it('are refused, with the rule, where too much lies behind links', () => {
+    withTree({ 'a/1/x': '', 'a/2/x': '', 'a/3/x': '' }, (root) => {
+      symlinkSync('a', join(root, 'b'));
+      assert.throws(
+        () => find(root, [both('b/*/y')], createFenceFinder(3)),
+        (thrown: Error & { reason?: string }) =>
+          thrown.reason === 'sandbox.unfenceable' &&
+          /more than 3 .*"b".*paths\.rules: b\/\*\/y/.test(thrown.message),
+      );
+      assert.doesNotThrow(() => find(root, [both('**/y')], createFenceFinder(3)));
+    });
+  });
+
   it('are refused, with the rule, where a link leads to everything', () => {
     withTree({ 'a/x': '' }, (root) => {
       symlinkSync('..', join(root, 'a/all'));
