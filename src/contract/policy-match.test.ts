@@ -79,7 +79,7 @@ describe('compilePathGlob', () => {
   });
 
   it('reaches every folder above what it matches', () => {
-    const name = fc.constantFrom('a', 'b', '*', '**', 'a*', '{a,b}');
+    const name = fc.constantFrom('a', 'b', '*', '**', 'a*', '*b', 'a?', '[ab]b', '{a,b}');
     const file = fc.array(fc.constantFrom('a', 'b', 'ab'), { minLength: 2, maxLength: 5 });
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 3 }), file, fc.nat(4), (names, files, cut) => {
@@ -99,6 +99,9 @@ describe('compilePathGlob', () => {
     assert.equal(reach('**/*.pem', 'build'), 'perhaps');
     assert.equal(reach('**/*.pem', '.'), 'named');
     assert.equal(reach('docs/**/x', 'src'), 'never');
+    assert.equal(reach('x*/secret', 'build'), 'never');
+    assert.equal(reach('*.d/secret', 'build'), 'never');
+    assert.equal(reach('b*d/secret', 'build'), 'named');
     assert.equal(reach('/opt/x', '.'), 'never');
     assert.equal(blocksTree(compilePathGlob('**/*.pem'), 'deny', 'build'), false);
     assert.equal(blocksTree(compilePathGlob('**/*.pem'), 'ask', 'build'), false);

@@ -186,10 +186,20 @@ function reachOf(alternative: readonly Name[], folder: readonly string[], holdsB
     const sought = alternative[at];
     if (!sought) return holdsBelow ? 'named' : 'never';
     if (isSpan(sought)) return 'perhaps';
-    const literal = literalOf(sought);
-    if (literal !== undefined && literal !== name) return 'never';
+    if (!mayMatch(sought, name)) return 'never';
   }
   return 'named';
+}
+
+/** By what it begins and ends with; what stands between wildcards is not looked for. */
+function mayMatch(sought: Name, name: string): boolean {
+  const literal = literalOf(sought);
+  if (literal !== undefined) return literal === name;
+  const first = sought.findIndex(({ kind }) => kind !== 'char');
+  const last = sought.findLastIndex(({ kind }) => kind !== 'char');
+  const begin = literalOf(sought.slice(0, first)) ?? '';
+  const end = literalOf(sought.slice(last + 1)) ?? '';
+  return name.startsWith(begin) && name.endsWith(end);
 }
 
 function splitNames(tokens: readonly GlobToken[]): Name[] {
