@@ -40,6 +40,8 @@ const NEVER: Readonly<Record<string, string>> = {
   'credentials.missing': 'A credential is given to the tool, not granted by policy.',
   'http.downgrade': 'What was asked for in secret is not sent in the open.',
   'http.redirect_body': 'A body goes to the origin that it was meant for, and to no other.',
+  'image.unpinned':
+    'An image is needed, and nothing here says which; grant an engine that has it, or name its digest in `runs.images`.',
   'lockfile.drift':
     'Nothing may differ from haft.lock; `haft tools lock --accept` takes the difference over.',
   'path.protected': "Haft's own state and policy, and git's machinery, belong to no tool.",

@@ -72,7 +72,7 @@ describe('a run on slurm', { skip: slurm.skip }, () => {
   it('is refused where policy names no image for it, and where no node has it', () =>
     withActing({ ...policyOf(), images: [] }, async (workspace) => {
       const unnamed = await workspace.act('sort');
-      assert.equal(unnamed.error?.reason, 'run.infrastructure', 'nobody says what the name stands for');
+      assert.equal(unnamed.error?.reason, 'image.unpinned', 'nobody says what the name stands for');
       workspace.setPolicy(policyOf({ images: [] }));
       const nowhere = await workspace.act('sort');
       assert.equal(nowhere.error?.reason, 'policy.denied');

@@ -1,7 +1,7 @@
 // Owns: how the success of an attack is seen: every way is looked at after every case.
 // Refuses: to know the attacks.
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { CallResponse } from '../../../../src/index.ts';
 import { snapshot, snapshotOf } from '../snapshot.ts';
@@ -15,7 +15,7 @@ export interface Watch {
 
 /** Notes how everything is before a case. */
 export function watchArena(arena: Arena): Watch {
-  const before = { outside: snapshot(arena.outside.root), guarded: guarded(arena), machine: machine() };
+  const before = { outside: snapshot(arena.outside.root), guarded: guarded(arena), machine: machine(arena) };
   const came = arena.listeners.came.length;
   return {
     look(responses) {
@@ -33,7 +33,7 @@ export function watchArena(arena: Arena): Watch {
         protected: difference(before.guarded, guarded(arena)),
         granted:
           /^DONE.*$/m.exec(linesOf(responses))?.[0] ??
-          difference(before.machine, machine()) ??
+          difference(before.machine, machine(arena)) ??
           privileged(arena),
       };
       return Object.fromEntries(Object.entries(seen).filter(([, what]) => what !== undefined)) as Partial<
@@ -88,10 +88,17 @@ const guarded = ({ workspace }: Arena): readonly string[] => [
 ];
 
 /** Mounts, name and settings of the machine, and files that a root would have left. */
-function machine(): readonly string[] {
+function machine({ workspace }: Arena): readonly string[] {
+  // Engines that other tests run meanwhile mount in temporary folders of their own.
+  const isOthers = (line: string) => {
+    const [, , , , at = ''] = line.split(' ');
+    return at.startsWith(`${tmpdir()}/`) && !at.startsWith(`${workspace.root}/`);
+  };
   const read = (path: string) => `${path} ${readFileSync(path, 'utf8').trim()}`;
   return [
-    ...readFileSync('/proc/self/mountinfo', 'utf8').split('\n'),
+    ...readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .filter((line) => !isOthers(line)),
     `hostname ${hostname()}`,
     ...['/proc/sys/kernel/core_pattern', '/proc/sys/kernel/modprobe'].filter(existsSync).map(read),
     ...['/', '/etc', '/usr', '/usr/bin', '/dev', '/run', '/root'].map(
