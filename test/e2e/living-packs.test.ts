@@ -90,6 +90,10 @@ describe('haft serve and the folders of packs', { timeout: 180_000 }, () => {
       const [p] = json.health.filter(({ name }: { name: string }) => name === 'p');
       assert.equal(p.status, 'degraded');
       assert.match(p.message, /timeout\.invalid/);
+      const { installations } = (await host.manage('GET', '/v1/installations')).json;
+      const [same] = installations.filter(({ name }: { name: string }) => name === 'p');
+      assert.equal(same.health.status, p.status, 'every door says the same');
+      assert.equal(same.health.message, p.message);
       rmSync(join(root, 'packs/p/say.mjs'));
       put('packs/p/a.tool.yaml', tool('p.a', { description: 'Better.' }));
       await eventually(() => host.log().includes('there is no file "say.mjs"'), 'a missing script is told');

@@ -129,7 +129,7 @@ export function createDefaultPacks(site: PackSite): WatchedPacks {
       await settle();
     },
     refresh,
-    states: () => packStates(runtime, health),
+    states: () => packStates(runtime, health, packs.problems()),
     health,
     async close() {
       follower?.close();

@@ -8,6 +8,7 @@ import { createHealthMonitor } from '../../runtime/health/create-health-monitor.
 import { systemTiming } from '../../runtime/health/timing.ts';
 import type { DefaultRuntime } from '../default.ts';
 import { healthSubjects } from './health-subjects.ts';
+import { withProblem } from './pack-states.ts';
 import { withWorkspacePacks } from './workspace-packs.ts';
 
 export type Looked = readonly (readonly [name: string, report: HealthReport])[];
@@ -35,19 +36,14 @@ export async function lookAtPacks(
     const looked = await Promise.all(
       watched
         .filter(asked)
-        .map(async (name) => [name, withProblem(runtime, name, await look(name))] as const),
+        .map(
+          async (name) => [name, withProblem(await look(name), runtime.packProblems().get(name))] as const,
+        ),
     );
     return [...looked, ...disabled.filter(([name]) => asked(name))].sort(([a], [b]) => (a < b ? -1 : 1));
   } finally {
     await monitor.close();
   }
-}
-
-/** It works, and is not what its folder holds by now. */
-function withProblem(runtime: DefaultRuntime, name: string, report: HealthReport): HealthReport {
-  const problem = runtime.packProblems().get(name);
-  if (problem === undefined || report.status === 'unhealthy') return report;
-  return { ...report, status: 'degraded', message: `what was loaded before goes on: ${problem}` };
 }
 
 function refuseUnknown(wanted: readonly string[], known: readonly string[]): void {

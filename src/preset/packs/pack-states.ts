@@ -8,6 +8,7 @@ import type { OpenPack, PackState, Runtime } from '../../contract/runtime.ts';
 export function packStates(
   { installations }: Pick<Runtime, 'installations'>,
   monitor: Pick<HealthMonitor, 'report'>,
+  broken: ReadonlyMap<string, string>,
 ): readonly PackState[] {
   return installations
     .all()
@@ -15,12 +16,18 @@ export function packStates(
       const { installation, tools, problems } = pack;
       return {
         name: installation.name,
-        ...reportOf(pack, monitor.report(installation.name)),
+        ...withProblem(reportOf(pack, monitor.report(installation.name)), broken.get(installation.name)),
         tools: tools.length,
         ...(problems ? { problems } : {}),
       };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** It works, and is not what its folder holds by now. */
+export function withProblem(report: HealthReport, problem: string | undefined): HealthReport {
+  if (problem === undefined || report.status === 'unhealthy') return report;
+  return { ...report, status: 'degraded', message: `what was loaded before goes on: ${problem}` };
 }
 
 const UNVERIFIED: HealthReport = { status: 'unverified', checkedTs: null };
