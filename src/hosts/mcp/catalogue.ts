@@ -8,7 +8,7 @@ import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
 import { trustFilesOf } from '../../preset/trust/trust.ts';
 import { toMcpTool } from './mapping.ts';
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 interface Kept {
   /** Which haft.yaml it was made under, and whose trust in it. */

@@ -15,7 +15,10 @@ export function toMcpTool({ contract, name, origin }: ToolListing) {
     title: contract.title,
     description: contract.description,
     inputSchema: contract.input,
-    outputSchema: contract.output,
+    // MCP knows objects alone, and a client that finds another schema takes none of the tools.
+    ...(isObject(contract.output) && contract.output.type === 'object'
+      ? { outputSchema: contract.output }
+      : {}),
     annotations: {
       title: contract.title,
       readOnlyHint: readOnly,
@@ -40,7 +43,8 @@ const LONG_TEXT = 16 * 1024;
 
 /**
  * The result of `tools/call`, as JSON. The text block is the answer as JSON, or the one field that a reader wants to
- * see unquoted, a list of texts line by line; an upstream server's blocks are passed on as they came. A failure carries no `structuredContent`, so that no client holds it against the output schema.
+ * see unquoted, a list of texts line by line; an upstream server's blocks are passed on as they came. A failure carries no
+ * `structuredContent`, so that no client holds it against the output schema; nor does an answer that is no object, which MCP cannot carry there.
  */
 export function callResult(response: CallResponse, { tool, dryRun }: CalledTool, extra: string): Pieces {
   const meta = metaOf(response);
@@ -56,8 +60,16 @@ export function callResult(response: CallResponse, { tool, dryRun }: CalledTool,
   if (content) {
     const blocks = `${contentBlocks(content.blocks)}${warningBlocks(response)}${callId}`;
     const { content: _, ...rest } = response.data as Record<string, unknown>;
-    const data = JSON.stringify(content.inData ? rest : response.data);
-    return [`{"content":[${blocks}],"structuredContent":${data},"isError":false${extra},"_meta":${meta}}`];
+    const data = content.inData ? rest : response.data;
+    const structured = isObject(data) ? `"structuredContent":${JSON.stringify(data)},` : '';
+    return [`{"content":[${blocks}],${structured}"isError":false${extra},"_meta":${meta}}`];
+  }
+  if (!isObject(response.data)) {
+    const { data } = response;
+    const said = JSON.stringify(typeof data === 'string' ? data : JSON.stringify(data));
+    return [
+      `{"content":[{"type":"text","text":${said}}${warningBlocks(response)}${callId}],"isError":false${extra},"_meta":${meta}}`,
+    ];
   }
   const textField = tool?.textField;
   const begin = '{"content":[{"type":"text","text":';
@@ -80,6 +92,9 @@ export function callResult(response: CallResponse, { tool, dryRun }: CalledTool,
   const data = JSON.stringify(response.data);
   return [`${begin}${JSON.stringify(typeof text === 'string' ? text : data)}${middle}${data}${end}`];
 }
+
+const isObject = (data: unknown): data is Record<string, unknown> =>
+  typeof data === 'object' && data !== null && !Array.isArray(data);
 
 /** What a result looks like depends on the tool, where it is known. */
 export interface CalledTool {
