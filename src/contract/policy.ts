@@ -205,6 +205,9 @@ export interface ValidatorSetting {
 }
 
 /** A policy as a loader hands it over: checked, with the place of every rule. */
+/** The name of the policy that holds where none is trusted: nothing can be called. */
+export const UNTRUSTED_POLICY = '(untrusted)';
+
 export interface LoadedPolicy {
   readonly file: PolicyFile;
   /** The name to show, relative to the workspace: `haft.yaml`, or `(defaults)` where there is none. */

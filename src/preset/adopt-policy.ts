@@ -3,7 +3,7 @@
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { LoadResult } from '../contract/manifest.ts';
-import type { LoadedPolicy } from '../contract/policy.ts';
+import { type LoadedPolicy, UNTRUSTED_POLICY } from '../contract/policy.ts';
 import { defaultPolicy } from '../loader/haft-yaml/load-haft-yaml.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
 import { loadPolicy } from './load-policy.ts';
@@ -48,9 +48,7 @@ async function loadOwn(workspace: string, given: readonly string[]): Promise<Loa
 export const closedPolicy = (workspace: string): LoadedPolicy => ({
   ...defaultPolicy(workspace),
   file: { version: 1, tools: { default: 'deny' } },
-  name: CLOSED,
+  name: UNTRUSTED_POLICY,
 });
 
-const CLOSED = '(untrusted)';
-
-export const isClosed = ({ name }: LoadedPolicy): boolean => name === CLOSED;
+export const isClosed = ({ name }: LoadedPolicy): boolean => name === UNTRUSTED_POLICY;

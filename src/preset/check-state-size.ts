@@ -11,7 +11,12 @@ interface Said {
 }
 
 export async function checkStateSize(workspace: string): Promise<Said> {
-  const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed' });
+  const runtime = await createDefaultRuntime({
+    workspace,
+    untrusted: 'closed',
+    serversMs: 0,
+    onBrokenPack: () => {},
+  });
   try {
     const sizes = await runtime.sizes();
     const evidence = describeSizes(sizes).join('\n    ');

@@ -47,7 +47,7 @@ describe('haft serve and its haft.yaml', () => {
       assert.equal(await read(), 'policy.denied');
       assert.equal((await cli(workspace.root, 'trust', '--revoke')).status, 0);
       await log.until(/(trusted no longer)/);
-      assert.equal(await list(), 'policy.denied');
+      assert.equal(await list(), 'policy.untrusted');
       replace(workspace.path('haft.yaml'), DENIES);
       assert.equal((await cli(workspace.root, 'trust', '--sha256', hash)).status, 0);
       await log.until(/trusted no longer[\s\S]*(was read again)/);

@@ -1,5 +1,6 @@
 // Owns: what the rules of `tools` say about a tool that touches a path, or nothing that has one.
 // Refuses: what the call may do to that path; the deciders say that.
+import { UNTRUSTED_POLICY } from '../../contract/policy.ts';
 import { blocksTree } from '../../contract/policy-match.ts';
 import type { CompiledPolicy, Layer, ToolEntry } from './compile-policy.ts';
 import type { Finding } from './finding.ts';
@@ -43,8 +44,17 @@ function ruleFinding(layer: Layer, { rule, tool, globs, verdict }: ToolEntry): F
 }
 
 function defaultFinding(layer: Layer, tool: string): Finding {
+  if (layer.name === UNTRUSTED_POLICY) return UNTRUSTED;
   const { where, ...cited } = layer.cite('tools.default');
   const verdict = layer.tools.byDefault;
   const grant = layer.grant({ tools: { rules: [{ tool, decision: 'allow' }] } });
   return { verdict, ...cited, fact: `${where} says ${verdict}`, grant };
 }
+
+/** No line of haft.yaml helps where haft.yaml itself does not count. */
+const UNTRUSTED: Finding = {
+  verdict: 'deny',
+  rule: 'trust',
+  reason: 'policy.untrusted',
+  fact: 'the policy of this workspace is not trusted on this machine, or no longer; read haft.yaml, then run haft trust in a terminal',
+};
