@@ -49,6 +49,15 @@ describe('warm workers', () => {
     });
   });
 
+  it('hold each tool to its own limit, also where another of the same profile may answer more', async () => {
+    const limits = { maxInputBytes: 1000, maxOutputBytes: 1000 };
+    const tools = [warm('counted'), warm('big', { limits })];
+    await withPack(packFiles(tools, scripts), async ({ call }) => {
+      await call('p.counted');
+      await assert.rejects(call('p.big'), { reason: 'output.too_large' });
+    });
+  });
+
   it('are evicted when nobody came for a while', async () => {
     await withPack(
       packFiles([warm('counted')], scripts),

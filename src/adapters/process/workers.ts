@@ -114,7 +114,8 @@ export function createWorkers(options: WorkersOptions): Workers {
   return {
     async call(call) {
       call.signal.throwIfAborted();
-      const key = await call.exec.profile(call.program);
+      // What a worker may answer is fixed when it starts: it serves no tool that may answer less.
+      const key = `${await call.exec.profile(call.program)} ${call.maxOutputBytes}`;
       const worker = await take(key, call);
       if (call.signal.aborted) {
         keep(key, worker);
