@@ -151,7 +151,7 @@ describe('haft policy suggest', () => {
       for (const cmd of commands) await cli(root, 'call', 'shell_exec', JSON.stringify({ cmd }));
       const { stdout } = await cli(root, 'policy', 'suggest');
       assert.deepEqual(stdout.split('\n').slice(0, -1), [
-        '# 4 calls were not admitted; these lines would admit them all.',
+        '# 4 calls were not admitted. Merge these lines into haft.yaml; where an entry is there already, change it: the strictest one counts.',
         'shell_allow:',
         "  - '^ls$'  # 3 calls of shell_exec",
         "  - '^wc$'  # 1 call of shell_exec",

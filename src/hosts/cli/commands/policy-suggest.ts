@@ -30,7 +30,7 @@ export const command: Command = {
 /** One piece to paste, each entry once; behind it, how many calls want it. */
 function describe({ admit, suggestions }: Suggestions): string {
   const all = suggestions.reduce((sum, { calls }) => sum + calls, 0);
-  const head = `# ${count(all)} ${all === 1 ? 'was' : 'were'} not admitted; these lines would admit ${all === 1 ? 'it' : 'them all'}.`;
+  const head = `# ${count(all)} ${all === 1 ? 'was' : 'were'} not admitted. Merge these lines into haft.yaml; where an entry is there already, change it: the strictest one counts.`;
   const lines = admit.trimEnd().split('\n');
   return `${[head, ...lines.map((line) => `${line}${wanted(line, suggestions)}`)].join('\n')}\n`;
 }
