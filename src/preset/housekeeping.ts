@@ -27,6 +27,9 @@ const FIRST_SWEEP_MS = 60_000;
 /** In one go: under unbroken load undo and objects have their turn as well. */
 const MOST_SEGMENTS = 16;
 
+/** Between two goes where more is due already. */
+const BEHIND_MS = 100;
+
 /** So many times what is kept, and a host that is never idle archives all the same. */
 const PATIENCE = 2;
 
@@ -49,41 +52,42 @@ export function keepHouse(parts: HousekeepingParts): Housekeeping {
     await (await parts.artifacts()).sweep({ unusedForMs: SHORTEST_LEASE_MS, keepArtifacts: true });
   };
 
-  const step = async (): Promise<void> => {
+  /** Answers whether more is due at once. */
+  const step = async (): Promise<boolean> => {
     const count = await parts.head();
     const idle = count === seen;
     seen = count;
     const file = policy();
-    if (!file) return;
+    if (!file) return false;
     const keeps = keepsOf(file, clock.now());
     const { audit } = keeps;
     const wanted = idle ? audit : { rows: audit.rows * PATIENCE, since: 0 };
     const due = (await retention.archivable(wanted)) > 0;
     const overdue = clock.now() - swept >= (idle ? SWEEP_EVERY_MS : PATIENCE * SWEEP_EVERY_MS);
-    if (!due && !overdue) return;
-    if (!(await retention.claim())) return;
+    if (!due && !overdue) return false;
+    if (!(await retention.claim())) return false;
     try {
-      for (let i = 0; i < MOST_SEGMENTS && !closed; i++) {
-        if ((await retention.archive(wanted)) === 0) break;
-      }
+      let segments = 0;
+      while (segments < MOST_SEGMENTS && !closed && (await retention.archive(wanted)) > 0) segments++;
       if (!closed && overdue) {
         swept = clock.now();
         await sweep(keeps);
       }
       if (!closed && idle) await retention.shrink({ largest: LARGEST_SHRUNK });
+      return segments === MOST_SEGMENTS;
     } finally {
       await retention.release();
     }
   };
 
   const tick = (): void => {
-    underWay = step().catch((thrown: unknown) => {
-      if (closed || warned) return;
+    const stepping = step().catch((thrown: unknown) => {
+      if (!closed && !warned) onWarning(toErrorEntry(thrown).message);
       warned = true;
-      onWarning(toErrorEntry(thrown).message);
+      return false;
     });
-    underWay.then(() => {
-      if (!closed) timer = setTimeout(tick, everyMs).unref();
+    underWay = stepping.then((isBehind) => {
+      if (!closed) timer = setTimeout(tick, isBehind ? Math.min(BEHIND_MS, everyMs) : everyMs).unref();
     });
   };
   timer = setTimeout(tick, everyMs).unref();
