@@ -4,12 +4,13 @@ import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
 import type { Credentials } from '../../contract/credentials.ts';
 import { fail } from '../../contract/errors.ts';
-import type { JsonObject, JsonSchema, SchemaCompiler } from '../../contract/json.ts';
+import type { JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { explainRefusal } from '../../loader/code/explain-refusal.ts';
 import type { TakenServer } from '../../loader/code/taken-server.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
 import { createAbsentServer, type LastAbsence } from './absent-server.ts';
+import { brokenSchemas } from './broken-schemas.ts';
 import {
   type Discovery,
   discoverInTime,
@@ -161,51 +162,6 @@ const problemsOf = ({ refused, problems }: Kept): readonly string[] => [
   ...problems,
   ...Object.entries(refused).map(([id, why]) => `"${id}" cannot be used: ${why}`),
 ];
-
-/** A tool whose arguments or answers cannot be checked is not called: each by its id, and why. */
-async function brokenSchemas(
-  tools: readonly BoundTool[],
-  schemas: SchemaCompiler,
-): Promise<Readonly<Record<string, string>>> {
-  const broken: Record<string, string> = {};
-  const turn = createTurnTaker();
-  for (const { contract } of tools)
-    for (const side of ['input', 'output'] as const)
-      try {
-        await turn();
-        refuseLarge(contract[side]);
-        await schemas.compile(contract[side]);
-      } catch (thrown) {
-        broken[contract.id] ??=
-          `its ${side} schema does not compile: ${(thrown as Error).message.slice(0, 300)}`;
-      }
-  return broken;
-}
-
-/** Compiling takes time by size, and nothing else happens meanwhile. */
-const MAX_SCHEMA_BYTES = 256 * 1024;
-
-function refuseLarge(schema: JsonSchema): void {
-  const bytes = Buffer.byteLength(JSON.stringify(schema));
-  if (bytes > MAX_SCHEMA_BYTES)
-    throw new Error(`it is ${bytes} bytes, over the limit of ${MAX_SCHEMA_BYTES}`);
-}
-
-const SLICE_MS = 8;
-
-/** Lets others have their turn, every few milliseconds. */
-function createTurnTaker(): () => Promise<void> | undefined {
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < SLICE_MS) return undefined;
-    return new Promise<void>((resolve) => {
-      setImmediate(() => {
-        since = performance.now();
-        resolve();
-      });
-    });
-  };
-}
 
 async function checkConfig(
   { kind, name, config }: PackEntry,
