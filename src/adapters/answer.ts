@@ -7,9 +7,24 @@ export function readAnswer(answer: unknown): InvocationResult {
   return isObject(answer) && isEnvelope(answer) ? readEnvelope(answer) : { ok: true, data: answer };
 }
 
-/** For those who cannot answer anything but an envelope: without `ok` it succeeded. */
+/** For what cannot be anything but an envelope: without `ok` it succeeded. */
 export function readEnvelope(envelope: Readonly<Record<string, unknown>>): InvocationResult {
   return envelope.ok === false ? failureOf(envelope) : { ok: true, data: envelope.data ?? null };
+}
+
+/** What keeps a reply from being one: `ok` has to be true or false, and nothing that is ok has an error. */
+export function replyFault({ ok, error }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof ok !== 'boolean')
+    return ok === undefined ? 'it has no "ok"' : `its "ok" is ${shownValue(ok)}, neither true nor false`;
+  if (ok && error !== undefined && error !== null) return 'it is ok, and has an error';
+  return undefined;
+}
+
+/** A value of somebody else, short enough for a message. */
+export function shownValue(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value);
 }
 
 /** The words of a failure, wherever they are written. */

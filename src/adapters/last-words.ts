@@ -27,6 +27,13 @@ export async function lastWords(stderr: Uint8Array, { env }: Pick<Program, 'env'
   return { because: `: ${line.slice(0, MESSAGE_LENGTH)}`, details: { stderr: said.slice(-KEPT_LENGTH) } };
 }
 
+/** What a server says in an answer, on one line and without the secrets that it was started with. */
+export async function wordsOf(text: string, { env }: Pick<Program, 'env'>): Promise<string> {
+  const { createRedactor } = await import('../base/redact/create-redactor.ts');
+  const said = createRedactor({ secrets: secretsOf(env) }).text(text.slice(0, KEPT_LENGTH));
+  return said.replace(/\p{Cc}+/gu, ' ');
+}
+
 /** Values of variables whose names say that they are secret. */
 export const secretsOf = (env: Program['env']): readonly string[] =>
   Object.keys(env)

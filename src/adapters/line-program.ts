@@ -17,6 +17,8 @@ export interface LineProgram {
   readonly fault: string | undefined;
   /** Settles when the program and all that it started are gone. Never rejects. */
   readonly ended: Promise<SandboxResult>;
+  /** Ends it at once, for what it did. */
+  end(fault: string): void;
   /** Ends its input, which asks it to end, and makes sure of it after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -82,16 +84,20 @@ export function speakLines(
     gone = true;
     events.gone();
   };
+  const endNow = () => {
+    lose();
+    stdout.destroy();
+    void standing.stop(0);
+  };
   const reader = createLineReader(maxLineBytes, {
     oversize: events.oversize,
     overrun(length, head, piece) {
       const keeping = events.overrun?.(length, head, piece);
       // It may go on for ever, and reading it away has a price, too.
       if (length <= Math.max(ENDLESS * maxLineBytes, spillBytes(0)) || gone) return keeping;
+      fault ??= `it was ended, because it wrote a line of more than ${length} bytes, and no end of it`;
       events.oversize(length, head, '');
-      lose();
-      stdout.destroy();
-      void standing.stop(0);
+      endNow();
       return undefined;
     },
     line(bytes) {
@@ -105,9 +111,7 @@ export function speakLines(
       noise += bytes.length + 1;
       if (noise <= NOISE_BYTES) return;
       fault = `it floods its standard output with what is no message ("${bytes.toString('utf8', 0, 40).replace(/\p{Cc}/gu, ' ')}")`;
-      lose();
-      stdout.destroy();
-      void standing.stop(0);
+      endNow();
     },
   });
   stdin.on('error', lose);
@@ -134,6 +138,10 @@ export function speakLines(
       return fault;
     },
     ended: result,
+    end(why) {
+      fault ??= why;
+      endNow();
+    },
     async stop(graceMs = GRACE_MS) {
       stdin.end();
       // Whoever does not wait does not listen either: what is still on its way would only have to be read.

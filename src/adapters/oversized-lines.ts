@@ -12,7 +12,7 @@ export interface OversizedOptions<Answer, Notice> {
   readonly limit: number;
   readonly requests: Requests<Answer, Notice>;
   /** Ends the program. */
-  stop(): void;
+  stop(why: string): void;
 }
 
 export function oversizedLines<Answer, Notice>({
@@ -47,7 +47,10 @@ export function oversizedLines<Answer, Notice>({
       spill = undefined;
       refused = undefined;
       const settle = (failure: Failure) => {
-        if (!requests.fail(id, failure)) stop();
+        if (!requests.fail(id, failure))
+          stop(
+            `it was ended, because it wrote a line of ${length} bytes, over the limit of ${limit}, to nobody`,
+          );
       };
       if (!kept) return settle(isFailure(why) ? why : lost(length));
       kept.fail(limit).then(settle, () => settle(lost(length)));

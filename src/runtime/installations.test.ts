@@ -46,6 +46,41 @@ const call = (tool: string, args = {}) => runtime.call({ tool, args });
 const reasonOf = async (tool: string, args = {}) => (await call(tool, args)).errors[0]?.reason;
 
 describe('installations', () => {
+  it('takes answers down to a depth, and refuses deeper ones before anybody walks through them', async () => {
+    const lists = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+    const deep = lists(100_000);
+    const open = (id: string): BoundTool => {
+      const { contract, binding } = bound(id);
+      return { contract: { ...contract, output: true }, binding };
+    };
+    const functions: Record<string, InprocessFunction> = {
+      'p.level': async () => ({ ok: true, data: lists(64) }),
+      'p.lower': async () => ({ ok: true, data: lists(65) }),
+      'p.deep': async () => ({ ok: true, data: deep }),
+      'p.shown': async () => ({
+        ok: true,
+        data: 1,
+        content: { blocks: [{ type: 'x', deep }], inData: false },
+      }),
+      'p.fails': async () => ({ ok: false, message: 'no such city', details: { deep } }),
+    };
+    const adapter = createInprocessAdapter(functions);
+    const installation = installationOf('p', {});
+    runtime.installations.add({ installation, adapter, tools: Object.keys(functions).map(open) });
+    assert.deepEqual((await call('p.level')).data, lists(64));
+    for (const tool of ['p.lower', 'p.deep', 'p.shown']) {
+      const [error] = (await call(tool)).errors;
+      assert.equal(error?.reason, 'output.schema', tool);
+      assert.match(
+        error?.message ?? '',
+        /Cannot return what "p\.\w+" answered: it is nested more than 64 levels deep/,
+      );
+    }
+    const [error] = (await call('p.fails')).errors;
+    assert.deepEqual([error?.reason, error?.message], ['tool.failed', '"p.fails" failed: no such city']);
+    assert.deepEqual(error?.details?.left_out, 'nested more than 64 levels deep');
+  });
+
   it('lets tools of a pack be called through the pipeline, and records them', async () => {
     runtime.installations.add(pack('p', { 'p.echo': async ({ args }) => ({ ok: true, data: args }) }));
     assert.deepEqual((await call('p.echo', { text: 'hi' })).data, { text: 'hi' });

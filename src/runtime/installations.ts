@@ -1,9 +1,11 @@
 // Owns: the packs that this runtime has: their tools in the registry, and one connection to each, opened when first needed.
 // Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
+import { isNestedDeeper, MAX_DEPTH } from '../base/nesting.ts';
 import {
   type AdapterConnection,
   type CallHandles,
   type Invocation,
+  type InvocationResult,
   spillBytes,
 } from '../contract/adapter.ts';
 import type { ToolContext } from '../contract/capability.ts';
@@ -243,6 +245,7 @@ function toolOf(tool: BoundTool, pack: OpenPack, { connect, during, spills }: To
         const result = await during(async () =>
           (await connect()).invoke(invocationOf(tool, args, ctx, resolved, spills)),
         );
+        refuseDeep(tool.contract.id, result);
         const { content } = result;
         if (content) ctx.show(resolved ? resolved.redactor.value(content) : content);
         if (result.ok) {
@@ -252,7 +255,7 @@ function toolOf(tool: BoundTool, pack: OpenPack, { connect, during, spills }: To
         throw fail(
           'tool.failed',
           `"${tool.contract.id}" failed: ${result.message}`,
-          ownDetails(result.details),
+          isNestedDeeper(result.details) ? { left_out: TOO_DEEP } : ownDetails(result.details),
         );
       } catch (thrown) {
         const shown = resolved ? withoutSecrets(thrown, resolved) : thrown;
@@ -261,6 +264,14 @@ function toolOf(tool: BoundTool, pack: OpenPack, { connect, during, spills }: To
       }
     },
   };
+}
+
+const TOO_DEEP = `nested more than ${MAX_DEPTH} levels deep`;
+
+/** Before anybody walks through it. */
+function refuseDeep(id: string, result: InvocationResult): void {
+  if (isNestedDeeper(result.content?.blocks) || (result.ok && isNestedDeeper(result.data)))
+    throw fail('output.schema', `Cannot return what "${id}" answered: it is ${TOO_DEEP}`);
 }
 
 /** What a tool says of its own failure. Words in which Haft speaks to people must not look as if Haft said them. */

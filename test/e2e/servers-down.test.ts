@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { BAD_SERVERS } from './support/bad-servers.ts';
+import { BAD_SERVERS, PROTOCOL_BREAKERS } from './support/bad-servers.ts';
 import { haft } from './support/haft.ts';
 import { hubServer } from './support/hub-server.ts';
 import { inTime } from './support/in-time.ts';
@@ -84,6 +84,12 @@ describe('twelve servers, of which four hang, die, flood or lie', { timeout: 300
         ['dies.echo', 'tool.unhealthy', /the pack "dies" is not there: .*no licence for this machine/],
         ['floods.echo', 'tool.unhealthy', /the pack "floods" is not there: .*floods its standard output/],
         ['lies.odd', 'pack.invalid', /its input schema does not compile/],
+        [
+          'lies.do_it',
+          'pack.invalid',
+          /Cannot call "lies\.do_it": "lies" has several tools of that name: do-it, do_it/,
+        ],
+        ['lies.bare', 'pack.invalid', /Cannot call "lies\.bare": "bare" has no input schema/],
         ['lies.none', 'tool.unknown', /no such tool/],
       ] as const) {
         const { json } = await server.post('/v1/call', request(tool, {}));
@@ -157,5 +163,63 @@ describe('twelve servers, of which four hang, die, flood or lie', { timeout: 300
     assert.match(errors[0].message, /no licence/);
     workspace.put('good_a/server.mjs', hubServer('Says it back.'));
     await eventually(async () => (await call('good_a.echo')).ok, 'the server is there again');
+  });
+});
+
+describe('servers that break the protocol', { timeout: 300_000 }, () => {
+  const names = Object.keys(PROTOCOL_BREAKERS);
+  let workspace: Workspace;
+  before(() => {
+    const line = (name: string) =>
+      `  - { name: ${name}, ${name.startsWith('line_') ? 'stdio' : 'mcp'}: { command: [node, ${name}/server.mjs] } }\n`;
+    workspace = makeWorkspace({
+      'haft.yaml': `version: 1\npacks:\n${names.map(line).join('')}`,
+      'a.txt': 'a\n',
+    });
+    for (const [name, source] of Object.entries(PROTOCOL_BREAKERS))
+      workspace.put(`${name}/server.mjs`, source);
+  });
+  after(() => workspace.remove());
+
+  it('are unhealthy with their reason, and so are calls of their tools; other calls fail at once and say why', async () => {
+    const server = await startServer(workspace.root);
+    try {
+      for (const [tool, reason, says] of [
+        ['line_refuses.x', 'tool.unhealthy', /it refuses its greeting: no licence/],
+        ['line_null.x', 'tool.unhealthy', /its "tools" is null, not a list/],
+        ['line_many.t1', 'tool.unhealthy', /it has 20000 or more, over the limit of 2000/],
+        ['list_text.x', 'tool.unhealthy', /"tools" of its answer is "x", not a list/],
+        ['list_none.x', 'tool.unhealthy', /its answer has no "tools"/],
+        ['line_odd.do_it', 'pack.invalid', /several tools of that name: do-it, do_it/],
+        ['line_odd.bare', 'pack.invalid', /"bare" has no input schema/],
+        ['line_odd.deep', 'output.schema', /nested more than 64 levels deep/],
+        ['line_odd.blank', 'tool.failed', /broke the protocol.*it has no "ok"/],
+        ['list_odd.deep', 'output.schema', /nested more than 64 levels deep/],
+        ['list_odd.blank', 'tool.failed', /broke the protocol.*its result is null/],
+      ] as const) {
+        const { json } = await inTime(server.post('/v1/call', request(tool, {})), tool);
+        assert.deepEqual([json.ok, json.errors[0].reason], [false, reason], JSON.stringify(json));
+        assert.match(json.errors[0].message, says);
+      }
+      for (const pack of ['line_odd', 'list_odd']) {
+        const { json } = await server.post('/v1/call', request(`${pack}.tree`, { kids: [{ kids: [] }] }));
+        assert.equal(json.ok, true, JSON.stringify(json));
+        const refused = (await server.post('/v1/call', request(`${pack}.tree`, { kids: [{ kids: 1 }] })))
+          .json;
+        assert.equal(refused.errors[0].reason, 'input.schema');
+      }
+      const { packs } = (await server.get('/v1/tools')).json as { packs: readonly State[] };
+      for (const name of ['line_refuses', 'line_null', 'line_many', 'list_text', 'list_none']) {
+        const { status, message = '' } = packs.find((one) => one.name === name) as State;
+        assert.deepEqual([status, message !== ''], ['unhealthy', true], name);
+      }
+    } finally {
+      await server.close();
+    }
+    const { stdout } = await haft(['tools', 'list'], { cwd: workspace.root });
+    assert.match(
+      stdout,
+      /line_refuses\.\* +not there +Cannot reach "line_refuses": it refuses its greeting: no licence/,
+    );
   });
 });

@@ -2,7 +2,7 @@
 // Refuses: to hold a failure against the output schema, and to lose a block that is not text.
 import type { InvocationResult } from '../../contract/adapter.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
-import { isObject } from '../answer.ts';
+import { isObject, shownValue } from '../answer.ts';
 import type { RpcAnswer } from './protocol.ts';
 
 /**
@@ -39,6 +39,12 @@ export function readCallResult(answer: RpcAnswer, described: boolean): Invocatio
     };
   if (resultType !== 'complete')
     return { ok: false, message: `the tool answers with a "${resultType}" that is not known here` };
+  const fault = contentFault(result);
+  if (fault !== undefined)
+    return {
+      ok: false,
+      message: `the server broke the protocol, and nobody can say what came of the call: ${fault}`,
+    };
   const blocks = Array.isArray(result.content) ? result.content.filter(isObject) : [];
   const text = blocks
     .filter((block) => block.type === 'text' && typeof block.text === 'string')
@@ -64,4 +70,18 @@ export function readCallResult(answer: RpcAnswer, described: boolean): Invocatio
     return { ok: true, data: structuredContent, ...shown(false) };
   const structured = structuredContent === undefined ? {} : { structured: structuredContent };
   return { ok: true, data: { text, ...others, ...structured }, ...shown(true) };
+}
+
+function contentFault({ content, isError }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof (isError ?? false) !== 'boolean')
+    return `"isError" of its answer is ${shownValue(isError)}, neither true nor false`;
+  if (content === undefined || content === null) return undefined;
+  if (!Array.isArray(content)) return `"content" of its answer is ${shownValue(content)}, not a list`;
+  for (const block of content) {
+    if (!isObject(block)) return `a block of its answer is ${shownValue(block)}, not an object`;
+    if (typeof block.type !== 'string') return 'a block of its answer has no type';
+    if (block.type === 'text' && typeof block.text !== 'string')
+      return 'a block of its answer is of type "text", and has no text';
+  }
+  return undefined;
 }

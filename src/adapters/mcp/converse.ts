@@ -93,7 +93,10 @@ async function shakeHands(channel: Channel, name: string, signal: AbortSignal): 
   };
   const answer: RpcAnswer = await channel.ask({ method: 'initialize', params }, { signal });
   if ('error' in answer)
-    throw fail('tool.unhealthy', `Cannot reach "${name}": it refuses to begin (${answer.error.message})`);
+    throw fail(
+      'tool.unhealthy',
+      `Cannot reach "${name}": it refuses to begin (${answer.error.message.slice(0, 300)})`,
+    );
   const version = String(answer.result.protocolVersion);
   if (!HANDSHAKE_VERSIONS.includes(version)) throw incompatible(name, [version]);
   channel.speak(version);

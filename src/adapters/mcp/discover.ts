@@ -1,10 +1,12 @@
 // Owns: asking a server for its tools, page by page, and turning them into tools of this host.
 // Refuses: tools that could not be checked or called; each is reported, and hides no other.
 
-import { fail } from '../../contract/errors.ts';
+import { isNestedDeeper } from '../../base/nesting.ts';
+import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
-import { isObject } from '../answer.ts';
+import { isObject, shownValue } from '../answer.ts';
+import { depthFault, type LeftOut, leftOut, refuseTooMany, shownNames, unlisted } from '../tool-list.ts';
 import { nameTools } from '../tool-names.ts';
 import { PLAIN_OUTPUT } from './call-result.ts';
 import type { Channel } from './channel.ts';
@@ -18,6 +20,8 @@ export interface McpDiscovery {
   readonly tools: readonly BoundTool[];
   /** What was left out, and why, one sentence each. */
   readonly problems: readonly string[];
+  /** The same, of those that have a name, by id. */
+  readonly left: LeftOut;
   readonly server: Agreement['server'];
   readonly protocol: string;
   /** What the server says to models about its tools. It is a stranger's text. */
@@ -33,6 +37,8 @@ export interface DiscoverOptions {
 }
 
 const MAX_PAGES = 1_000;
+/** Of all pages together. */
+const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 export async function listTools(
   channel: Channel,
@@ -41,18 +47,43 @@ export async function listTools(
 ): Promise<readonly unknown[]> {
   const listed: unknown[] = [];
   const seen = new Set<unknown>();
+  let bytes = 0;
   for (let cursor: unknown; seen.size < MAX_PAGES; ) {
     const params = (cursor === undefined ? {} : { cursor }) as JsonObject;
-    const answer = await channel.ask({ method: 'tools/list', params }, { signal });
-    if ('error' in answer)
-      throw fail('tool.unhealthy', `Cannot list the tools of "${name}": ${answer.error.message}`);
-    if (Array.isArray(answer.result.tools)) listed.push(...answer.result.tools);
+    const answer = await channel.ask({ method: 'tools/list', params }, { signal }).catch((thrown) => {
+      const large = isFailure(thrown) && thrown.reason === 'output.too_large';
+      throw large ? unlisted(name, `its list is too long (${thrown.message})`) : thrown;
+    });
+    if ('error' in answer) throw unlisted(name, answer.error.message.slice(0, MESSAGE_LENGTH));
+    const { tools } = answer.result;
+    if (!Array.isArray(tools))
+      throw unlisted(
+        name,
+        tools === undefined
+          ? 'its answer has no "tools"'
+          : `"tools" of its answer is ${shownValue(tools)}, not a list`,
+      );
+    refuseTooMany(name, listed.length + tools.length);
+    for (const tool of tools) listed.push(tool);
+    // One page is held to the bound of every message.
+    if (cursor !== undefined) bytes += sizeOf(tools);
+    if (bytes > MAX_LIST_BYTES)
+      throw unlisted(name, `its pages are over the limit of ${MAX_LIST_BYTES} bytes`);
     cursor = answer.result.nextCursor;
     if (cursor === undefined || cursor === null) return listed;
     if (seen.has(cursor)) break;
     seen.add(cursor);
   }
-  throw fail('tool.unhealthy', `Cannot list the tools of "${name}": its pages have no end`);
+  throw unlisted(name, 'its pages have no end');
+}
+
+const MESSAGE_LENGTH = 300;
+
+/** What cannot be written down is too deep to be taken, and refused for that, tool by tool. */
+function sizeOf(tools: readonly unknown[]): number {
+  let bytes = 0;
+  for (const tool of tools) bytes += isNestedDeeper(tool) ? 0 : Buffer.byteLength(JSON.stringify(tool));
+  return bytes;
 }
 
 export function bindTools(
@@ -62,10 +93,13 @@ export function bindTools(
 ): McpDiscovery {
   const { name, overlays } = options;
   const problems: string[] = [];
+  const faulty: { tool: unknown; fault: string }[] = [];
   const usable = listed.filter((tool): tool is ListedTool => {
     const fault = faultOf(tool, options.http);
-    if (fault !== undefined) problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
-    return fault === undefined;
+    if (fault === undefined) return true;
+    problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
+    faulty.push({ tool, fault });
+    return false;
   });
   const names = usable.map((tool) => tool.name);
   for (const pattern of unusedOverlays(overlays, names))
@@ -76,7 +110,7 @@ export function bindTools(
   const named = nameTools(name, laid, ({ tool, overlay }) => overlay.rename ?? tool.name);
   for (const { id, names: same } of named.collisions)
     problems.push(
-      `"${name}" has several tools that would be ${id} (${same.join(', ')}): rename one by an overlay`,
+      `"${name}" has several tools that would be ${id} (${shownNames(same)}): rename one by an overlay`,
     );
   const tools = [...named.tools].map(([id, { tool, overlay }]) =>
     bind(id, tool, overlay, agreement, options),
@@ -85,6 +119,7 @@ export function bindTools(
   return {
     tools: tools.sort((a, b) => (a.contract.id < b.contract.id ? -1 : 1)),
     problems,
+    left: leftOut(name, faulty, named.collisions),
     server,
     protocol: version,
     ...(instructions === undefined ? {} : { instructions }),
@@ -135,6 +170,8 @@ function faultOf(tool: unknown, http: boolean): string | undefined {
   if (typeof name !== 'string' || name === '') return 'it has no name';
   if (!isObject(inputSchema)) return `"${name}" has no input schema`;
   if (outputSchema !== undefined && !isObject(outputSchema)) return `the output schema of "${name}" is none`;
+  const deep = depthFault(name, [inputSchema, outputSchema]);
+  if (deep !== undefined) return deep;
   for (const schema of [inputSchema, outputSchema])
     if (refersElsewhere(schema)) return `a schema of "${name}" refers to another document`;
   const marks = http ? paramHeaders(inputSchema) : [];
@@ -142,14 +179,13 @@ function faultOf(tool: unknown, http: boolean): string | undefined {
 }
 
 /** Such a document would have to be fetched, and nobody decided that it may. */
-function refersElsewhere(schema: unknown, depth = 0): boolean {
-  if (depth > 100) return true;
-  if (Array.isArray(schema)) return schema.some((one) => refersElsewhere(one, depth + 1));
+function refersElsewhere(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(refersElsewhere);
   if (!isObject(schema)) return false;
   return Object.entries(schema).some(([key, value]) => {
     if (DATA.has(key)) return false;
     if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string') return !value.startsWith('#');
-    return refersElsewhere(value, depth + 1);
+    return refersElsewhere(value);
   });
 }
 

@@ -9,7 +9,7 @@ import { orAborted, type Pace } from '../pace.ts';
 import { type AskOptions, type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
 import { type ExchangeEnd, exchangeMessages, type MessageExchange } from './http-exchange.ts';
 import { nameHeader } from './param-headers.ts';
-import { MODERN_META, MODERN_VERSION, type RpcAnswer, readError } from './protocol.ts';
+import { MODERN_META, MODERN_VERSION, type RpcAnswer, readAnswer } from './protocol.ts';
 
 export interface HttpChannelOptions {
   readonly name: string;
@@ -92,8 +92,7 @@ export function openHttpChannel(options: HttpChannelOptions): Channel {
     const heard = (incoming: Readonly<Record<string, unknown>>): boolean => {
       if (typeof incoming.method === 'string') listenTo(incoming, how.progress);
       const isAnswer = incoming.method === undefined && (incoming.id === id || incoming.id === undefined);
-      if (isAnswer && isObject(incoming.result)) found.resolve({ result: incoming.result });
-      else if (isAnswer && incoming.error !== undefined) found.resolve({ error: readError(incoming.error) });
+      if (isAnswer) found.resolve(readAnswer(incoming));
       return isAnswer;
     };
     /**

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import { createHttpCapability } from '../../capabilities/http/handle.ts';
 import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
@@ -48,6 +49,20 @@ async function withScripted<T>(
 
 const call = (connection: McpConnection) => connection.invoke(invocationOf('odd.x', {}));
 const CALLED = { ok: true, data: { text: 'called' } };
+
+/** What a server answers to a call, beside the id, as an expression; and what is said of it. */
+const NO_ANSWERS = [
+  ['a text', `{ result: 'x' }`, /the server broke the protocol with its answer: its result is "x"/],
+  ['null', '{ result: null }', /its result is null, not an object/],
+  ['a list', '{ result: [] }', /its result is a list, not an object/],
+  ['nothing', '{}', /it has neither a result nor an error/],
+  ['both', `{ result: { content: [] }, error: { code: 1, message: 'e' } }`, /both a result and an error/],
+  ['a text for content', `{ result: { content: 'str' } }`, /"content" of its answer is "str", not a list/],
+  ['null for a block', '{ result: { content: [null] } }', /a block of its answer is null, not an object/],
+  ['a block without a type', '{ result: { content: [{}] } }', /a block of its answer has no type/],
+  ['a text without text', `{ result: { content: [{ type: 'text', text: 5 }] } }`, /"text", and has no text/],
+  ['an odd isError', `{ result: { content: [], isError: 'no' } }`, /"isError" of its answer is "no"/],
+] as const;
 
 describe('mcp over pipes', () => {
   it('shakes hands with a server that says nothing to what it does not know', async () => {
@@ -146,6 +161,70 @@ describe('mcp over pipes', () => {
   });
 });
 
+describe('mcp answers that are none', () => {
+  const answering = (method: string, answer: string) =>
+    `if (message.method === '${method}') { say({ id: message.id, ...(${answer}) }); return true; }`;
+
+  for (const [what, answer, says] of NO_ANSWERS)
+    it(`${what}: the call fails at once and says so, over pipes`, async () => {
+      await withScripted(answering('tools/call', answer), async (connection) => {
+        const result = await call(connection);
+        assert.ok(!result.ok);
+        assert.match(result.message, says);
+      });
+    });
+
+  for (const [what, list, says] of [
+    ['no tools', '{ result: {} }', /Cannot list the tools of "odd": its answer has no "tools"/],
+    ['a text for tools', `{ result: { tools: 'x' } }`, /"tools" of its answer is "x", not a list/],
+    ['null for tools', '{ result: { tools: null } }', /"tools" of its answer is null, not a list/],
+    ['no result', '{ result: null }', /its result is null, not an object/],
+    ['an error in one word', `{ error: 'no login' }`, /Cannot list the tools of "odd": no login/],
+    [
+      'too many tools, on two pages',
+      `{ result: { tools: Array.from({ length: 1001 }, (_, n) => ({ name: 't' + n, inputSchema: {} })), nextCursor: message.params.cursor ? undefined : 'next' } }`,
+      /it has 2002 or more, over the limit of 2000; split it/,
+    ],
+    [
+      'pages that are large together',
+      `{ result: { tools: [{ name: 't', inputSchema: {}, description: 'x'.repeat(5e6) }], nextCursor: 'c' + Math.random() } }`,
+      /its pages are over the limit of \d+ bytes/,
+    ],
+    [
+      'a page that is too large',
+      `{ result: { tools: [{ name: 't', inputSchema: {}, description: 'x'.repeat(2e7) }] } }`,
+      /Cannot list the tools of "odd": its list is too long .*over the limit of/,
+    ],
+  ] as const)
+    it(`${what}: the server is unhealthy and says why`, async () => {
+      await withScripted(answering('tools/list', list), async (connection) => {
+        await assert.rejects(connection.discover(never), { reason: 'tool.unhealthy', message: says });
+      });
+    });
+
+  it('are told of a greeting too', async () => {
+    const odd = answering('initialize', `{ result: 'hello' }`);
+    await withScripted(odd, async (connection) => {
+      await assert.rejects(
+        connection.discover(never),
+        /refuses to begin \(the server broke .*its result is "hello"/,
+      );
+    });
+  });
+
+  it('leave out tools that cannot be used by their ids', async () => {
+    const deep = `JSON.parse('{"a":'.repeat(60) + '1' + '}'.repeat(60))`;
+    const tools = `[{ name: 'do-it', inputSchema: {} }, { name: 'do_it', inputSchema: {} }, { name: 'none' }, { name: 'deep', inputSchema: ${deep} }]`;
+    await withScripted(answering('tools/list', `{ result: { tools: ${tools} } }`), async (connection) => {
+      assert.deepEqual((await connection.discover(never)).left, {
+        'odd.none': '"none" has no input schema',
+        'odd.deep': 'a schema of "deep" is nested more than 56 levels deep',
+        'odd.do_it': '"odd" has several tools of that name: do-it, do_it',
+      });
+    });
+  });
+});
+
 type Route = (message: JsonObject | undefined, request: IncomingMessage, response: ServerResponse) => void;
 
 async function withRoute<T>(route: Route, use: (connection: McpConnection) => Promise<T>): Promise<T> {
@@ -239,6 +318,22 @@ describe('mcp over HTTP', () => {
     });
     assert.equal(calls, 1);
   });
+
+  for (const [what, answer, says] of NO_ANSWERS)
+    it(`fails at once where the answer to a call is ${what}, and says so`, async () => {
+      const said = runInNewContext(`(${answer})`);
+      const route: Route = (message, _, response) => {
+        if (message?.method === 'initialize')
+          return void json(response, { jsonrpc: '2.0', id: message.id, result: initialized });
+        if (message?.method !== 'tools/call') return void response.writeHead(404).end();
+        json(response, { jsonrpc: '2.0', id: message.id, ...said });
+      };
+      await withRoute(route, async (connection) => {
+        const result = await call(connection);
+        assert.ok(!result.ok);
+        assert.match(result.message, says);
+      });
+    });
 
   for (const [lost, refuse] of [
     ['has forgotten the session', (response: ServerResponse) => response.writeHead(404).end()],

@@ -2,6 +2,7 @@
 // Refuses: to import an SDK: see docs/adr/0003.
 import type { JsonObject } from '../../contract/json.ts';
 import { VERSION } from '../../contract/version.ts';
+import { isObject, shownValue } from '../answer.ts';
 
 /** Revisions that open with `initialize`, newest first. */
 export const HANDSHAKE_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -57,6 +58,23 @@ export interface ListedTool {
   readonly annotations?: Readonly<Record<string, unknown>>;
 }
 
+/** The answer that a message is; a server that breaks the protocol is told to whoever waits, at once. */
+export function readAnswer({ result, error }: Readonly<Record<string, unknown>>): RpcAnswer {
+  const [hasResult, hasError] = [result ?? undefined, error ?? undefined].map((one) => one !== undefined);
+  if (hasResult && hasError) return broken('it has both a result and an error');
+  if (hasError) return { error: readError(error) };
+  if (isObject(result)) return { result };
+  return broken(
+    result === undefined
+      ? 'it has neither a result nor an error'
+      : `its result is ${shownValue(result)}, not an object`,
+  );
+}
+
+const broken = (fact: string): RpcAnswer => ({
+  error: { code: 0, message: `the server broke the protocol with its answer: ${fact}` },
+});
+
 /** Reads an error however odd it is. */
 export function readError(error: unknown): RpcError {
   const { code, message, data } = (
@@ -64,7 +82,12 @@ export function readError(error: unknown): RpcError {
   ) as Partial<RpcError>;
   return {
     code: typeof code === 'number' ? code : 0,
-    message: typeof message === 'string' ? message : 'the server answered with an error',
+    message:
+      typeof message === 'string'
+        ? message
+        : typeof error === 'string'
+          ? error
+          : 'the server answered with an error',
     ...(data === undefined ? {} : { data }),
   };
 }

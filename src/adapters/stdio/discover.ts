@@ -4,6 +4,7 @@ import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { isObject } from '../answer.ts';
 import type { ProgramConfig } from '../program-config.ts';
+import { depthFault, type LeftOut, leftOut, refuseTooMany, shownNames } from '../tool-list.ts';
 import { nameTools } from '../tool-names.ts';
 
 export interface Discovery {
@@ -11,6 +12,8 @@ export interface Discovery {
   readonly tools: readonly BoundTool[];
   /** What was left out, and why, one sentence each. */
   readonly problems: readonly string[];
+  /** The same, of those that have a name, by id. */
+  readonly left: LeftOut;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -18,19 +21,22 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 export function discoverTools(
   { name }: Pick<Installation, 'name'>,
-  hello: unknown,
+  listed: readonly unknown[],
   config: Pick<ProgramConfig, 'timeout_ms' | 'max_output_bytes' | 'caps'>,
 ): Discovery {
-  const listed = isObject(hello) && Array.isArray(hello.tools) ? hello.tools : [];
+  refuseTooMany(name, listed.length);
   const problems: string[] = [];
+  const faulty: { tool: unknown; fault: string }[] = [];
   const described = listed.filter((tool): tool is Described => {
     const fault = faultOf(tool);
-    if (fault) problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
-    return fault === undefined;
+    if (fault === undefined) return true;
+    problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
+    faulty.push({ tool, fault });
+    return false;
   });
   const { tools, collisions } = nameTools(name, described, (tool) => tool.name);
   for (const { id, names } of collisions)
-    problems.push(`"${name}" has several tools that would be ${id}: ${names.join(', ')}`);
+    problems.push(`"${name}" has several tools that would be ${id}: ${shownNames(names)}`);
   const { network = [], filesystem = {} } = config.caps ?? {};
   const reaches = network.length > 0 || (filesystem.write ?? []).length > 0;
   for (const [id, { deterministic }] of tools)
@@ -61,7 +67,11 @@ export function discoverTools(
       binding: { adapter: 'stdio', target: { name: tool.name } satisfies JsonObject },
     }),
   );
-  return { tools: bound.sort((a, b) => (a.contract.id < b.contract.id ? -1 : 1)), problems };
+  return {
+    tools: bound.sort((a, b) => (a.contract.id < b.contract.id ? -1 : 1)),
+    problems,
+    left: leftOut(name, faulty, collisions),
+  };
 }
 
 interface Described {
@@ -75,7 +85,7 @@ function faultOf(tool: unknown): string | undefined {
   if (!isObject(tool.input)) return `"${tool.name}" has no input schema`;
   if (tool.output !== undefined && !isObject(tool.output))
     return `the output schema of "${tool.name}" is none`;
-  return undefined;
+  return depthFault(tool.name, [tool.input, tool.output]);
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

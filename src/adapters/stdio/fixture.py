@@ -37,18 +37,18 @@ for line in sys.stdin:
         if event:
             event.set()
     elif message["tool"] == "echo":
-        say({"id": id, "data": message["input"]})
+        say({"id": id, "ok": True, "data": message["input"]})
     elif message["tool"] == "fail":
         say({"id": id, "ok": False, "error": {"message": "failed as asked", "details": {"n": 1}}})
     elif message["tool"] == "big":
-        say({"id": id, "data": {"text": "x" * message["input"].get("bytes", 256 * 1024)}})
+        say({"id": id, "ok": True, "data": {"text": "x" * message["input"].get("bytes", 256 * 1024)}})
     elif message["tool"] == "flood":
         while True:
             os.write(1, b"x" * 65536)
     elif message["tool"] == "env":
-        say({"id": id, "data": dict(os.environ)})
+        say({"id": id, "ok": True, "data": dict(os.environ)})
     elif message["tool"] == "still_waiting":
-        say({"id": id, "data": len(cancelled)})
+        say({"id": id, "ok": True, "data": len(cancelled)})
     elif message["tool"] == "exit":
         os._exit(3)
     else:

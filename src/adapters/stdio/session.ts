@@ -1,19 +1,19 @@
 // Owns: one run of a program that speaks JSON lines: its greeting, the calls under way, its end.
 // Refuses: to start another one.
 import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
-import { type Failure, fail } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
-import { isObject, readEnvelope, readProgress } from '../answer.ts';
-import { lastWords } from '../last-words.ts';
+import { isObject, readEnvelope, readProgress, replyFault, shownValue } from '../answer.ts';
+import { lastWords, wordsOf } from '../last-words.ts';
 import { type ServerLog, startLineProgram } from '../line-program.ts';
 import type { Linked } from '../link.ts';
 import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
 
 export interface StdioSession extends Linked {
-  /** What it answered to the greeting. */
-  readonly hello: unknown;
+  /** What it said of its tools when it was greeted. */
+  readonly tools: readonly unknown[];
   call(tool: string, invocation: SessionCall): Promise<InvocationResult>;
   ping(signal: AbortSignal): Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function openStdioSession(
   program: Program,
   options: SessionOptions,
 ): Promise<StdioSession> {
-  const requests = createRequests<InvocationResult, ReturnType<typeof readProgress>>();
+  const requests = createRequests<Reply, ReturnType<typeof readProgress>>();
   let closing: Failure | undefined;
   const lost = () =>
     fail('call.outcome_unknown', `Cannot say what became of the call: "${name}" ended before it answered`);
@@ -48,10 +48,10 @@ export async function openStdioSession(
         if (!isObject(message)) return;
         const { id, progress, ...answer } = message;
         if (progress !== undefined) requests.notice(id, readProgress(progress));
-        else requests.answer(id, readEnvelope(answer));
+        else requests.answer(id, answer);
       },
       noise() {},
-      ...oversizedLines({ name, limit: options.maxLineBytes, requests, stop: () => void running.stop(0) }),
+      ...oversizedLines({ name, limit: options.maxLineBytes, requests, stop: (why) => running.end(why) }),
       gone: () => requests.failAll(closing ? () => closing as Failure : lost),
     },
     options.log,
@@ -70,14 +70,21 @@ export async function openStdioSession(
 
   const startMs = options.startTimeoutMs ?? START_TIMEOUT_MS;
   const patience = AbortSignal.timeout(startMs);
+  let refusal: string | undefined;
   try {
     const hello = await ask(HELLO, { signal: AbortSignal.any([options.signal, patience]) });
+    const tools = greetedTools(hello);
+    if (typeof tools === 'string') {
+      refusal = (await wordsOf(tools, program)).slice(0, REFUSAL_LENGTH);
+      throw fail('tool.unhealthy', refusal);
+    }
     return {
-      hello: hello.ok ? hello.data : null,
+      tools,
       get gone() {
         return running.gone;
       },
-      call: (tool, invocation) => ask({ tool, input: invocation.args as Json }, invocation),
+      call: async (tool, invocation) =>
+        readReply(await ask({ tool, input: invocation.args as Json }, invocation)),
       async ping(signal) {
         await ask({ ping: true }, { signal });
       },
@@ -93,14 +100,49 @@ export async function openStdioSession(
     const { code, stderr } = await running.ended;
     if (options.signal.aborted) throw thrown;
     const { because, details } = await lastWords(stderr, program);
-    throw fail(
-      'tool.unhealthy',
-      late
-        ? `Cannot reach "${name}": it did not answer its greeting within ${startMs} ms${because}`
-        : `Cannot reach "${name}": ${running.fault ?? `it ended with code ${code} before it answered its greeting`}${because}`,
-      { ...(late ? { timed_out: true } : {}), ...details },
-    );
+    const large = isFailure(thrown) && thrown.reason === 'output.too_large';
+    const fact =
+      refusal ??
+      (late
+        ? `it did not answer its greeting within ${startMs} ms`
+        : (running.fault ??
+          (large
+            ? `it was ended, because its answer to the greeting is over the limit of ${options.maxLineBytes} bytes`
+            : `it ended with code ${code} before it answered its greeting`)));
+    throw fail('tool.unhealthy', `Cannot reach "${name}": ${fact}${because}`, {
+      ...(late ? { timed_out: true } : {}),
+      ...details,
+    });
   }
+}
+
+type Reply = Readonly<Record<string, unknown>>;
+
+const REFUSAL_LENGTH = 400;
+
+/** Its tools; a text where it does not say them. */
+function greetedTools(hello: Reply): readonly unknown[] | string {
+  const fault = replyFault(hello);
+  if (fault !== undefined) return `its answer to the greeting is none: ${fault}`;
+  const read = readEnvelope(hello);
+  if (!read.ok) return `it refuses its greeting: ${read.message}`;
+  if (!isObject(read.data))
+    return `its answer to the greeting is none: its "data" is ${shownValue(read.data)}, not an object`;
+  const { tools } = read.data;
+  if (Array.isArray(tools)) return tools;
+  return tools === undefined
+    ? 'its answer to the greeting is none: it has no "tools"'
+    : `its answer to the greeting is none: its "tools" is ${shownValue(tools)}, not a list`;
+}
+
+function readReply(reply: Reply): InvocationResult {
+  const fault = replyFault(reply);
+  return fault === undefined
+    ? readEnvelope(reply)
+    : {
+        ok: false,
+        message: `its program broke the protocol, and nobody can say what came of the call: ${fault}`,
+      };
 }
 
 const HELLO: JsonObject = { hello: { protocol: 'haft-stdio/1' } };

@@ -121,7 +121,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
           ping: (session, signal) => session.ping(signal),
         }),
         discover: (signal) =>
-          link.hold(async () => discoverTools(installation, (await link.open(signal)).hello, config)),
+          link.hold(async () => discoverTools(installation, (await link.open(signal)).tools, config)),
         onChange(listener) {
           listeners.add(listener);
           return () => listeners.delete(listener);

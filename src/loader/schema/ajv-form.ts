@@ -18,8 +18,19 @@ export function toAjvForm(schema: unknown, dialect: Dialect): unknown {
     });
     return steps.reduce((keywords, step) => step(keywords), Object.fromEntries(entries) as Keywords);
   };
-  return convert(schema);
+  return refersToRoot(schema) ? withRoot(convert(schema)) : convert(schema);
 }
+
+/** Ajv finds `#` only in a schema that has a name, or that it remembers for good. */
+const withRoot = (schema: unknown): unknown =>
+  isObject(schema) && !schema.$id ? { ...schema, $id: 'haft:schema' } : schema;
+
+const refersToRoot = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).some(([name, one]) => (one === '#' ? ROOT_REFS.has(name) : refersToRoot(one)));
+
+const ROOT_REFS = new Set(['$ref', '$dynamicRef']);
 
 /** Nothing is in an empty list; Ajv takes it for a mistake. */
 function withoutEmptyEnum(keywords: Keywords): Keywords {

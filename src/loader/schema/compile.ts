@@ -1,6 +1,6 @@
 // Owns: turning any JSON Schema into a check, with regular expressions that cannot backtrack.
 // Refuses: to be loaded before a schema needs it: this file brings the schema library in.
-import { Ajv, type Options } from 'ajv';
+import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { fail } from '../../contract/errors.ts';
@@ -18,7 +18,7 @@ export function createAjvCompiler(): (schema: JsonSchema) => SchemaCheck {
       if (!dialect) throw new Error('its $schema is neither draft 2020-12 nor draft-07');
       validators[dialect] ??= CREATE[dialect]();
       const validate = validators[dialect].compile(toAjvForm(schema, dialect) as JsonSchema);
-      return (value) => (validate(value) ? [] : problemsOf(validate.errors, schema));
+      return (value) => (fits(validate, value) ? [] : problemsOf(validate.errors, schema));
     } catch (thrown) {
       throw fail(
         'pack.invalid',
@@ -26,6 +26,16 @@ export function createAjvCompiler(): (schema: JsonSchema) => SchemaCheck {
       );
     }
   };
+}
+
+/** Values are bounded in depth; only a schema that applies itself to the same value again has no end. */
+function fits(validate: ValidateFunction, value: unknown): boolean {
+  try {
+    return validate(value);
+  } catch (thrown) {
+    if ((thrown as Error).name !== 'RangeError') throw thrown;
+    throw fail('pack.invalid', 'Cannot check a value: its schema refers to itself without end');
+  }
 }
 
 /** Shared with the build, which writes the builtins' checks out as code. */

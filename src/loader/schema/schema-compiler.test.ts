@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { DIALECT_URIS } from './dialect.ts';
 import { createSchemaCompiler } from './schema-compiler.ts';
 
 const SCHEMA = {
@@ -62,6 +63,31 @@ describe('createSchemaCompiler', () => {
   it('reports at most twenty problems', async () => {
     const value = Array.from({ length: 1000 }, () => 1);
     assert.equal((await check({ type: 'array', items: { type: 'string' } }, value)).length, 20);
+  });
+
+  for (const $schema of [undefined, DIALECT_URIS['draft-07'], DIALECT_URIS['2020-12']])
+    for (const own of [{}, { $id: '' }, { $id: 'https://example.org/tree' }])
+      it(`follows "#" to the whole schema (${$schema ?? 'no $schema'}, ${JSON.stringify(own)})`, async () => {
+        const said = { ...($schema ? { $schema } : {}), ...own };
+        const kids = { type: 'array', items: { $ref: '#' } };
+        const tree = { ...said, type: 'object', properties: { kids }, additionalProperties: false };
+        const compiler = createSchemaCompiler();
+        const checkTree = await compiler.compile(tree as never);
+        assert.deepEqual(await checkTree({ kids: [{ kids: [{}] }] }), []);
+        assert.deepEqual(
+          (await checkTree({ kids: [{ kids: [{ kids: 1 }] }] })).map(({ path }) => path),
+          ['/kids/0/kids/0/kids'],
+        );
+        // Another whole schema of the same compiler is not taken for it.
+        const list = { ...said, type: 'array', items: { $ref: '#' } };
+        const checkList = await compiler.compile(list as never);
+        assert.deepEqual(await checkList([[], [[]]]), []);
+        assert.equal((await checkTree([])).length, 1);
+        assert.equal((await checkList({})).length, 1);
+      });
+
+  it('ends where a schema refers to itself without end', async () => {
+    await assert.rejects(check({ allOf: [{ $ref: '#' }] }, {}), /refers to itself without end/);
   });
 
   it('refuses a schema that is none', async () => {

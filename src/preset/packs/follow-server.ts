@@ -19,6 +19,8 @@ export interface ServerConnection extends AdapterConnection {
 export interface Discovery {
   readonly tools: readonly BoundTool[];
   readonly problems: readonly string[];
+  /** Tools that it has and that were left out: why, by id. */
+  readonly left?: { readonly [id: string]: string };
 }
 
 export interface FollowOptions {

@@ -113,7 +113,8 @@ export function createPacks(options: PacksOptions): Packs {
     const packs = opened.packs.map((one) => {
       if (one.pack.installation.name !== name) return one;
       const isFirst = one.pack.absent !== undefined && one.pack.tools.length === 0;
-      if (!isFirst && areSameTools(one.pack.tools, said.tools)) return one;
+      const same = areSameTools(one.pack.tools, said.tools) && areSameIds(one.pack.refused, said.refused);
+      if (!isFirst && same) return one;
       const pack = { ...one.pack, ...said };
       return { pack, callable: accepted.apply(pack), spoken: !isFirst };
     });
@@ -325,6 +326,9 @@ const areSamePacks = (before: Opened['packs'], after: readonly OpenPack[]): bool
       areSameTools(pack.tools, tools)
     );
   });
+
+export const areSameIds = (a: OpenPack['refused'] = {}, b: OpenPack['refused'] = {}): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
 
 export const areSameTools = (a: readonly BoundTool[], b: readonly BoundTool[]): boolean =>
   a === b || JSON.stringify(a) === JSON.stringify(b);

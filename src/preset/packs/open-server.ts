@@ -10,6 +10,7 @@ import { explainRefusal } from '../../loader/code/explain-refusal.ts';
 import type { TakenServer } from '../../loader/code/taken-server.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
 import { createAbsentServer, type LastAbsence } from './absent-server.ts';
+import { brokenSchemas } from './broken-schemas.ts';
 import {
   type Discovery,
   discoverInTime,
@@ -17,7 +18,7 @@ import {
   followServer,
   type ServerAdapter,
 } from './follow-server.ts';
-import { areSameTools, type OpenEntry, type PackSaid } from './open-packs.ts';
+import { areSameIds, areSameTools, type OpenEntry, type PackSaid } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
 import { refuseOwnVariables, serverSecrets, withoutServerSecrets } from './server-needs.ts';
 
@@ -40,7 +41,7 @@ export interface ServerSite {
   started(installation: Installation, code: TakenServer): void;
 }
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 export function serverOpener(site: ServerSite): OpenEntry {
   return async (entry, { changed, barred, signal }) => {
@@ -65,29 +66,30 @@ export function serverOpener(site: ServerSite): OpenEntry {
     const described = digest('toolpack/v1', canonicalJson({ kind: entry.kind, config: entry.config }));
     const key = `${entry.name}-${described}`;
     const known = site.fresh ? undefined : readOwnCache<Kept>(site.cacheFolder, key, FORMAT);
-    const keep = async ({ tools: found, problems }: Discovery): Promise<Kept> => {
+    const keep = async ({ tools: found, problems, left = {} }: Discovery): Promise<Kept> => {
       const refused = await brokenSchemas(found, site.schemas);
-      const kept: Kept = { found, refused, problems };
+      const kept: Kept = { found, refused, problems, left };
       for (const problem of problemsOf(kept)) site.onWarning(problem);
       // Without what it is made of, which is looked at each time.
       if (found.length > 0) writeOwnCache(site.cacheFolder, key, FORMAT, kept);
       return kept;
     };
     const said = (kept: Kept): PackSaid => {
-      const { found, refused } = kept;
+      const { found, refused, left } = kept;
       const problems = problemsOf(kept);
+      const unusable = { ...left, ...refused };
       return {
         tools: pinned(found.filter(({ contract }) => !Object.hasOwn(refused, contract.id))),
-        ...(Object.keys(refused).length > 0 ? { refused } : {}),
+        ...(Object.keys(unusable).length > 0 ? { refused: unusable } : {}),
         ...(problems.length > 0 ? { problems } : {}),
       };
     };
-    let last = known?.found;
+    let last: Pick<Kept, 'found' | 'left'> | undefined = known;
     const told = async (discovery: Discovery): Promise<void> => {
-      if (last && areSameTools(last, discovery.tools)) return;
+      if (last && areSameTools(last.found, discovery.tools) && areSameIds(last.left, discovery.left)) return;
       const kept = await keep(discovery);
       await changed(installation.name, said(kept));
-      last = kept.found;
+      last = kept;
     };
     const explain = (text: string) =>
       explainRefusal(text, { root: site.root, kind: entry.kind, config: entry.config });
@@ -103,7 +105,7 @@ export function serverOpener(site: ServerSite): OpenEntry {
       return look();
     };
     const asked = site.fresh ? await keep(await look()) : known;
-    if (asked) last = asked.found;
+    if (asked) last = asked;
     const absence = `${key}-absent`;
     const { digest: identity } = installation;
     const absent = asked
@@ -141,6 +143,8 @@ interface Kept {
   readonly found: readonly BoundTool[];
   readonly refused: { readonly [id: string]: string };
   readonly problems: readonly string[];
+  /** What was left out of it, told in `problems` already: by id, for whoever calls it. */
+  readonly left: { readonly [id: string]: string };
 }
 
 interface KeptAbsence {
@@ -158,23 +162,6 @@ const problemsOf = ({ refused, problems }: Kept): readonly string[] => [
   ...problems,
   ...Object.entries(refused).map(([id, why]) => `"${id}" cannot be used: ${why}`),
 ];
-
-/** A tool whose arguments or answers cannot be checked is not called: each by its id, and why. */
-async function brokenSchemas(
-  tools: readonly BoundTool[],
-  schemas: SchemaCompiler,
-): Promise<Readonly<Record<string, string>>> {
-  const broken: Record<string, string> = {};
-  for (const { contract } of tools)
-    for (const side of ['input', 'output'] as const)
-      try {
-        await schemas.compile(contract[side]);
-      } catch (thrown) {
-        broken[contract.id] ??=
-          `its ${side} schema does not compile: ${(thrown as Error).message.slice(0, 300)}`;
-      }
-  return broken;
-}
 
 async function checkConfig(
   { kind, name, config }: PackEntry,

@@ -1,0 +1,56 @@
+// Owns: what a list of tools of another program may be: how many, how deep their schemas; and who was left out, by id.
+// Refuses: to take a part of a list that is too long: nobody could say which.
+import { isNestedDeeper, MAX_DEPTH } from '../base/nesting.ts';
+import { type Failure, fail } from '../contract/errors.ts';
+import { toolId } from './tool-names.ts';
+
+/** Each of them is compiled, shown and held in memory. */
+const MAX_TOOLS = 2_000;
+
+/** What is written around a schema, where the whole of a tool is hashed. */
+const AROUND = 8;
+export const MAX_SCHEMA_DEPTH = MAX_DEPTH - AROUND;
+
+export function refuseTooMany(name: string, count: number): void {
+  if (count <= MAX_TOOLS) return;
+  throw unlisted(
+    name,
+    `it has ${count} or more, over the limit of ${MAX_TOOLS}; split it into several servers`,
+  );
+}
+
+export const unlisted = (name: string, why: string): Failure =>
+  fail('tool.unhealthy', `Cannot list the tools of "${name}": ${why}`);
+
+/** What is wrong with the depth of a schema. */
+export const depthFault = (tool: string, schema: unknown): string | undefined =>
+  isNestedDeeper(schema, MAX_SCHEMA_DEPTH)
+    ? `a schema of "${tool}" is nested more than ${MAX_SCHEMA_DEPTH} levels deep`
+    : undefined;
+
+/** Tools that a server has and that cannot be used: why, by the id that each would have. */
+export interface LeftOut {
+  readonly [id: string]: string;
+}
+
+export function leftOut(
+  name: string,
+  faulty: readonly { readonly tool: unknown; readonly fault: string }[],
+  collisions: readonly { readonly id: string; readonly names: readonly string[] }[],
+): LeftOut {
+  const named = faulty.flatMap(({ tool, fault }) => {
+    const own = (tool as { readonly name?: unknown } | null)?.name;
+    return typeof own === 'string' && own !== '' ? [[toolId(name, own), fault] as const] : [];
+  });
+  const alike = collisions.map(
+    ({ id, names }) => [id, `"${name}" has several tools of that name: ${shownNames(names)}`] as const,
+  );
+  return Object.fromEntries([...named, ...alike]);
+}
+
+const SHOWN = 10;
+
+export const shownNames = (names: readonly string[]): string =>
+  [...names.slice(0, SHOWN).map((one) => one.slice(0, 80)), ...(names.length > SHOWN ? ['…'] : [])].join(
+    ', ',
+  );
