@@ -104,13 +104,17 @@ case $1 in
      done; unset IFS ;;
 esac
 [ -f "$haft_program" ] && [ -x "$haft_program" ] || exit ${ENTRY_CODES.notStarted}
+haft_name=$1
 shift
 # A shell has words of its own for signals; they are not the program's.
 exec 8>&2 2>/dev/null
 # It goes first when memory runs out, not what watches it: not every engine tells why a container was killed.
-# Docker gives the scratch folders the modes that they have in the image; Podman leaves a descriptor open.
+# Docker gives the scratch folders the modes that they have in the image; Podman leaves a descriptor open. Engines open
+# /dev/null for writing, too. An old busybox cannot name a program otherwise than by its path.
 ( echo 900 >/proc/self/oom_score_adj; { ${ENTRY_PROGRAM} chmod ${RUN_SCRATCH.mode} ${RUN_SCRATCH.places.join(' ')}; ${LIMIT_LINE}; } 2>/dev/null
-  exec "$haft_program" "$@" 2>&8 ${CLOSED} )
+  [ "$haft_name" = "$haft_program" ] || ! ( exec -a busybox ${ENTRY_PROGRAM} true ) ||
+    exec -a "$haft_name" "$haft_program" "$@" </dev/null 2>&8 ${CLOSED}
+  exec "$haft_program" "$@" </dev/null 2>&8 ${CLOSED} )
 haft_code=$?
 (${LOOK_AT_MEMORY}
 ) || exit ${ENTRY_CODES.memory}

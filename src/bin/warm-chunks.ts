@@ -2,6 +2,7 @@
 // Refuses: code that another user could have written or that belongs to another build, and to fail where none can be kept.
 import {
   closeSync,
+  constants,
   fstatSync,
   fsyncSync,
   mkdirSync,
@@ -77,9 +78,10 @@ function cacheFolder(): string | undefined {
 function readOwn(path: string): Buffer | undefined {
   let fd: number | undefined;
   try {
-    fd = openSync(path, 'r');
-    const { uid, mode } = fstatSync(fd);
-    const isOwn = (!process.geteuid || uid === process.geteuid()) && (mode & 0o022) === 0;
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(fd);
+    const { uid, mode } = stat;
+    const isOwn = stat.isFile() && (!process.geteuid || uid === process.geteuid()) && (mode & 0o022) === 0;
     return isOwn ? readFileSync(fd) : undefined;
   } catch (_) {
     return undefined;

@@ -1,7 +1,7 @@
 // Owns: which paths programs that run for a call are kept from now, in whatever process: a fence lies on the very file, and goes away when
 // another is put in its place.
 // Refuses: to write that down; exec/fences/placeholders.ts does, before each program.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 
 /** Absolute paths. `isAlive` tells whether a process still runs; without it, all count as running. */
 export function fencesInUse(workspace: string, isAlive?: (process: string) => boolean): ReadonlySet<string> {
@@ -11,12 +11,26 @@ export function fencesInUse(workspace: string, isAlive?: (process: string) => bo
   const names = quietly(() => readdirSync(folder))?.filter((name) => name.startsWith('f-')) ?? [];
   return new Set(
     names.flatMap((name) => {
-      const said = quietly(() => JSON.parse(readFileSync(`${folder}/${name}`, 'utf8')) as Partial<Said>);
+      const said = quietly(() => JSON.parse(readRecord(`${folder}/${name}`)) as Partial<Said>);
       if (typeof said?.process !== 'string' || isAlive?.(said.process) === false) return [];
       return (said.entries ?? []).map(({ path }) => path);
     }),
   );
 }
+
+/** Only a file: a pipe or a device that lies in its place is not waited for. Throws where there is none. */
+export function readRecord(path: string): string {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(descriptor);
+    return stat.isFile() && stat.size <= MAX_BYTES ? readFileSync(descriptor, 'utf8') : '';
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** More than any record. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 interface Said {
   readonly process: string;

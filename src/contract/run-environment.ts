@@ -38,6 +38,9 @@ export const RUN_SCRATCH = Object.freeze({ places: ['/tmp', '/dev/shm'], mode: '
 /** Message queues are in a namespace of their own. */
 export const QUEUES_FOLDER = '/dev/mqueue';
 
+/** Of a network of its own: what the kernel begins with. Docker changes it by itself. */
+export const RUN_SYSCTLS: Variables = Object.freeze({ 'net.ipv4.ip_unprivileged_port_start': '1024' });
+
 /**
  * Bytes, or a count of descriptors. A machine that holds its own programs to less holds these to less, too. What is not
  * here, and is not `bytes written` or `memory`, is unlimited.

@@ -1,5 +1,6 @@
 // Owns: what is kept to start faster: how much of it, and what makes room for the rest.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { readOwnCache, writeOwnCache } from './own-cache.ts';
+import { readOwnBytes, readOwnCache, writeOwnCache } from './own-cache.ts';
 
 let state: string;
 let folder: string;
@@ -30,6 +31,16 @@ describe('writeOwnCache', () => {
     for (const name of names) writeOwnCache(folder, name, 1, { name });
     for (const name of names) assert.deepEqual(readOwnCache(folder, name, 1), { name });
     assert.equal(readOwnCache(folder, 'server-0', 2), undefined, 'of another format');
+  });
+
+  it('reads nothing from a pipe or a folder in the place of an entry, and writes it anew', () => {
+    mkdirSync(join(folder, 'folder.json'), { recursive: true });
+    execFileSync('mkfifo', [join(folder, 'pipe.json'), join(folder, 'pipe.bin')]);
+    assert.equal(readOwnCache(folder, 'folder', 1), undefined);
+    assert.equal(readOwnCache(folder, 'pipe', 1), undefined);
+    assert.equal(readOwnBytes(folder, 'pipe', 1), undefined);
+    writeOwnCache(folder, 'pipe', 1, 'anew');
+    assert.equal(readOwnCache(folder, 'pipe', 1), 'anew');
   });
 
   it('makes room by taking away what was written first', () => {

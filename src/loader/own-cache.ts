@@ -21,6 +21,14 @@ import { dirname, join } from 'node:path';
 const MAX_ENTRIES = 1_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
+/** A pipe or a device that lies in the place of an entry is not waited for. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+function isFile(descriptor: number): boolean {
+  const stat = fstatSync(descriptor);
+  return stat.isFile() && stat.size <= MAX_BYTES;
+}
+
 interface Entry<T> {
   readonly format: number;
   /** Which file on which disk this is. A clone or an archive can bring text along, but not these. */
@@ -32,7 +40,8 @@ interface Entry<T> {
 export function readOwnCache<T>(folder: string, name: string, format: number): T | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(join(folder, `${name}.json`), constants.O_RDONLY | constants.O_NOFOLLOW);
+    descriptor = openSync(join(folder, `${name}.json`), FLAGS);
+    if (!isFile(descriptor)) return undefined;
     const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as Entry<T>;
     return entry.format === format && entry.made === birthOf(descriptor) ? entry.value : undefined;
   } catch {
@@ -77,7 +86,8 @@ function write(folder: string, file: string, fill: (descriptor: number) => void)
 export function readOwnBytes(folder: string, name: string, format: number): Buffer | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(join(folder, `${name}.bin`), constants.O_RDONLY | constants.O_NOFOLLOW);
+    descriptor = openSync(join(folder, `${name}.bin`), FLAGS);
+    if (!isFile(descriptor)) return undefined;
     const head = Buffer.from(headOf(descriptor, format));
     const bytes = readFileSync(descriptor);
     return bytes.subarray(0, head.length).equals(head) ? bytes.subarray(head.length) : undefined;

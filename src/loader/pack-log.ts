@@ -3,6 +3,7 @@
 import {
   appendFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -85,7 +86,9 @@ export function openPackLog({ folder, name, redact }: PackLogSite): PackLog {
 /** Its last lines, each with when it was kept; none where nothing was written yet. */
 export function readPackLog(folder: string, name: string, most: number): readonly string[] {
   try {
-    return readFileSync(logFile(folder, name), 'utf8').trimEnd().split('\n').slice(-most);
+    const file = logFile(folder, name);
+    if (!lstatSync(file).isFile()) return [];
+    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-most);
   } catch {
     return [];
   }
@@ -97,6 +100,8 @@ function append(file: string, text: string): void {
   try {
     if (!existsSync(dirname(dirname(file)))) return;
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // Nobody reads from a pipe that lies in its place, and it would be waited for.
+    if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) return;
     appendFileSync(file, text, { mode: 0o600 });
     if (statSync(file).size <= FILE_BYTES) return;
     const kept = readFileSync(file, 'utf8').slice(-FILE_BYTES / 2);

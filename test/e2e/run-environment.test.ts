@@ -24,6 +24,8 @@ const skip = docker.skip || podman.skip || slurm.skip;
 const PACK = join(import.meta.dirname, 'support/environment-probe');
 type ImageName = 'busybox' | 'configured';
 
+const SHELLS = { 'by its path': ['/bin/busybox', 'sh'], 'by its name': ['busybox', 'sh'] } as const;
+
 /** Where it is executed, and what else policy says for that. */
 interface Place {
   readonly backend: BackendName;
@@ -48,7 +50,12 @@ const PLACES: Readonly<Record<string, Place>> = {
   },
 };
 
-async function probe(place: Place, name: ImageName, env: JsonObject) {
+async function probe(
+  place: Place,
+  name: ImageName,
+  env: JsonObject,
+  shell: readonly string[] = SHELLS['by its path'],
+) {
   const [engine, cluster] = [await docker.engine(), await slurm.engine()];
   const { images, socket } = place.podman ? await podman.engine() : engine;
   const image = images[name];
@@ -66,7 +73,7 @@ async function probe(place: Place, name: ImageName, env: JsonObject) {
   try {
     const artifacts = await runtime.artifacts();
     const text = (await artifacts.importBytes(Buffer.from('text\n'))).id;
-    const request = { tool: 'environment_probe', args: { image: `haft/${name}:1`, text, env } };
+    const request = { tool: 'environment_probe', args: { image: `haft/${name}:1`, text, env, shell } };
     const { backend } = place;
     const answer = (await runtime.call(request, { backend })) as CallResponse & { readonly data: RunData };
     assert.ok(answer.ok, JSON.stringify(answer.errors));
@@ -95,21 +102,39 @@ const section = (said: string, name: string): readonly string[] =>
 
 describe('the environment of a program', { skip }, () => {
   for (const image of ['busybox', 'configured'] as const) {
-    it(`has one digest on every backend, with the image "${image}"`, async () => {
-      const [first, ...others] = await Promise.all(
-        Object.entries(PLACES).map(async ([name, place]) => ({
-          name,
-          ...(await probe(place, image, { OF_PLAN: 'é' })),
-        })),
-      );
-      for (const other of others) {
-        assert.equal(other.said, first!.said, `${first!.name} and ${other.name} differ`);
-        assert.equal(other.digest, first!.digest);
-      }
-      const ids = [first!, ...others].filter(({ name }) => !PLACES[name]!.podman).map(({ runId }) => runId);
-      assert.equal(new Set(ids).size, 1);
-    });
+    for (const [named, shell] of Object.entries(SHELLS)) {
+      it(`has one digest on every backend, with the image "${image}" and a program ${named}`, async () => {
+        const [first, ...others] = await Promise.all(
+          Object.entries(PLACES).map(async ([name, place]) => ({
+            name,
+            ...(await probe(place, image, { OF_PLAN: 'é' }, shell)),
+          })),
+        );
+        assert.deepEqual(section(first!.said, 'program'), [...shell, 'sh sh']);
+        for (const other of others) {
+          assert.equal(other.said, first!.said, `${first!.name} and ${other.name} differ`);
+          assert.equal(other.digest, first!.digest);
+        }
+        const ids = [first!, ...others].filter(({ name }) => !PLACES[name]!.podman).map(({ runId }) => runId);
+        assert.equal(new Set(ids).size, 1);
+      });
+    }
   }
+
+  it('has a shell that calls itself what the plan calls it, on every backend', async () => {
+    for (const shell of ['sh', '/bin/sh']) {
+      const said = await Promise.all(
+        Object.entries(PLACES).map(async ([name, place]) => [
+          name,
+          section((await probe(place, 'busybox', {}, [shell])).said, 'program'),
+        ]),
+      );
+      assert.deepEqual(
+        said,
+        Object.keys(PLACES).map((name) => [name, [shell, `${shell} ${shell}`]]),
+      );
+    }
+  });
 
   it('is the ENV of the image, what every run has, and what the plan says, the later the stronger', async () => {
     const { said } = await probe(PLACES.local!, 'configured', { TERM: 'of the plan', HOME: '/work' });

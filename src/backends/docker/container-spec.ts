@@ -3,7 +3,13 @@
 import { join } from 'node:path';
 import type { Attempt } from '../../contract/backend.ts';
 import { WORK_FOLDER } from '../../contract/plan.ts';
-import { RUN_HOST_NAME, RUN_SCRATCH, runVariables, type Variables } from '../../contract/run-environment.ts';
+import {
+  RUN_HOST_NAME,
+  RUN_SCRATCH,
+  RUN_SYSCTLS,
+  runVariables,
+  type Variables,
+} from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript } from '../entry-script.ts';
 import { demandedFacts } from '../observation.ts';
 import type { ResolvedOptions } from './docker-options.ts';
@@ -64,6 +70,7 @@ export function containerSpec(
       Memory: memoryBytes,
       MemorySwap: memoryBytes,
       NanoCpus: Math.round(cpus * 1e9),
+      Sysctls: RUN_SYSCTLS,
       RestartPolicy: { Name: 'no' },
       ...(engine === 'docker' ? { LogConfig: wholeLog(logBytes) } : {}),
       Mounts: [

@@ -29,6 +29,8 @@ const DISOBEDIENCE: Readonly<
   'leaves the network': [
     (host, spec) => {
       host.NetworkMode = 'host';
+      // runc itself refuses to set those of the machine's own network.
+      host.Sysctls = {};
       spec.NetworkDisabled = false;
       spec.Hostname = '';
     },

@@ -2,7 +2,7 @@
 // Refuses: to pull, to run an image by a tag, and to let a container outlive its job, however the job ends.
 import { WORK_FOLDER } from '../../contract/plan.ts';
 import { POLICY_DEFAULTS } from '../../contract/policy.ts';
-import { RUN_HOST_NAME, RUN_SCRATCH } from '../../contract/run-environment.ts';
+import { RUN_HOST_NAME, RUN_SCRATCH, RUN_SYSCTLS } from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript, LIFELINE_PIPE } from '../entry-script.ts';
 import type { ContainedProgram } from './contained-program.ts';
 import { ENTRY_HOOKS, entryStage } from './entry-hooks.ts';
@@ -51,6 +51,9 @@ export function engineScript(container: EngineContainer, program: ContainedProgr
       '--security-opt no-new-privileges --user "$uid:$gid" --memory "$memory" --memory-swap "$memory"',
       `--pids-limit ${processes} --cpus ${resources.cpus} --pull never --hostname ${RUN_HOST_NAME} --log-driver none`,
       `--workdir ${WORK_FOLDER} --entrypoint ${ENTRY_PROGRAM}`,
+      Object.entries(RUN_SYSCTLS)
+        .map(([name, value]) => `--sysctl ${name}=${value}`)
+        .join(' '),
       RUN_SCRATCH.places
         .map((at) => `--tmpfs "${at}:rw,nosuid,nodev,exec,size=$memory,mode=${RUN_SCRATCH.mode},${tmp}"`)
         .join(' '),

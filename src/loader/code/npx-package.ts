@@ -1,7 +1,7 @@
 // Owns: the package that a server is started from by `npx`: installed once, as a copy, when a person locks or adds the server.
 // Refuses: to install anything for a call, to run install scripts, and to run a copy that is not what was installed.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
@@ -93,7 +93,8 @@ export async function takeNpx(command: NpxCommand, { root, code, install }: NpxS
 
 function readInstalled(folder: string): Installed | undefined {
   try {
-    return JSON.parse(readFileSync(`${folder}.json`, 'utf8')) as Installed;
+    const file = `${folder}.json`;
+    return lstatSync(file).isFile() ? (JSON.parse(readFileSync(file, 'utf8')) as Installed) : undefined;
   } catch {
     return undefined;
   }

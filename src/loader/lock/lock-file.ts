@@ -3,7 +3,9 @@
 import {
   closeSync,
   constants,
+  fstatSync,
   fsyncSync,
+  lstatSync,
   openSync,
   readFileSync,
   renameSync,
@@ -22,7 +24,10 @@ const NAME = 'haft.lock';
 export function readLockFile(workspace: string): LockFile | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(join(workspace, NAME), constants.O_RDONLY | constants.O_NOFOLLOW);
+    descriptor = openSync(
+      join(workspace, NAME),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
@@ -30,6 +35,8 @@ export function readLockFile(workspace: string): LockFile | undefined {
     throw fail('lockfile.invalid', `Cannot read haft.lock: the system reports ${code}`);
   }
   try {
+    if (!fstatSync(descriptor).isFile())
+      throw fail('lockfile.invalid', 'Cannot read haft.lock: it is not a regular file');
     return parseLock(readFileSync(descriptor, 'utf8'));
   } finally {
     closeSync(descriptor);
@@ -40,12 +47,16 @@ export function readLockFile(workspace: string): LockFile | undefined {
 export function lockDigest(workspace: string): string | null {
   let descriptor: number;
   try {
-    descriptor = openSync(join(workspace, NAME), constants.O_RDONLY | constants.O_NOFOLLOW);
+    descriptor = openSync(
+      join(workspace, NAME),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return null;
     return 'unreadable';
   }
   try {
+    if (!fstatSync(descriptor).isFile()) return 'unreadable';
     const text = readFileSync(descriptor, 'utf8');
     return sha256Hex(respelled(text));
   } catch {
@@ -89,7 +100,7 @@ export function writeLockFile(workspace: string, lock: LockFile): boolean {
 
 function readText(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return lstatSync(file).isFile() ? readFileSync(file, 'utf8') : undefined;
   } catch {
     return undefined;
   }

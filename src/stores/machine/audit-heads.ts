@@ -153,9 +153,10 @@ function readOnce(file: string): AuditRecord | 'torn' | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const { uid, mode, size } = fstatSync(descriptor);
+    const stat = fstatSync(descriptor);
+    const { uid, mode, size } = stat;
     const own = uid === (process.geteuid?.() ?? uid) && (mode & 0o022) === 0;
-    if (!own || size > MAX_BYTES) return undefined;
+    if (!own || !stat.isFile() || size > MAX_BYTES) return undefined;
     return parseRecord(readFileSync(descriptor, 'utf8'));
   } catch {
     return undefined;
@@ -201,7 +202,7 @@ function bytesOf(record: AuditRecord, coverBytes = 0): Buffer {
  * putting a new file in its place is a millisecond on ext4, which sees to it that a replaced file is on the disk.
  */
 function overwrite(file: string, record: AuditRecord): void {
-  const descriptor = openSync(file, constants.O_WRONLY | constants.O_NOFOLLOW);
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     writeSync(descriptor, bytesOf(record, fstatSync(descriptor).size));
   } finally {

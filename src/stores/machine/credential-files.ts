@@ -3,6 +3,7 @@
 import {
   closeSync,
   constants,
+  fstatSync,
   fsyncSync,
   openSync,
   readdirSync,
@@ -18,6 +19,9 @@ import { toFailure } from '../store-failure.ts';
 import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
 
 const ENDING = '.json';
+
+/** More than any credential; what is larger, or no file at all, is damaged. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 export function createCredentialFiles(site: MachineSite): CredentialRows {
   const folder = () => join(findMachineFolder(site), 'credentials');
@@ -67,7 +71,9 @@ export function createCredentialFiles(site: MachineSite): CredentialRows {
 function readRow(file: string, provider: string): SealedCredential | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile() || stat.size > MAX_BYTES) return toRow(provider, {});
     return toRow(provider, JSON.parse(readFileSync(descriptor, 'utf8')));
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -76,6 +76,16 @@ describe('the host key', () => {
       writeFileSync(join(folder, 'elsewhere'), text, { mode: 0o600 });
       symlinkSync(join(folder, 'elsewhere'), file);
       assert.throws(() => ensureHostKey(site), { reason: 'credentials.key', message: /it is a link/ });
+    }));
+
+  it('is refused from a pipe, and nobody waits for it', () =>
+    inFolder((folder) => {
+      mkdirSync(join(folder, 'config/haft'), { recursive: true, mode: 0o700 });
+      execFileSync('mkfifo', ['-m', '600', join(folder, 'config/haft/key')]);
+      assert.throws(() => ensureHostKey(siteOf(folder)), {
+        reason: 'credentials.key',
+        message: /not a regular file/,
+      });
     }));
 
   it('is never kept in the workspace, also where a link leads there', () =>

@@ -41,8 +41,10 @@ const fileOf = (site: MachineSite): string => join(findMachineFolder(site), 'key
 function readKeyFile(file: string): Uint8Array | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
-    const { mode, uid, size } = fstatSync(descriptor);
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stat = fstatSync(descriptor);
+    const { mode, uid, size } = stat;
+    if (!stat.isFile()) throw fail('credentials.key', 'Cannot use the key file: it is not a regular file');
     if ((mode & 0o077) !== 0 || uid !== (process.getuid?.() ?? uid)) {
       throw fail(
         'credentials.key',

@@ -1,9 +1,9 @@
 // Owns: that old rows of the audit leave its table and are still read, verified and proven as if they had not.
 // Refuses: what the command line makes of it; test/e2e/retention.test.ts has that.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
@@ -241,6 +241,18 @@ describe('audit.verify over segments', () => {
     'has the bytes of another': async (env, files) => {
       await rm(join(env.folder, 'audit', files[1]!));
       await copyFile(join(env.folder, 'audit', files[2]!), join(env.folder, 'audit', files[1]!));
+    },
+    'is a pipe that nobody writes to': async (env, files) => {
+      await rm(join(env.folder, 'audit', files[1]!));
+      execFileSync('mkfifo', [join(env.folder, 'audit', files[1]!)]);
+    },
+    'is a folder': async (env, files) => {
+      await rm(join(env.folder, 'audit', files[1]!));
+      await mkdir(join(env.folder, 'audit', files[1]!));
+    },
+    'is a link to a device': async (env, files) => {
+      await rm(join(env.folder, 'audit', files[1]!));
+      await symlink('/dev/zero', join(env.folder, 'audit', files[1]!));
     },
     'changed places with the next': async (env, files) => {
       const [a, b] = [join(env.folder, 'audit', files[1]!), join(env.folder, 'audit', files[2]!)];

@@ -1,6 +1,15 @@
 // Owns: rows of the audit as a compressed file: how they are written, durably, and read back with the chain recomputed.
 // Refuses: to keep what follows from the rest: number, prev and hash of a row are computed from the rows themselves.
-import { closeSync, constants, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as Zlib from 'node:zlib';
@@ -116,8 +125,10 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /** Whether it is there, as it was written. */
-export const isThere = (folder: string, { file, size }: Segment): boolean =>
-  statSync(join(folder, file), { throwIfNoEntry: false })?.size === size;
+export function isThere(folder: string, { file, size }: Segment): boolean {
+  const stat = lstatSync(join(folder, file), { throwIfNoEntry: false });
+  return stat?.isFile() === true && stat.size === size;
+}
 
 /** Why a segment cannot be read; thrown as is, and said in words by whoever reads. */
 export class SegmentProblem extends Error {
@@ -141,12 +152,16 @@ export const readLinesSync = (folder: string, segment: Segment): string =>
 /** More than any segment of ours. */
 const LIMIT = { maxOutputLength: 2 ** 29 };
 
-function readBytes(folder: string, { file, sha256 }: Segment): Buffer {
-  let bytes: Buffer;
+/** Nobody writes to a pipe that lies in its place, and a device never ends: neither is waited for. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+function readBytes(folder: string, { file, sha256, size }: Segment): Buffer {
+  let bytes: Buffer | undefined;
   try {
-    const descriptor = openSync(join(folder, file), constants.O_RDONLY | constants.O_NOFOLLOW);
+    const descriptor = openSync(join(folder, file), FLAGS);
     try {
-      bytes = readFileSync(descriptor);
+      const stat = fstatSync(descriptor);
+      if (stat.isFile() && stat.size === size) bytes = readFileSync(descriptor);
     } finally {
       closeSync(descriptor);
     }
@@ -154,7 +169,8 @@ function readBytes(folder: string, { file, sha256 }: Segment): Buffer {
     const { code } = thrown as NodeJS.ErrnoException;
     throw new SegmentProblem(code === 'ENOENT' ? 'the file is missing' : `it cannot be read (${code})`);
   }
-  if (sha256Hex(bytes) !== sha256) throw new SegmentProblem('its bytes are not those that were written');
+  if (!bytes || sha256Hex(bytes) !== sha256)
+    throw new SegmentProblem('its bytes are not those that were written');
   return bytes;
 }
 

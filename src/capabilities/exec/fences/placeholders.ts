@@ -8,7 +8,6 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmdirSync,
   type Stats,
@@ -16,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readRecord } from '../../fences-in-use.ts';
 import { quietly, succeeds } from '../sandbox/quietly.ts';
 
 /** How processes know each other, so that one can tell that another is gone. */
@@ -195,7 +195,7 @@ function say(folder: string, name: string, holder: Holder): void {
 }
 
 function read(folder: string, name: string): Holder | undefined {
-  const said = quietly(() => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Partial<Holder>);
+  const said = quietly(() => JSON.parse(readRecord(join(folder, name))) as Partial<Holder>);
   if (typeof said?.process !== 'string' || !Array.isArray(said.entries)) return undefined;
   return said as Holder;
 }

@@ -6,6 +6,8 @@ interface Args {
   readonly image: string;
   readonly text: ObjectId;
   readonly env?: Readonly<Record<string, string>>;
+  /** What executes the script, as the plan names it: by its path, or by a name that PATH leads to. */
+  readonly shell: readonly [string, ...string[]];
 }
 
 /** With the busybox of the image, or of the machine, by its path: what PATH holds is one of the questions. */
@@ -13,8 +15,12 @@ const PROBE = `
 b=/bin/busybox
 open=$(for at in /proc/$$/fd/*; do [ -e $at ] && $b stat -L -c '%F' $at; done)
 {
+  echo "== program"
+  $b tr '\\0' '\\n' </proc/$$/cmdline | $b sed -n '/^-c$/q; p'
+  error=$( ( no_such_program ) 2>&1 ); echo "$0 \${error%%:*}"
   echo "== user"
   $b id -u; $b id -g; $b id -G
+  for group in $($b sed -n 's/^Groups://p' /proc/$$/status); do [ $group = "$($b id -g)" ] || echo "group $group"; done
   $b sed -n 's/[[:space:]]\\+/ /g; /^Umask:/p; /^Sig\\(Blk\\|Ign\\):/p; /^Cap...:/p; /^NoNewPrivs:/p; /^Seccomp:/p' /proc/$$/status
   echo "== environment"
   $b tr '\\0' '\\n' </proc/$$/environ | $b sort
@@ -39,12 +45,16 @@ open=$(for at in /proc/$$/fd/*; do [ -e $at ] && $b stat -L -c '%F' $at; done)
   done
   echo "== streams"
   $b readlink /proc/$$/fd/0; $b cat | $b wc -c; echo "$open"
+  ( echo text >&0 ) 2>/dev/null && echo "standard input can be written"
   echo "== limits"
   $b sed -n 's/  */ /g; /^Max \\(cpu time\\|file size\\|data size\\|stack size\\|core file size\\|open files\\|locked memory\\|address space\\|file locks\\) /p' /proc/$$/limits
   echo "== what it makes"
   : >out/file; $b mkdir out/folder; $b stat -c '%n %a %u:%g' out/file out/folder; $b rm -r out/file out/folder
   echo "== network"
   $b sed -n 's/^ *\\([^ :]*\\):.*/\\1/p' /proc/net/dev
+  $b cat /proc/sys/net/ipv4/ip_unprivileged_port_start
+  $b timeout -s KILL 5 $b httpd -f -p 127.0.0.1:80 2>/dev/null; echo "port 80: $?"
+  $b ping -c 1 -W 5 127.0.0.1 >/dev/null 2>&1; echo "ping: $?"
   echo "== programs"
   which_program=$($b which sh); echo "\${which_program##*/}"
 } >out/environment 2>&1
@@ -66,15 +76,16 @@ export default defineTool<Args, HybridPlan>({
       image: { type: 'string' },
       text: { type: 'string' },
       env: { type: 'object', additionalProperties: { type: 'string' } },
+      shell: { type: 'array', items: { type: 'string' } },
     },
-    required: ['image', 'text'],
+    required: ['image', 'text', 'shell'],
     additionalProperties: false,
   },
   declaredOutputs: OUTPUTS,
-  async canonicalize({ image: name, text, env = {} }, ctx) {
+  async canonicalize({ image: name, text, env = {}, shell }, ctx) {
     const common = {
       image: await ctx.images.pin(name),
-      argv: ['/bin/busybox', 'sh', '-c', PROBE],
+      argv: [...shell, '-c', PROBE],
       env,
       resources: { cpus: 1, memoryBytes: 64 * 1024 * 1024, wallMs: 120_000, outputBytes: 1024 * 1024 },
     };
