@@ -1,14 +1,14 @@
 // Owns: everything that a program must not see or must not change where it runs, found once before it starts: state,
 // policy, packs and repositories at any depth of every root, what policy's rules match, what cannot be looked into.
 // Refuses: more than a sandbox can hold, and roots too large to look through.
-import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
 import { packWords } from '../../../base/pack-words.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { compilePathGlob } from '../../../contract/policy-match.ts';
-import { gitFolders } from '../../git-folders.ts';
+import { gitFolders, readText } from '../../git-folders.ts';
 import { quietly } from '../sandbox/quietly.ts';
 import { compileFences, type FenceRules } from './fence-rules.ts';
 import { searchLinkedFolders } from './linked-folders.ts';
@@ -288,7 +288,7 @@ function beyond(one: Found, workspace: string): string[] {
   const folder = dirname(one.path);
   // The workspace's own packs are policy's to name.
   if (one.kind !== 'policy' || folder === workspace || !one.path.endsWith('/haft.yaml')) return [];
-  const text = quietly(() => fromBytes(readFileSync(toSystem(one.path))));
+  const text = readText(one.path);
   const words = text === undefined ? undefined : packWords(text);
   // Where it cannot be told what is a pack, anything in the folder may be one.
   if (!words) return [folder];

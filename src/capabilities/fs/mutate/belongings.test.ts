@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -30,6 +31,8 @@ describe('what belongs to a repository or a workspace below', () => {
     fs.mkdirSync(path.join(ws, 'odd/p3'), { recursive: true });
     put('odd/haft.yaml', 'shell_allow: [&a p4]\npacks: ["p\\x33", *a]\n');
     put('odd/p3/t.py', '');
+    fs.mkdirSync(path.join(ws, 'piped'));
+    execFileSync('mkfifo', [path.join(ws, 'piped/haft.yaml')]);
     put('shared/b', '');
     put('HEAD', 'just a file');
     for (const folder of ['repo/.git/objects', 'repo/.git/refs', 'repo/conf', 'half/objects', 'half/refs'])
@@ -66,6 +69,7 @@ describe('what belongs to a repository or a workspace below', () => {
     'that pack, by copying over it': [edit.copy('a', 'in/tools/a.tool.yaml', { overwrite: true })],
     'a pack whose name is spelt so that only YAML reads it': [edit.write('odd/p3/t.py', 'x')],
     'one that such a name may stand for': [edit.write('odd/p4/t.py', 'x', { createDirs: true })],
+    'what lies beside a pipe in the place of haft.yaml': [edit.write('piped/x', 'x')],
     'what the configuration of a repository includes': [edit.write('repo/conf/shared', 'x')],
     'what that includes in turn': [edit.remove('repo/conf/third')],
     'what it would include, if it were there': [edit.write('repo/not-there/yet', 'x', { createDirs: true })],

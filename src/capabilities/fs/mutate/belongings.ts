@@ -1,14 +1,14 @@
 // Owns: which places belong to a repository or to another workspace below, as only the disk can tell: the folder that a
 // `.git` file leads to has any name, so have files that a configuration includes, and a pack is a folder like others.
 // Refuses: to decide by name; policy does that (runtime/policy/protected-paths.ts).
-import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { once } from '../../../base/once.ts';
 import { packWords } from '../../../base/pack-words.ts';
 import { isUnder, parentOf } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
 import { fencesInUse } from '../../fences-in-use.ts';
-import { gitFolders } from '../../git-folders.ts';
+import { gitFolders, readText } from '../../git-folders.ts';
 import { cannot } from '../path-failures.ts';
 import { absolute, type Place } from '../root.ts';
 
@@ -118,7 +118,7 @@ function gitPlaces(folder: string): string[] {
 function packsOf(folder: string): string[] {
   const file = `${folder}/haft.yaml`;
   if (typeOf(file) === undefined) return [];
-  const text = quietly(() => readFileSync(file, 'utf8'));
+  const text = readText(file);
   const words = text === undefined ? undefined : packWords(text);
   if (!words) return [folder];
   return words.flatMap((word) => {
