@@ -28,11 +28,27 @@ export async function loadTrusted(
   workspace: string,
   given: readonly string[],
 ): Promise<LoadResult<LoadedPolicy>> {
-  const own = await loadOwn(workspace, given);
+  return belowOuter(workspace, await loadOwn(workspace, given));
+}
+
+/** What the policies of the workspaces around this one leave of it. */
+export async function belowOuter(
+  workspace: string,
+  own: LoadResult<LoadedPolicy>,
+): Promise<LoadResult<LoadedPolicy>> {
   const folders = outerFolders(workspace);
   if (!own.value || folders.length === 0) return own;
   const { narrowByOuter } = await import('./trust/outer-policies.ts');
-  return { ...own, value: await narrowByOuter(own.value, workspace, folders) };
+  const { value, diagnostics } = await narrowByOuter(own.value, workspace, folders);
+  return { value, diagnostics: [...own.diagnostics, ...diagnostics] };
+}
+
+/** Packs of this workspace that the policy of one around it does not name: a line for each, '' where there is none. */
+export async function tellUnnamedPacks(workspace: string): Promise<string> {
+  if (outerFolders(workspace).length === 0) return '';
+  const { diagnostics } = await belowOuter(workspace, await loadPolicy(workspace));
+  const unnamed = diagnostics.filter(({ code }) => code === 'packs.outer');
+  return unnamed.map(({ message, hint }) => `haft: ${message}; ${hint}\n`).join('');
 }
 
 async function loadOwn(workspace: string, given: readonly string[]): Promise<LoadResult<LoadedPolicy>> {

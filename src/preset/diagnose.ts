@@ -3,6 +3,7 @@
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
+import { belowOuter } from './adopt-policy.ts';
 import { checkStateSize } from './check-state-size.ts';
 import { createDefaultRuntime } from './default.ts';
 import type { Finding } from './finding.ts';
@@ -25,7 +26,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
           fix: 'Run Haft on Linux where other processes may change the workspace during a call.',
         },
   policy: async (workspace) => {
-    const { value, diagnostics } = await loadPolicy(workspace);
+    const own = await loadPolicy(workspace);
+    const { value } = own;
     const judged = value && (await judgeTrust(workspace, value, givenTrust(undefined)));
     if (judged?.trusted === false)
       return {
@@ -33,6 +35,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
         evidence: `${value?.name} is not trusted on this machine: nothing can be called`,
         fix: 'haft trust',
       };
+    const { diagnostics } = await belowOuter(workspace, own);
     const lines = diagnostics.map(formatDiagnostic).join('\n    ');
     if (!value)
       return { state: 'failed', evidence: `haft.yaml has problems\n    ${lines}`, fix: 'haft policy check' };

@@ -21,6 +21,8 @@ export interface CleanUpOptions {
   readonly signal?: AbortSignal;
   /** Told what was done since. */
   readonly onProgress?: (message: string) => void;
+  /** Told once what went, also where it ended early; not where nothing did. */
+  readonly onGone?: (report: CleanUpReport) => Promise<void>;
 }
 
 export interface CleanUpReport {
@@ -50,6 +52,24 @@ export function keepsOf({ audit, undo }: PolicyFile, now: number): Keeps {
 const ANY_SIZE = Number.POSITIVE_INFINITY;
 
 export async function cleanUp(site: CleanUpSite, options: CleanUpOptions = {}): Promise<CleanUpReport> {
+  const done: Done = {
+    archived: { rows: 0 },
+    undo: { calls: 0, bytes: 0 },
+    objects: { objects: 0, bytes: 0 },
+    shrunk: 0,
+  };
+  try {
+    await cleanUpTo(done, site, options);
+  } finally {
+    const { archived, undo, objects } = done;
+    if (!options.dryRun && archived.rows + undo.calls + objects.objects > 0) await options.onGone?.(done);
+  }
+  return done;
+}
+
+type Done = { -readonly [field in keyof CleanUpReport]: CleanUpReport[field] };
+
+async function cleanUpTo(done: Done, site: CleanUpSite, options: CleanUpOptions): Promise<void> {
   const { dryRun = false, signal, onProgress = () => {} } = options;
   const { retention, clock, policy } = site;
   const file = policy();
@@ -61,16 +81,17 @@ export async function cleanUp(site: CleanUpSite, options: CleanUpOptions = {}): 
   const keeps = keepsOf(file, clock.now());
 
   const due = await retention.archivable(keeps.audit);
-  let rows = dryRun ? due : 0;
+  done.archived = { rows: dryRun ? due : 0 };
   while (!dryRun) {
     signal?.throwIfAborted();
     const moved = await retention.archive(keeps.audit);
     if (moved === 0) break;
-    rows += moved;
-    onProgress(`archived ${rows} of ${due} rows`);
+    done.archived = { rows: done.archived.rows + moved };
+    onProgress(`archived ${done.archived.rows} of ${due} rows`);
   }
   signal?.throwIfAborted();
   const undo = await retention.giveUp(keeps.undo, { dryRun });
+  done.undo = { calls: undo.calls, bytes: undo.bytes };
   if (undo.calls > 0) onProgress(`gave up undo of ${undo.calls} calls`);
   signal?.throwIfAborted();
   const { removed } = await (await site.artifacts()).sweep({
@@ -80,8 +101,7 @@ export async function cleanUp(site: CleanUpSite, options: CleanUpOptions = {}): 
     undoAfter: undo.upTo,
     ...(signal ? { signal } : {}),
   });
+  done.objects = removed;
   onProgress(`removed ${removed.objects} objects`);
-  const shrunk = dryRun ? 0 : await retention.shrink({ largest: ANY_SIZE });
-  const { calls, bytes } = undo;
-  return { archived: { rows }, undo: { calls, bytes }, objects: removed, shrunk };
+  if (!dryRun) done.shrunk = await retention.shrink({ largest: ANY_SIZE });
 }

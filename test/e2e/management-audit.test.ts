@@ -1,7 +1,7 @@
 // Owns: the proof that what people change outside of calls is in the one audit, with who and what, and never a secret.
 // Refuses: to read the database for it: `haft audit` shows it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -112,6 +112,59 @@ describe('the audit of management', { timeout: 180_000 }, () => {
       assert.match(list, new RegExp(`haft tools add +outcome +ok +management +act_\\w+ +${ME} .*pack=hub`));
       assert.match((await good(['policy', 'replay', 'haft.yaml'])).stdout, /Nothing would change/);
       assert.ok(!JSON.stringify(rows).includes(SECRET));
+    }));
+
+  it('has a new toolpack, with the policy that names it', () =>
+    withWorkspace(async ({ run, acts }) => {
+      const { stdout } = await run(['policy', 'diff', '--json']);
+      await run(['trust', '--sha256', JSON.parse(stdout).sha256]);
+      for (const [name, locked] of [
+        ['one', false],
+        ['two', true],
+      ] as const) {
+        if (locked) assert.equal((await run(['tools', 'lock'])).status, 0);
+        const made = await run(['toolpack', 'new', name]);
+        assert.equal(made.status, 0, made.stderr);
+        assert.notEqual((await run(['toolpack', 'new', name])).status, 0);
+        const rows = await acts();
+        const { tool, attribution, facts } = rows.at(-1)!;
+        assert.deepEqual([tool, attribution?.by], ['haft toolpack new', ME]);
+        const policy = JSON.parse((await run(['policy', 'diff', '--json'])).stdout);
+        assert.deepEqual(facts, { pack: name, path: name, sha256: policy.sha256, trusted: true, locked });
+      }
+      assert.equal((await acts()).filter(({ tool }) => tool === 'haft toolpack new').length, 2);
+    }));
+
+  it('has what haft gc gave up, and nothing for a look or where nothing went', () =>
+    withWorkspace(async ({ root, run, acts }) => {
+      writeFileSync(join(root, 'haft.yaml'), 'version: 1\nundo: { keep: { bytes: 0 } }\n');
+      const { stdout } = await run(['policy', 'diff', '--json']);
+      await run(['trust', '--sha256', JSON.parse(stdout).sha256]);
+      await run(['call', 'file_write', '{"path":"a.txt","content":"old"}']);
+      await run(['call', 'file_write', '{"path":"a.txt","content":"new"}']);
+      await run(['gc', '--dry-run']);
+      assert.deepEqual(await acts().then((rows) => rows.filter(({ tool }) => tool === 'haft gc')), []);
+      const ran = await run(['gc', '--json']);
+      assert.equal(ran.status, 0, ran.stderr);
+      assert.equal((await run(['gc'])).status, 0);
+      const rows = (await acts()).filter(({ tool }) => tool === 'haft gc');
+      const { undo, objects, archived } = JSON.parse(ran.stdout);
+      assert.equal(undo.calls, 1);
+      assert.deepEqual(
+        rows.map(({ attribution, facts }) => [attribution?.by, facts]),
+        [
+          [
+            ME,
+            {
+              archived_rows: archived.rows,
+              undo_calls: undo.calls,
+              undo_bytes: undo.bytes,
+              objects: objects.objects,
+              bytes: objects.bytes,
+            },
+          ],
+        ],
+      );
     }));
 
   it('has what came over HTTP, and nothing for what changed nothing', () =>

@@ -47,6 +47,23 @@ function nested(outer: string, inner = WIDE, files: Readonly<Record<string, stri
 }
 
 describe('a workspace below another', () => {
+  it('says at every door that a pack is not opened because the outer policy does not name it', async () => {
+    const inner = 'version: 1\npacks: [packs/p, { name: hub, stdio: { command: [sh] } }]\n';
+    const { sub, path } = nested('version: 1\n', inner, { 'sub/packs/p/README': '' });
+    const told = (name: string) => `the pack "${name}" is not opened: ../haft.yaml holds here as well`;
+    const tools = await cli(sub, 'tools', 'list');
+    const health = await cli(sub, 'tools', 'health');
+    const checked = await cli(sub, 'policy', 'check');
+    const doctor = await cli(sub, 'doctor');
+    for (const name of ['packs/p', 'hub'])
+      for (const text of [tools.stderr, health.stderr, checked.stderr, doctor.stdout])
+        assert.ok(text.includes(told(name)), `${name}: ${text}`);
+    assert.deepEqual([tools.status, checked.status], [0, 0]);
+    writeTrusted(path('haft.yaml'), 'version: 1\npacks: [sub/packs/p]\n');
+    const { stderr } = await cli(sub, 'policy', 'check');
+    assert.ok(!stderr.includes(told('packs/p')) && stderr.includes(told('hub')), stderr);
+  });
+
   it('cannot do what the outer policy does not grant', async () => {
     const { reason } = nested('version: 1\nlimits: { max_output_bytes: 50 }\n');
     assert.equal(await reason('shell_exec', { cmd: 'true' }), 'shell.not_allowed');

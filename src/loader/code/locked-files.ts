@@ -2,12 +2,17 @@
 // Refuses: to make a lock file of thousands of lines that nobody reads.
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
-import type { Tree, TreeFile } from './read-tree.ts';
+import type { TreeFile } from './read-tree.ts';
+
+type HashedFile = Pick<TreeFile, 'path' | 'sha256'>;
 
 /** What lies in a `node_modules` is one entry, whose name ends with `/`. `below` is put before every path. */
-export function lockedFiles({ files }: Pick<Tree, 'files'>, below = ''): { readonly [path: string]: string } {
+export function lockedFiles(
+  { files }: { readonly files: readonly HashedFile[] },
+  below = '',
+): { readonly [path: string]: string } {
   const listed: [string, string][] = [];
-  const folded = new Map<string, TreeFile[]>();
+  const folded = new Map<string, HashedFile[]>();
   for (const file of files) {
     const path = below + file.path;
     const packages = /^(?:.*?\/)?node_modules\//.exec(path)?.[0];

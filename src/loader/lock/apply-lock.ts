@@ -5,7 +5,7 @@ import type { Drift, LockedTool, LockFile } from '../../contract/lock.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import type { ToolContract } from '../../contract/tool.ts';
-import { compareLock, isQuarantined } from './compare-lock.ts';
+import { compareLock, isCodeUnpinned, isQuarantined } from './compare-lock.ts';
 import { describeDrift } from './describe-drift.ts';
 import { pinPacks, sourceDigest } from './pin-tools.ts';
 
@@ -66,10 +66,13 @@ function driftsOf(pack: OpenPack, lock: LockFile): readonly Drift[] {
 const lockedOf = ({ tools }: LockFile, id: string): LockedTool | undefined =>
   Object.hasOwn(tools, id) ? tools[id] : undefined;
 
-const whyNot = ({ tool, state, changes }: Drift): string => {
+const whyNot = (drift: Drift): string => {
+  const { tool, state, changes } = drift;
   const fields = changes.map(({ field }) => field).join(', ');
-  const fact =
-    state === 'added' ? 'it is new and nobody accepted it' : `it changed since it was accepted (${fields})`;
+  const changed = isCodeUnpinned(drift)
+    ? 'haft.lock does not hold its code yet, so that nobody accepted that'
+    : `it changed since it was accepted (${fields})`;
+  const fact = state === 'added' ? 'it is new and nobody accepted it' : changed;
   return `Cannot call "${tool}": ${fact}; "haft tools lock" shows the difference, and --accept takes it over`;
 };
 

@@ -30,6 +30,15 @@ export function isQuarantined({ tool, state }: Drift): boolean {
   return tool !== undefined && (state === 'changed' || state === 'added');
 }
 
+/** haft.lock was written before the code of such a tool was pinned, and all that it does hold is the same. */
+export function isCodeUnpinned({ state, changes }: Drift): boolean {
+  return (
+    state === 'changed' &&
+    changes.length > 0 &&
+    changes.every(({ field, before }) => (field === 'code' || field === 'files') && before === undefined)
+  );
+}
+
 /** Fields of the definition as they are called there; a pin beside it by its own name. */
 function toolChanges(before: LockedTool, after: LockedTool): readonly FieldChange[] {
   const flat = ({ definition, digest: _, source: __, ...pins }: LockedTool) => ({ ...definition, ...pins });

@@ -2,6 +2,7 @@
 // Refuses: to let a text hide what it holds: what cannot be seen is written as an escape.
 import type { Json } from '../../contract/json.ts';
 import type { Drift, DriftState, FieldChange } from '../../contract/lock.ts';
+import { isCodeUnpinned } from './compare-lock.ts';
 
 const MARKS: { readonly [S in DriftState]: readonly [mark: string, said: string] } = {
   changed: ['~', 'changed'],
@@ -11,8 +12,10 @@ const MARKS: { readonly [S in DriftState]: readonly [mark: string, said: string]
 };
 
 /** `~ everything.echo changed` and its fields below, old and new. */
-export function describeDrift({ pack, tool, state, changes }: Drift): string {
-  const [mark, said] = MARKS[state];
+export function describeDrift(drift: Drift): string {
+  const { pack, tool, state, changes } = drift;
+  const [mark, usual] = MARKS[state];
+  const said = isCodeUnpinned(drift) ? 'haft.lock does not hold its code yet' : usual;
   const name = tool === undefined ? `pack ${visible(pack)}` : visible(tool);
   return [`${mark} ${name}: ${said}`, ...changes.flatMap(describeChange)].join('\n');
 }

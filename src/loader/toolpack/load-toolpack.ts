@@ -1,7 +1,5 @@
 // Owns: a toolpack from its folder to contracts: its module looked at in both processes, every rule of the ABI checked.
 // Refuses: a pack with anything wrong in it; all that is wrong is told at once, with its place in the module.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonSchema, SchemaCompiler } from '../../contract/json.ts';
@@ -30,7 +28,8 @@ export async function loadToolpack(
     for (const { fields } of described)
       findings.push(...(await checkSchemas(fields as unknown as ToolFields, schemas)));
   }
-  const source = readFileSync(join(files.folder, files.entry), 'utf8');
+  const module = files.files.find(({ path }) => path === files.entry);
+  const source = Buffer.from(module?.content ?? []).toString();
   return {
     tools: findings.length > 0 ? [] : described.map(({ fields }) => fields as unknown as ToolFields),
     diagnostics: findings.map((finding) => toDiagnostic(finding, files.entry, source)),

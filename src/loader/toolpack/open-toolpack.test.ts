@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { moduleText, withPacks } from './toolpack-for-tests.ts';
 
 describe('openToolpack refuses a module', () => {
@@ -156,18 +158,29 @@ describe('openToolpack', () => {
       assert.deepEqual(second.value?.tools, first.value?.tools);
     }));
 
-  it('refuses a call of a pack that changed after it was loaded', () =>
+  it('calls what was loaded, whatever became of its folder since', () =>
     withPacks(async ({ open, prepare, root }) => {
       const cacheFolder = `${root}/.haft/cache/toolpacks`;
       mkdirSync(`${root}/.haft`, { recursive: true });
       const files = { 'toolpack.ts': moduleText() };
       await open(files, { cacheFolder });
       const { value } = await open(files, { cacheFolder });
-      writeFileSync(`${root}/pack2/toolpack.ts`, moduleText({ description: "'Another'" }));
-      await assert.rejects(prepare(value!), {
-        reason: 'pack.invalid',
-        message: /changed since it was loaded/,
-      });
+      writeFileSync(`${root}/pack2/toolpack.ts`, 'throw new Error("another");\n');
+      const { params } = await prepare(value!);
+      assert.equal((params as { toolpack: string }).toolpack, value?.installation.digest);
+    }));
+
+  it('ends its processes and removes their copies once it is gone, and serves a call that was on its way', () =>
+    withPacks(async ({ open, prepare }) => {
+      const copies = () =>
+        readdirSync(tmpdir()).filter((name) => name.startsWith(`haft-toolpack-${process.pid}-`)).length;
+      const before = copies();
+      const gone = new AbortController();
+      const { value } = await open({ 'toolpack.ts': moduleText() }, { gone: gone.signal });
+      assert.equal(copies(), before + 2);
+      gone.abort();
+      await eventually(() => copies() === before, 'the end of its copies');
+      assert.ok((await prepare(value!)).plan);
     }));
 });
 

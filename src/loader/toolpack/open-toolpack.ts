@@ -5,6 +5,7 @@ import type { SchemaCompiler } from '../../contract/json.ts';
 import type { Installation, LoadResult } from '../../contract/manifest.ts';
 import type { RunExecutor } from '../../contract/runs.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
+import { lockedFiles } from '../code/locked-files.ts';
 import { readOwnCache, writeOwnCache } from '../own-cache.ts';
 import { contractOf, type ToolFields } from './contract-of.ts';
 import { loadToolpack } from './load-toolpack.ts';
@@ -23,6 +24,8 @@ export interface ToolpackSite {
   /** Ask its processes for every call, also for one that they agreed on before: who checks a pack wants to see it change its mind. */
   readonly askAlways?: boolean;
   readonly signal?: AbortSignal;
+  /** Aborts when the pack is not open any more, or was opened for nothing. */
+  readonly gone?: AbortSignal;
 }
 
 /** To be counted up whenever a definition that was good would now be read otherwise or refused. */
@@ -48,6 +51,7 @@ export async function openToolpack(
   const toolpack = openProcesses(files, {
     start: (program) => site.handlesFor(installation).exec.start(program),
   });
+  site.gone?.addEventListener('abort', () => void toolpack.rest().catch(() => {}), { once: true });
   const { cacheFolder, schemas } = site;
   const known =
     cacheFolder === undefined
@@ -80,7 +84,9 @@ export async function openToolpack(
           adapter: 'toolpack',
           target: { tool: fields.toolName, outputs: fields.declaredOutputs.map(({ role }) => role) },
         },
+        pins: { code: files.digest },
       })),
+      files: lockedFiles(files),
     },
     diagnostics: [],
   };

@@ -24,6 +24,8 @@ export interface PackFile {
   readonly path: string;
   readonly size: number;
   readonly sha256: string;
+  /** What was hashed: it is what runs, whatever becomes of the folder. */
+  readonly content: Uint8Array;
 }
 
 /** The calls that a pack is checked with: neither digested nor shown to it. */
@@ -63,7 +65,7 @@ export function readPackFiles(dir: string): PackFiles | readonly Diagnostic[] {
     if (files.length === MAX_FILES || bytes > MAX_BYTES) return;
     const content = readFileSync(join(folder, path));
     bytes += content.length;
-    files.push({ path, size: content.length, sha256: sha256Hex(content) });
+    files.push({ path, size: content.length, sha256: sha256Hex(content), content });
     if (bytes > MAX_BYTES) tell(path, 'toolpack.size', `The pack is larger than ${MAX_BYTES} bytes`);
     if (files.length === MAX_FILES) tell(path, 'toolpack.size', `The pack has more than ${MAX_FILES} files`);
   };

@@ -10,6 +10,8 @@ import { whereThrown } from './where-thrown.ts';
 export interface ToolpackSession {
   /** Rejects with `toolpack.failed`, or with the signal's reason. */
   request(question: Question): Promise<Answer>;
+  /** Ends its process until the next question. Undefined, and nothing ends, while it is asked something. */
+  rest(): Promise<unknown> | undefined;
   close(): Promise<void>;
 }
 
@@ -88,6 +90,7 @@ export function createSession(options: SessionOptions): ToolpackSession {
   let live: Promise<Live> | undefined;
   let current: Live | undefined;
   let count = 0;
+  let asking = 0;
   let closed = false;
   /** `trace` is where Node.js says that it happened: the stack of an error, or its last words. */
   const failed = (fact: string, trace = ''): Failure => {
@@ -248,16 +251,26 @@ export function createSession(options: SessionOptions): ToolpackSession {
   return {
     /** What is pure is asked again where the process died, perhaps of an earlier question; a run where another question ended it. */
     async request(question) {
-      for (let died = false, alone = false; ; ) {
-        try {
-          return await ask(question, alone);
-        } catch (thrown) {
-          const fate = thrown as { readonly died?: true; readonly displaced?: 'suspect' | 'other' };
-          if (!fate.displaced && (!fate.died || died || question.op === 'run')) throw thrown;
-          died ||= fate.died === true;
-          alone ||= fate.displaced === 'suspect';
+      asking += 1;
+      try {
+        for (let died = false, alone = false; ; ) {
+          try {
+            return await ask(question, alone);
+          } catch (thrown) {
+            const fate = thrown as { readonly died?: true; readonly displaced?: 'suspect' | 'other' };
+            if (!fate.displaced && (!fate.died || died || question.op === 'run')) throw thrown;
+            died ||= fate.died === true;
+            alone ||= fate.displaced === 'suspect';
+          }
         }
+      } finally {
+        asking -= 1;
       }
+    },
+    rest() {
+      if (asking > 0) return undefined;
+      for (const one of standing) end(one);
+      return Promise.all(ending);
     },
     async close() {
       closed = true;

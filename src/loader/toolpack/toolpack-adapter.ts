@@ -107,6 +107,8 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
         return { ok: true, data: outcome.data };
       },
       health: async () => ({ status: 'ready', checkedTs: null }),
+      // They are those of the pack, quarantined or not.
+      retool() {},
       close: () => toolpack.close(),
     }),
   };

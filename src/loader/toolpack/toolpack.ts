@@ -17,6 +17,8 @@ export interface Toolpack {
   canonicalize(tool: string, args: Json, how: Asking): Promise<Agreement<unknown>>;
   /** The toolpack's own `run`: in the first process, and then, against what that one was answered, in the second. */
   run(tool: string, how: readonly [RunAsking, RunAsking]): Promise<Agreement<unknown>>;
+  /** Ends its processes, with their copies, until it is asked again: another took its place. What is asked now goes on. */
+  rest(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -86,6 +88,16 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
         });
       const first = await ask(0);
       return first.ok ? agree(first, await ask(1).catch(onlyThere(tool))) : first;
+    },
+    async rest() {
+      const resting = ENVIRONMENTS.map(({ name }, n) => {
+        const ended = sessions[n]!.rest();
+        if (!ended) return undefined;
+        const snapshot = snapshots.get(name);
+        snapshots.delete(name);
+        return ended.then(() => snapshot?.remove());
+      });
+      await Promise.all(resting);
     },
     async close() {
       await Promise.all(sessions.map((session) => session.close()));

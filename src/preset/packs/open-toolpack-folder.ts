@@ -32,6 +32,7 @@ export function toolpackOpener(site: ToolpackFolderSite, others: OpenEntry): Ope
       runs,
       schemas,
       cacheFolder,
+      gone: follow.signal,
     });
     if (value) return [value];
     const lines = diagnostics.map((one) => formatDiagnostic({ ...one, file: `${path}/${one.file}` }));

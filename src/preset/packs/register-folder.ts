@@ -18,6 +18,7 @@ import { SEARCHABLE_TOOLS } from '../../runtime/tool-search/searchable.ts';
 import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';
 import { loadPolicy } from '../load-policy.ts';
+import { localPerson, recordManagement } from '../record-management.ts';
 import { checkTrust, givenTrust, keepLockTrust, keepTrust, trustFilesOf } from '../trust/trust.ts';
 import { packEntries } from './pack-entries.ts';
 import { withWorkspacePacks } from './workspace-packs.ts';
@@ -37,7 +38,7 @@ export interface Registering {
 
 /** Throws whatever would keep it from being registered or called, before anything is written. */
 export async function prepareFolder(workspace: string, folder: NewFolder): Promise<Registering> {
-  const { name, path, frozen } = folder;
+  const { name, frozen } = folder;
   const cannot = `Cannot make the toolpack "${name}"`;
   if (frozen) throw fail('lockfile.drift', `${cannot} while frozen: nothing may differ from haft.lock`);
   const before = await loadOwn(workspace);
@@ -59,7 +60,7 @@ export async function prepareFolder(workspace: string, folder: NewFolder): Promi
       `${cannot} here: ${outer} holds here as well, and a pack has to be named in both; make it in the folder of that one`,
     );
   await refuseTaken(workspace, name, cannot);
-  return { register: () => register(workspace, path, before) };
+  return { register: () => register(workspace, folder, before) };
 }
 
 async function loadOwn(workspace: string, file?: string): Promise<LoadedPolicy> {
@@ -94,7 +95,11 @@ async function toolsOf(workspace: string, packs?: PolicyFile['packs']): Promise<
   }
 }
 
-async function register(workspace: string, path: string, before: LoadedPolicy): Promise<boolean> {
+async function register(
+  workspace: string,
+  { name, path }: NewFolder,
+  before: LoadedPolicy,
+): Promise<boolean> {
   const text = await applyAdmit(judgedText(workspace, before), JSON.stringify({ packs: [path] }));
   const after = await replacePolicyFile(workspace, text, async (draft) => {
     const policy = await loadOwn(workspace, draft);
@@ -105,7 +110,15 @@ async function register(workspace: string, path: string, before: LoadedPolicy): 
     judgedText(workspace, before);
     return policy;
   });
-  return trust(workspace, after, path);
+  const trusted = trust(workspace, after);
+  let locked = false;
+  try {
+    locked = trusted && (await pin(workspace, path));
+  } finally {
+    const facts = { pack: name, path, sha256: after.sha256, trusted, locked };
+    await recordManagement(workspace, { action: 'haft toolpack new', by: localPerson(), facts });
+  }
+  return trusted;
 }
 
 /** Throws unless it is what was judged. */
@@ -115,13 +128,18 @@ function judgedText(workspace: string, { name, sha256 }: LoadedPolicy): string {
   throw fail('file.conflict', 'Cannot add to haft.yaml: somebody else is changing it; try again');
 }
 
-async function trust(workspace: string, policy: LoadedPolicy, path: string): Promise<boolean> {
+function trust(workspace: string, policy: LoadedPolicy): boolean {
   const files = trustFilesOf(workspace);
   if (!files.file) return false;
   const record = files.read();
   keepTrust(workspace, policy, record ? record.lock : lockDigest(workspace));
+  return true;
+}
+
+/** Answers whether there is a haft.lock that holds it now. */
+async function pin(workspace: string, path: string): Promise<boolean> {
   const lock = readLockFile(workspace);
-  if (!lock) return true;
+  if (!lock) return false;
   const runtime = await createDefaultRuntime({ workspace, lock: 'ignore', packs: [path] });
   try {
     const pins = pinPacks(runtime.installations.all());

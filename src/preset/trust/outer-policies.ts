@@ -4,8 +4,9 @@ import { relative } from 'node:path';
 import { canonicalText } from '../../base/canonical-json.ts';
 import { escapeGlob } from '../../base/glob-parse.ts';
 import { isUnder } from '../../base/rel-path.ts';
-import { formatDiagnostic } from '../../contract/diagnostic.ts';
+import { type Diagnostic, formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
 import {
   type LoadedPolicy,
   type OuterPolicy,
@@ -21,19 +22,42 @@ import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
 import { loadPolicy } from '../load-policy.ts';
 import { trustFilesOf } from './trust.ts';
 
-/** Adds what the policies of these folders say, and takes out what they do not grant. Throws `policy.invalid`. */
+/**
+ * Adds what the policies of these folders say, and takes out what they do not grant. Warns of every pack that was taken out.
+ * Throws `policy.invalid`.
+ */
 export async function narrowByOuter(
   inner: LoadedPolicy,
   workspace: string,
   folders: readonly OuterFolder[],
-): Promise<LoadedPolicy> {
+): Promise<{ readonly value: LoadedPolicy; readonly diagnostics: readonly Diagnostic[] }> {
   let narrowed = inner;
+  const diagnostics: Diagnostic[] = [];
   for (const { folder, owned } of folders) {
     const outer = await holding(folder, owned, workspace);
-    if (outer) narrowed = narrowBy(narrowed, workspace, folder, outer);
+    if (!outer) continue;
+    const before = narrowed.file.packs ?? [];
+    narrowed = narrowBy(narrowed, workspace, folder, outer);
+    const left = new Set(narrowed.file.packs);
+    for (const pack of before)
+      if (!left.has(pack)) diagnostics.push(unnamed(pack, inner.name, nameOf(folder, workspace)));
   }
-  return narrowed;
+  return { value: narrowed, diagnostics };
 }
+
+const unnamed = (pack: string | JsonObject, file: string, outer: string): Diagnostic => {
+  const name = typeof pack === 'string' ? pack : String(pack.name ?? pack.path);
+  const isFolder = packFolders({ packs: [pack] }).length > 0;
+  return {
+    file,
+    line: 1,
+    column: 1,
+    code: 'packs.outer',
+    severity: 'warning',
+    message: `the pack "${name}" is not opened: ${outer} holds here as well, and does not name it`,
+    hint: `name it there too: ${isFolder ? 'the same folder, as it is called from there' : 'the same entry, with the same words'}`,
+  };
+};
 
 export const holds = ({ folder, owned }: OuterFolder): boolean =>
   owned || trustFilesOf(folder).read() !== undefined;

@@ -1,6 +1,7 @@
 // Owns: `haft gc`: cleaning up the state of a workspace as its policy says.
 // Refuses: to remove a row of the audit, or an artifact.
 import { shownSize } from '../../../base/shown-size.ts';
+import type { DefaultRuntime } from '../../../preset/default.ts';
 import type { CleanUpReport } from '../../../preset/retention.ts';
 import type { StateSizes } from '../../../preset/state-sizes.ts';
 import type { Command } from '../command.ts';
@@ -21,6 +22,7 @@ export const command: Command = {
     const report = await live.cleanUp({
       dryRun,
       signal: io.signal,
+      onGone: (gone) => record(live, gone),
       ...(show ? { onProgress: (message: string) => io.err(`haft: ${message}\n`) } : {}),
     });
     const sizes = await live.sizes();
@@ -32,6 +34,19 @@ export const command: Command = {
     return 0;
   },
 };
+
+async function record({ workspace, audit }: DefaultRuntime, gone: CleanUpReport): Promise<void> {
+  const { archived, undo, objects } = gone;
+  const facts = {
+    archived_rows: archived.rows,
+    undo_calls: undo.calls,
+    undo_bytes: undo.bytes,
+    objects: objects.objects,
+    bytes: objects.bytes,
+  };
+  const { localPerson, recordManagement } = await import('../../../preset/record-management.ts');
+  await recordManagement(workspace, { action: 'haft gc', by: localPerson(), facts }, audit);
+}
 
 const toWire = ({ archivedRows, segmentBytes, ...rest }: StateSizes) => ({
   ...rest,

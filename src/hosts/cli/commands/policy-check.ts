@@ -2,6 +2,7 @@
 // Refuses: to start anything: a bad policy is exactly what it is for.
 import { formatDiagnostic } from '../../../contract/diagnostic.ts';
 import { ERRORS } from '../../../contract/errors.ts';
+import { belowOuter } from '../../../preset/adopt-policy.ts';
 import { loadPolicy } from '../../../preset/load-policy.ts';
 import type { Command } from '../command.ts';
 
@@ -13,7 +14,8 @@ export const command: Command = {
   examples: ['haft policy check', 'haft policy check proposed.yaml --json'],
   positionals: [0, 1],
   async run({ positionals, workspace, io, json }) {
-    const { value, diagnostics } = await loadPolicy(workspace, positionals[0]);
+    const own = await loadPolicy(workspace, positionals[0]);
+    const { value, diagnostics } = positionals[0] === undefined ? await belowOuter(workspace, own) : own;
     const ok = value !== undefined;
     if (json) io.out(`${JSON.stringify({ ok, diagnostics })}\n`);
     else {

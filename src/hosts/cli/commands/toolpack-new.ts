@@ -44,7 +44,7 @@ export const command: Command = {
         `haft: npm test in ${name} needs haft: npm install --save-dev haft (haft toolpack check does not)\n`,
       );
     if (json) io.out(`${JSON.stringify({ folder: name, files: Object.keys(files), pack: path, trusted })}\n`);
-    else tell(io, name, Object.keys(files));
+    else tell(io, name, Object.keys(files), existsSync(join(workspace, 'haft.lock')));
     return 0;
   },
 };
@@ -68,13 +68,13 @@ function write(folder: string, name: string, files: Readonly<Record<string, stri
   }
 }
 
-function tell(io: Io, name: string, files: readonly string[]): void {
+function tell(io: Io, name: string, files: readonly string[], isLocked: boolean): void {
   const call = `haft call ${name} '${JSON.stringify(SCAFFOLD_ARGS)}'`;
   io.out(
     `${files.map((path) => `${name}/${path}\n`).join('')}haft.yaml now names the pack.
 
 Call it:    ${call}
-Change it:  edit ${name}/toolpack.ts, then call it again
+Change it:  edit ${name}/toolpack.ts, ${isLocked ? 'run haft tools lock --accept, ' : ''}then call it again
 Check it:   haft toolpack check ${name}
 On Docker:  docker pull ${SCAFFOLD_IMAGE}, put this line into haft.yaml, run haft trust, and add --backend docker to the call
             runs: { backends: [docker], images: ["${SCAFFOLD_IMAGE}"] }

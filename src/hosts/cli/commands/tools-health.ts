@@ -2,6 +2,7 @@
 // Refuses: to look; see preset/packs/look-at-packs.ts.
 import { ERRORS } from '../../../contract/errors.ts';
 import { toWire } from '../../../contract/spelling.ts';
+import { tellUnnamedPacks } from '../../../preset/adopt-policy.ts';
 import { lookAtPacks } from '../../../preset/packs/look-at-packs.ts';
 import type { Command } from '../command.ts';
 import { table } from '../output.ts';
@@ -12,7 +13,7 @@ export const command: Command = {
   description: 'Starts or reaches each of them. Exits with 70 when one is unhealthy.',
   examples: ['haft tools health', 'haft tools health hub --json'],
   positionals: [0, 64],
-  async run({ runtime, io, json, positionals }) {
+  async run({ runtime, workspace, io, json, positionals }) {
     const found = await lookAtPacks(await runtime(), positionals, io.signal);
     const sick = found.some(([, { status }]) => status === 'unhealthy');
     if (json) {
@@ -26,6 +27,7 @@ export const command: Command = {
           ['PACK OR TOOL', 'HEALTH', ''],
         ),
       );
+    if (!json) io.err(await tellUnnamedPacks(workspace));
     return sick ? ERRORS['tool.unhealthy'].exit : 0;
   },
 };

@@ -2,6 +2,7 @@
 // Refuses: to hide a disabled tool: it is listed with the line that would grant it.
 import type { PackState, ToolListing } from '../../../contract/runtime.ts';
 import { toolStateToWire, toWire } from '../../../contract/spelling.ts';
+import { tellUnnamedPacks } from '../../../preset/adopt-policy.ts';
 import type { Command } from '../command.ts';
 import { whyDisabled, whyDown } from '../describe-tool.ts';
 import { table } from '../output.ts';
@@ -31,6 +32,7 @@ export const command: Command = {
     io.out(table([...rows, ...missing], ['TOOL', 'STATE', 'WHAT IT DOES']));
     io.err(whyDisabled(tools));
     io.err(whyDown(packs));
+    io.err(await tellUnnamedPacks(host.workspace));
     return 0;
   },
 };
