@@ -17,9 +17,11 @@ export function findOwnFolders(env: NodeJS.ProcessEnv = process.env): OwnFolders
   const links = new Set<string>();
   for (const source of [env, { HOME: env.HOME }, { HOME: homeOfUser() }]) {
     for (const named of [configFolder(source), cacheFolder(source)]) {
-      const folder = named && join(named);
-      if (folder === undefined || folders.has(folder)) continue;
-      const way = follow(named!);
+      if (named === undefined) continue;
+      // Nearly always it is written as it should be, and a start has no time to lose.
+      const folder = /\/(?:\/|\.\.?(?:\/|$))/.test(named) ? join(named) : named;
+      if (folders.has(folder)) continue;
+      const way = follow(named);
       folders.add(folder).add(way.real);
       for (const link of way.links) links.add(link);
     }
