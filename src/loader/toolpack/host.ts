@@ -139,6 +139,10 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
   };
 
   const OPS: Readonly<Record<string, (frame: Frame, ask: Ask) => Promise<unknown>>> = {
+    async load() {
+      await loaded;
+      return null;
+    },
     describe: async () => (await loaded).map(describe),
     async canonicalize({ tool: name, input, times = 1 }, ask) {
       const tool = await find(name);
