@@ -13,7 +13,7 @@ export const LOG_ROLE = 'log';
 /**
  * A deterministic tool. Its module is loaded out of process, in a sandbox that shows it its own package and nothing else.
  * `canonicalize` and `run` are asked in two such processes, whose time, host name, locale, environment, random seed, system and
- * versions differ, and which answered another number of calls before: they must agree.
+ * versions differ. One has answered all earlier calls, the other none: they must agree.
  */
 export interface ToolDefinition<TArgs = JsonObject, TPlan extends ToolPlan = ToolPlan> {
   readonly abiVersion: typeof TOOLPACK_ABI;

@@ -57,6 +57,18 @@ const BROKEN: readonly {
     to: 'canonicalParams: { n: ++(globalThis as any).n || ((globalThis as any).n = 1) }',
   },
   {
+    fault: 'remembers the first arguments',
+    caseName: /same run however often/,
+    from: 'canonicalParams: {}',
+    to: 'canonicalParams: { first: ((globalThis as any).first ??= text) }',
+  },
+  {
+    fault: 'answers by what it heard before',
+    caseName: /same bytes/,
+    from: "return JSON.parse(await run.readOutput('stats'));",
+    to: 'return { lines: 4, longest_line: 19, words: ((globalThis as any).heard ??= new Set()).add(run.runId).size };',
+  },
+  {
     fault: 'changes its mind after some calls',
     caseName: /same run however often/,
     from: 'canonicalParams: {}',

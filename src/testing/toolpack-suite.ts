@@ -54,9 +54,12 @@ export const TOOLPACK_CASES: readonly ToolpackCase[] = [
   {
     name: 'a call is the same run however often it is made',
     async run(env) {
-      for (const { tool, args } of callsOf(env)) {
+      for (const call of callsOf(env)) {
+        const { tool, args } = call;
         const first = await env.identify(tool, args);
         for (let n = 0; n < 3; n++) assert.equal(await env.identify(tool, args), first);
+        for await (const other of otherArgs(env, call)) await env.identify(tool, other).catch(mayRefuse);
+        assert.equal(await env.identify(tool, args), first, `of ${call.name}, after other calls`);
       }
     },
   },
@@ -104,9 +107,16 @@ export const TOOLPACK_CASES: readonly ToolpackCase[] = [
   {
     name: 'a call that is executed again makes the same bytes and answers the same',
     async run(env) {
-      for (const { name, tool, args } of callsOf(env)) {
+      for (const call of callsOf(env)) {
+        const { name, tool, args } = call;
         await answerOf(env, name, tool, args);
         const { runId } = await env.call(tool, args);
+        // The module has heard of another run then when it hears of this one again.
+        for await (const other of otherArgs(env, call)) {
+          const { ok, errors } = await env.call(tool, other);
+          if (ok) break;
+          errors.forEach(mayRefuse);
+        }
         const { identical, outputs, result } = await env.verify(runId ?? '');
         const differs = outputs.filter(({ same }) => !same).map(({ role }) => `"${role}"`);
         if (!result.same) differs.push(`the result at ${result.paths.join(', ')}`);
@@ -115,6 +125,41 @@ export const TOOLPACK_CASES: readonly ToolpackCase[] = [
     },
   },
 ];
+
+/** Calls that are like this one and another: all that can be changed in it, then one thing at a time. */
+async function* otherArgs(env: ToolpackEnvironment, call: ToolpackCall): AsyncGenerator<JsonObject> {
+  let count = 0;
+  const all = changedLeaves(call.args, () => {
+    count += 1;
+    return true;
+  });
+  if (count > 1) yield all as JsonObject;
+  for (let n = 0; n < Math.min(count, MOST_LEAVES); n++) {
+    let at = 0;
+    yield changedLeaves(call.args, () => at++ === n) as JsonObject;
+  }
+  for (const file of call.files) yield env.changed(call, file);
+  for (const { tool, args } of env.calls) if (tool === call.tool && args !== call.args) yield args;
+}
+
+/** Arguments that nobody meant may be refused for every reason but this one. */
+function mayRefuse(thrown: unknown): void {
+  const { reason, message } = thrown as { readonly reason?: unknown; readonly message?: string };
+  assert.notEqual(reason, 'toolpack.unstable', message);
+}
+
+const MOST_LEAVES = 16;
+
+/** Artifacts are left as they are: another name of one stands for nothing. */
+function changedLeaves(value: Json, choose: () => boolean): Json {
+  if (typeof value === 'string')
+    return !/^sha256:[0-9a-f]{64}$/.test(value) && choose() ? `${value}x` : value;
+  if (typeof value === 'number') return choose() ? value + 1 : value;
+  if (typeof value === 'boolean') return choose() ? !value : value;
+  if (Array.isArray(value)) return value.map((one: Json) => changedLeaves(one, choose));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, changedLeaves(one, choose)]));
+}
 
 function requireLoaded({ diagnostics, tools }: ToolpackEnvironment): void {
   assert.deepEqual(diagnostics.map(formatDiagnostic), [], 'the pack cannot be loaded');

@@ -40,12 +40,13 @@ async function withPack(
     join(root, 'word/toolpack.ts'),
     `import os from 'node:os';
 import { defineTool } from 'haft/toolpack';
-let n = 0;
+let n = 0, last;
+const heard = [], known = new Set(), asked = new Set();
 const OUTPUTS = [{ role: 'word', type: 'text/plain', label: 'A word', srcRelpath: 'out/word' }];
 export default defineTool({
   abiVersion: 'v1', toolName: 'word', contractVersion: 'v1', planKind: 'slurm', description: 'Writes a word.',
   input: { type: 'object' }, declaredOutputs: OUTPUTS, ${limits}
-  canonicalize: (args) => ({ canonicalParams: { ...args }, inputsToLink: [], plan: {
+  canonicalize: (args) => asked.add(args.text) && ({ canonicalParams: { ...args }, inputsToLink: [], plan: {
     kind: 'slurm', argv: ['sh', '-c', 'printf word > out/word'], resources: { wallMs: ${wallMs} }, io: { inputs: [], outputs: OUTPUTS },
   } }),
   async run(run) {
@@ -57,7 +58,7 @@ export default defineTool({
 `,
   );
   mkdirSync(join(root, 'word/calls'));
-  writeFileSync(join(root, 'word/calls/one.json'), '{"tool":"word","args":{}}');
+  writeFileSync(join(root, 'word/calls/one.json'), '{"tool":"word","args":{"text":"a"}}');
   writeTrusted(join(root, 'haft.yaml'), 'version: 1\npacks: [word]\n');
   let runtime: DefaultRuntime | undefined;
   const pack: Pack = {
@@ -95,7 +96,39 @@ const LIES: Readonly<Record<string, string>> = {
   'whether it throws': "if (process.platform !== 'linux') throw new Error('not here'); return {};",
 };
 
+/** What a module can remember of earlier calls, each as it is at a call with the text "b" after one with "a". */
+const MEMORIES: Readonly<Record<string, string>> = {
+  'a list of its module': 'heard.push(run.args.text); return { v: [...new Set(heard)].join() };',
+  'a set of its module': 'known.add(run.args.text); return { v: [...known].sort() };',
+  'a global': 'return { v: (globalThis.first ??= run.args.text) };',
+  'the call before': 'const v = last; last = run.args.text; return { v: v === last ? null : (v ?? null) };',
+  'a builtin that it changed': 'Math.first ??= run.args.text; return { v: Math.first };',
+  'a builtin module that it changed': 'os.first ??= run.args.text; return { v: os.first };',
+  'a symbol': "const at = Symbol.for('x'); Symbol[at] ??= run.args.text; return { v: Symbol[at] };",
+  'a variable': 'process.env.FIRST ??= run.args.text; return { v: process.env.FIRST };',
+  'what canonicalize heard': 'return { v: [...asked].sort() };',
+};
+
 describe('the result of run()', () => {
+  for (const [what, answer] of Object.entries(MEMORIES))
+    it(`is refused where it depends on earlier calls through ${what}`, () =>
+      withPack(answer, async (pack) => {
+        const runtime = await pack.runtime();
+        const call = (text: string) => runtime.call({ tool: 'word', args: { text } });
+        await call('a');
+        const { errors, data } = await call('b');
+        assert.equal(errors[0]?.reason, 'toolpack.unstable', JSON.stringify([errors, data]));
+      }));
+
+  it('may come from what the module keeps of earlier calls, as long as it is the same without', () =>
+    withPack('known.add(run.args.text); return { v: known.has(run.args.text) };', async (pack) => {
+      const runtime = await pack.runtime();
+      for (const text of ['a', 'b', 'c', 'd']) {
+        const { ok, errors } = await runtime.call({ tool: 'word', args: { text } });
+        assert.ok(ok, JSON.stringify(errors));
+      }
+    }));
+
   for (const [what, answer] of Object.entries(LIES))
     it(`is refused where it depends on ${what}, and nothing is kept`, () =>
       withPack(answer, async (pack) => {
@@ -110,6 +143,13 @@ describe('the result of run()', () => {
       const { status, stdout, stderr } = await cli(root, 'toolpack', 'check', join(root, 'word'));
       assert.notEqual(status, 0);
       assert.match(stdout + stderr, /two different results; at \\?"\/words/);
+    }));
+
+  it('is refused by toolpack check where it depends on earlier calls', () =>
+    withPack(MEMORIES['a global'] as string, async ({ root }) => {
+      const { status, stdout, stderr } = await cli(root, 'toolpack', 'check', join(root, 'word'));
+      assert.notEqual(status, 0);
+      assert.match(stdout + stderr, /two different results; at \\?"\/v/);
     }));
 
   it('is none where an output was linked in another environment only', () =>
@@ -158,18 +198,16 @@ describe('the result of run()', () => {
 });
 
 describe('haft runs verify', () => {
-  it('fails where the result changed its mind, although both environments agree each time', () =>
-    // 3 and 6 calls are multiples of three, 1 and 2, or 2 and 4, are not.
-    withPack("n += 1; return { lines: 1, words: n % 3 ? 'some' : 'other' };", async (pack) => {
+  it('fails where the result changed its mind', () =>
+    withPack("n += 1; return { lines: 1, words: n < 3 ? 'some' : 'other' };", async (pack) => {
       const runtime = await pack.runtime();
       const { ok, errors, runId } = await runtime.call({ tool: 'word', args: {} });
       assert.ok(ok, JSON.stringify(errors));
       assert.equal((await runtime.runs.verify(runId as string)).identical, true);
-      const { identical, outputs, result } = await runtime.runs.verify(runId as string);
-      assert.deepEqual(
-        [identical, outputs[0]?.same, result.same, result.paths],
-        [false, true, false, ['/words']],
-      );
+      await assert.rejects(runtime.runs.verify(runId as string), {
+        reason: 'toolpack.unstable',
+        message: /two different results; at "\/words"/,
+      });
     }));
 
   it('fails where the kept result was changed in the store, and such a run is not exported', () =>

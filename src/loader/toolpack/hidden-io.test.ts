@@ -105,6 +105,11 @@ const BLOCKED: Readonly<Record<string, string>> = {
   'a host of the network': 'await connect({ host: "192.0.2.1", port: 80 })',
   'the free space of a disk': 'fs.statfsSync(import.meta.dirname).bfree',
   'the free space of a disk later': '(await fs.promises.statfs(import.meta.dirname)).bfree',
+  'the clock of a database':
+    "new (await import('node:sqlite')).DatabaseSync(':memory:').prepare(\"select date('now') v\").get().v",
+  'the clock of a database, required': "createRequire(import.meta.url)('node:sqlite') && 'sqlite'",
+  'the clock of an HTTP answer': "process.getBuiltinModule('http') && 'http'",
+  'the certificates of the machine': "(await import('tls')).getCACertificates('system').length",
   'a report of the machine': 'process.report.getReport().header.osRelease',
   'the clock of another realm': "process.getBuiltinModule('vm').runInNewContext('new Date().getFullYear()')",
   'the release of the kernel in a file': "fs.readFileSync('/proc/sys/kernel/osrelease', 'utf8')",

@@ -67,12 +67,28 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
       });
 
   pieces.vary(options.variation);
-  const { registerHooks } = process.getBuiltinModule('node:module');
+  // They tell the machine's own clock or settings from below JavaScript, where nothing can be varied.
+  const withheld = /^(?:node:)?(?:sqlite|https?|http2|tls|inspector(?:\/promises)?|trace_events)$/;
+  const refuse = (specifier: string): void => {
+    if (!withheld.test(specifier)) return;
+    const message = `${specifier} is not available in a toolpack: it tells the clock or the settings of the machine`;
+    throw Object.assign(new Error(message), { code: 'ERR_WITHHELD' });
+  };
+  const { getBuiltinModule } = process;
+  const { registerHooks } = getBuiltinModule('node:module');
+  Object.defineProperty(process, 'getBuiltinModule', {
+    value(id: string) {
+      refuse(id);
+      return getBuiltinModule(id);
+    },
+  });
   registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === 'haft/toolpack'
+    resolve(specifier, context, next) {
+      refuse(specifier);
+      return specifier === 'haft/toolpack'
         ? { url: 'haft:toolpack', format: 'module', shortCircuit: true }
-        : next(specifier, context),
+        : next(specifier, context);
+    },
     load: (url, context, next) =>
       url === 'haft:toolpack'
         ? { format: 'module', source: options.toolpack, shortCircuit: true }
@@ -139,6 +155,10 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
   };
 
   const OPS: Readonly<Record<string, (frame: Frame, ask: Ask) => Promise<unknown>>> = {
+    async load() {
+      await loaded;
+      return null;
+    },
     describe: async () => (await loaded).map(describe),
     async canonicalize({ tool: name, input, times = 1 }, ask) {
       const tool = await find(name);

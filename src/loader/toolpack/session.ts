@@ -16,7 +16,7 @@ export interface ToolpackSession {
 }
 
 export interface Question {
-  readonly op: 'describe' | 'canonicalize' | 'run';
+  readonly op: 'load' | 'describe' | 'canonicalize' | 'run';
   readonly tool?: string;
   readonly input?: Json;
   readonly times?: number;

@@ -1,4 +1,4 @@
-// Owns: one toolpack as its two processes answer for it: what its module defines, what a call of it would run, and its run.
+// Owns: one toolpack as its two environments answer for it: what its module defines, what a call of it would run, and its run.
 // Refuses: an answer that the two do not agree on.
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
@@ -6,16 +6,17 @@ import type { ProgramHandle } from '../../contract/program.ts';
 import type { Described } from './check-definition.ts';
 import { type Difference, firstDifference } from './compare-answers.ts';
 import { ENVIRONMENTS, hostProgram } from './environments.ts';
+import { createFreshSession } from './fresh-session.ts';
 import type { RefusedArgument, Unsafe } from './host.ts';
 import type { PackFiles } from './pack-files.ts';
-import { type Answer, createSession, type Question, type ToolpackSession } from './session.ts';
+import { type Answer, createSession, type Question, type SessionOptions } from './session.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 
 export interface Toolpack {
   /** Every definition of the module, as its process could say it. */
   describe(signal: AbortSignal): Promise<Agreement<readonly Described[]>>;
   canonicalize(tool: string, args: Json, how: Asking): Promise<Agreement<unknown>>;
-  /** The toolpack's own `run`: in the first process, and then, against what that one was answered, in the second. */
+  /** The toolpack's own `run`: in the process that is kept, and then, against what that one was answered, in a new one. */
   run(tool: string, how: readonly [RunAsking, RunAsking]): Promise<Agreement<unknown>>;
   /** Ends its processes, with their copies, until it is asked again: another took its place. What is asked now goes on. */
   rest(): Promise<void>;
@@ -41,20 +42,29 @@ const COUNTED = ['run.read', 'run.log', 'run.checkpoint'];
 
 export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 'start'>): Toolpack {
   const snapshots = new Map<string, Snapshot>();
-  const sessions = ENVIRONMENTS.map((environment, n): ToolpackSession => {
+  const optionsOf = (n: 0 | 1): SessionOptions => {
+    const environment = ENVIRONMENTS[n];
     const { name } = environment;
     const folder = (): string => {
       const known = snapshots.get(name) ?? takeSnapshot(files, n * 86_400_000);
       snapshots.set(name, known);
       return known.folder;
     };
-    return createSession({
+    return {
       programs,
       name: files.name,
       folder: () => snapshots.get(name)?.folder ?? files.folder,
       program: () => hostProgram(folder(), files.entry, environment),
-    });
-  }) as [ToolpackSession, ToolpackSession];
+    };
+  };
+  // The first has heard all earlier calls, the second none: what both answer does not depend on them.
+  const second = createFreshSession(optionsOf(1));
+  const sessions = [createSession(optionsOf(0)), second] as const;
+  let calls = 0;
+  /** A host that was called twice is called again; a command that makes one call is not kept from ending. */
+  const prepareNext = (): void => {
+    if (calls > 1) second.prepare();
+  };
 
   const askBoth = async (
     question: Omit<Question, 'patienceMs'>,
@@ -75,19 +85,30 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
   return {
     describe: (signal) =>
       askBoth({ op: 'describe', signal }, false) as Promise<Agreement<readonly Described[]>>,
-    canonicalize: (tool, input, { signal, reply }) =>
-      askBoth({ op: 'canonicalize', tool, input, signal, reply: remembered(reply) }, true),
+    async canonicalize(tool, input, { signal, reply }) {
+      calls += 1;
+      const answer = await askBoth(
+        { op: 'canonicalize', tool, input, signal, reply: remembered(reply) },
+        true,
+      );
+      prepareNext();
+      return answer;
+    },
     async run(tool, how) {
       const ask = (n: 0 | 1) =>
-        sessions[n]!.request({
+        sessions[n].request({
           op: 'run',
           tool,
           ...how[n],
           counted: COUNTED,
           times: ENVIRONMENTS[n].times,
         });
+      second.prepare();
       const first = await ask(0);
-      return first.ok ? agree(first, await ask(1).catch(onlyThere(tool))) : first;
+      if (!first.ok) return first;
+      const answer = agree(first, await ask(1).catch(onlyThere(tool)));
+      prepareNext();
+      return answer;
     },
     async rest() {
       const resting = ENVIRONMENTS.map(({ name }, n) => {
