@@ -6,6 +6,14 @@ import { findOwnFolders } from './find-own-folders.ts';
 import { isWithin } from './is-within.ts';
 
 export function findFolder(given: string): string {
+  const real = realFolder(given);
+  if (findOwnFolders().folders.some((folder) => isWithin(real, folder)))
+    throw fail('usage', `Cannot use workspace ${given}: Haft keeps its own there, which no tool may touch`);
+  return real;
+}
+
+/** The same for who only looks for it: whether it is Haft's own is asked by whoever opens it. */
+export function realFolder(given: string): string {
   let real: string;
   try {
     real = realpathSync.native(given);
@@ -15,7 +23,5 @@ export function findFolder(given: string): string {
   if (!statSync(real).isDirectory()) throw fail('usage', `Cannot use workspace ${given}: it is not a folder`);
   if (real === '/')
     throw fail('usage', `Cannot use workspace ${given}: it is the whole machine; name a folder in it`);
-  if (findOwnFolders().folders.some((folder) => isWithin(real, folder)))
-    throw fail('usage', `Cannot use workspace ${given}: Haft keeps its own there, which no tool may touch`);
   return real;
 }
