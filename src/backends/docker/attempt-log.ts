@@ -1,6 +1,6 @@
 // Owns: what an attempt says: the entry's first line taken off, the rest handed on as it comes, and kept in meta/log at the end.
 // Refuses: to keep more than it may; who reads too much is told.
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { newId } from '../../base/new-id.ts';
 import { type Observation, parseObservation } from '../observation.ts';
 import { TAIL_BYTES } from '../read-tail.ts';
@@ -28,14 +28,14 @@ export interface KeptLog {
   readonly stderr: Uint8Array;
 }
 
-/** Writes the whole log of a container that has ended to a file, durably. Undefined when the container is gone. */
+/** Writes the whole log of a container that has ended to a file, durably. Undefined when the container is gone, or another process has recorded the end: that one removes the container, and an engine may answer with a part of the log meanwhile. */
 export async function keepLog(
   api: EngineApi,
   name: string,
-  path: string,
+  files: { readonly log: string; readonly end: string },
   maxBytes: number,
 ): Promise<KeptLog | undefined> {
-  const temporary = `${path}.${newId('tmp')}`;
+  const temporary = `${files.log}.${newId('tmp')}`;
   const fd = openSync(temporary, 'wx', 0o600);
   const enough = new AbortController();
   let room = maxBytes;
@@ -52,9 +52,9 @@ export async function keepLog(
       if (thrown !== OVER) throw thrown;
       return 200;
     });
-    if (status !== 200) return undefined;
+    if (status !== 200 || existsSync(files.end)) return undefined;
     fsyncSync(fd);
-    renameSync(temporary, path);
+    renameSync(temporary, files.log);
     return { observation: parseObservation(first()), over: enough.signal.aborted, stderr };
   } finally {
     closeSync(fd);

@@ -33,7 +33,7 @@ export async function attend(attendance: Attendance): Promise<Seen | undefined> 
   if (!state) return undefined;
   const diskFull = disk.diskFull || existsSync(files.diskFull);
   if (diskFull) await markDiskFull(attempt.folder);
-  const log = await patiently(() => keepLog(api, name, files.log, logBytes));
+  const log = await patiently(() => keepLog(api, name, files, logBytes));
   if (!log) return undefined;
   return {
     state,

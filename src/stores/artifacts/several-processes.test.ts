@@ -43,7 +43,7 @@ function importer({ sqlite, folder }: ArtifactsEnvironment, clock: string, code:
     }) });
     ${code}`;
   return spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
 }
 
@@ -55,8 +55,14 @@ describe('several processes over the same artifacts', () => {
         FAST,
         `
         let lost = 0;
-        for (let round = 0; round < ${ROUNDS}; round++) {
+        let enough = false;
+        process.stdin.resume().on('end', () => { enough = true; });
+        const due = new Map();
+        for (let round = 0; round < ${ROUNDS} || !enough; round++) {
           for (let n = 0; n < ${CONTENTS}; n++) {
+            // Comes back for each content about when its lease ends: at once, or after others had the time to sweep it.
+            while (clock.now() < (due.get(n) ?? 0)) await new Promise((done) => setTimeout(done, 1));
+            due.set(n, clock.now() + ${SHORTEST_LEASE_MS} * (1 + (n % 3) / 2));
             const began = Date.now();
             const one = await artifacts.importBytes(content(n));
             const tree = await artifacts.importTree([item(n), item(n + 1), item(n + 2)]);
@@ -88,11 +94,14 @@ describe('several processes over the same artifacts', () => {
         done = true;
       });
       let removed = 0;
-      while (!done) removed += (await artifacts.sweep({ unusedForMs: SHORTEST_LEASE_MS })).removed.objects;
+      while (!done) {
+        removed += (await artifacts.sweep({ unusedForMs: SHORTEST_LEASE_MS })).removed.objects;
+        if (removed > CONTENTS) child.stdin!.end();
+      }
       const [line] = await told;
       await store.close();
       assert.deepEqual(JSON.parse(line), { lost: 0 });
-      assert.ok(removed > CONTENTS, `only ${removed} objects were swept, so that little was shown`);
+      assert.ok(removed > CONTENTS, `the child ended after ${removed} objects were swept`);
     }));
 
   it('never register what is not there, whenever one of them is killed', () =>
