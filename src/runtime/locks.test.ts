@@ -25,4 +25,12 @@ describe('locksFor', () => {
       [{ path: 'a', tree: true }],
     );
   });
+  it('lets calls wait for each other that could make a repository of one folder together', () => {
+    const paths = (path: string) => locksFor([{ kind: 'fs.write', path }]).map((lock) => lock.path);
+    assert.deepEqual(paths('sub/commondir'), ['sub/HEAD', 'sub/commondir']);
+    assert.deepEqual(paths('sub/HEAD'), ['sub/HEAD']);
+    assert.deepEqual(paths('a/objects/b/refs/c'), ['a/HEAD', 'a/objects/b/HEAD', 'a/objects/b/refs/c']);
+    assert.deepEqual(paths('refs'), ['HEAD', 'refs']);
+    assert.deepEqual(paths('sub/HEADS'), ['sub/HEADS']);
+  });
 });

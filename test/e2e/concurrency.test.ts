@@ -57,6 +57,34 @@ describe(`${PROCESSES} processes writing the same ${FILES} files for ${SECONDS} 
   });
 });
 
+describe('calls at once that would make a repository of one folder', () => {
+  for (const names of [
+    ['HEAD', 'commondir'],
+    ['HEAD', 'objects/x', 'refs/x'],
+  ])
+    it(`one of ${names.join(', ')} is refused`, async () => {
+      const workspace = makeWorkspace({});
+      const runtime = await createRuntime({ workspace: workspace.root });
+      try {
+        for (let round = 0; round < 10; round++) {
+          const results = await Promise.all(
+            names.map((name) =>
+              runtime.call({
+                tool: 'file_write',
+                args: { path: `sub-${round}/${name}`, content: 'x', create_dirs: true },
+              }),
+            ),
+          );
+          const refused = results.flatMap(({ errors }) => errors.map(({ reason }) => reason));
+          assert.deepEqual(refused, ['path.protected']);
+        }
+      } finally {
+        await runtime.close();
+        workspace.remove();
+      }
+    });
+});
+
 /** All rows, of a chain that verifies. */
 async function auditRows(root: string) {
   const runtime = await createRuntime({ workspace: root });

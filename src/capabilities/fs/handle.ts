@@ -13,24 +13,17 @@ import type {
 import { isFailure } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
-import { createDirectorySync, type SyncFolder } from './directory-sync.ts';
 import { type LastLink, type Located, modeOf, release, typeOf } from './located.ts';
-import { createPins, type Pins } from './mutate/pins.ts';
 import { readDirect } from './read-direct.ts';
 import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
 import { makeRoots, nameOf, type Place, type Root } from './root.ts';
-import { createTempNames } from './temp-name.ts';
 import { refuseTemp, spellingOf, toPlace } from './to-place.ts';
 
 /** What the handles of one runtime share. */
 interface Shared {
   readonly rootOf: (scope: CallScope) => Root;
-  readonly tempName: () => string;
-  readonly syncFolder: SyncFolder;
-  readonly pins: Pins;
-  readonly isAlive: FsOptions['isAlive'];
   readonly lister: () => Promise<import('./list.ts').List>;
-  readonly mutator: () => Promise<typeof import('./mutate/mutate.ts')>;
+  readonly mutator: () => Promise<import('./mutate/mutate.ts').Mutator>;
 }
 
 interface FsOptions {
@@ -54,13 +47,9 @@ export function createFsCapability(options: FsOptions = {}): (scope: CallScope) 
       roots.set(key, made);
       return made;
     },
-    tempName: createTempNames(),
-    syncFolder: createDirectorySync(),
-    pins: createPins(),
-    isAlive: options.isAlive,
     // Asking the module loader costs more than a small listing, also for what it has loaded already.
     lister: once(async () => (await import('./list.ts')).createLister()),
-    mutator: once(() => import('./mutate/mutate.ts')),
+    mutator: once(async () => (await import('./mutate/mutate.ts')).createMutator(options.isAlive)),
   };
   return (scope) => handleFor(scope, shared);
 }
@@ -84,8 +73,8 @@ function handleFor(scope: CallScope, shared: Shared): FsHandle {
     list: async (query) => (await shared.lister())(scope, root, query),
     open: (path) => open(scope, root, path),
     tree: (path) => tree(scope, root, path),
-    mutate: async (edits) => (await shared.mutator()).mutate(edits, { ...shared, scope, root }),
-    preview: async (edits) => (await import('./mutate/plan.ts')).preview(edits, { ...shared, scope, root }),
+    mutate: async (edits) => (await shared.mutator()).mutate(edits, scope, root),
+    preview: async (edits) => (await shared.mutator()).preview(edits, scope, root),
   };
 }
 

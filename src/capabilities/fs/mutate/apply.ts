@@ -3,7 +3,7 @@
 import { closeSync, fsync, lstatSync, renameSync } from 'node:fs';
 import { constants, copyFile, link, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { joinRel } from '../../../base/rel-path.ts';
+import { joinRel, parentOf } from '../../../base/rel-path.ts';
 import { enterFolder, leaveFolder } from '../child-folder.ts';
 import type { SyncFolder } from '../directory-sync.ts';
 import { errnoOf, osFailure } from '../path-failures.ts';
@@ -139,15 +139,19 @@ async function put(step: Put, work: Work): Promise<void> {
   const { place, expected, mustCreate } = step;
   const staged = work.staged.get(step)!;
   touch(work, staged.folder);
-  const to = at(work, place);
+  const { path: folder } = work.folders.open(parent(place));
+  const to = `${folder}/${nameIn(place.rel)}`;
   check(work, place, expected, to);
   if (mustCreate) {
     await createOnly(pathOf(work, staged), work, place);
   } else {
     const backup = expected === 'nothing' || work.alone ? undefined : await backUp(work, place);
+    const { folder: near } = staged;
+    const isBeside = near.root === place.root && near.rel === parentOf(place.rel);
+    const from = isBeside && !backup ? `${folder}/${staged.name}` : pathOf(work, staged);
     // Giving a file its name takes less time than a hop to the thread pool; freeing the one that had it takes more.
-    if (expected === 'nothing') renameSync(pathOf(work, staged), to);
-    else await rename(pathOf(work, staged), backup ? at(work, place) : to);
+    if (expected === 'nothing') renameSync(from, to);
+    else await rename(from, backup ? at(work, place) : to);
     if (backup) {
       work.undo.push(() => rename(pathOf(work, backup), at(work, place)));
       return;

@@ -15,26 +15,38 @@ import { absolute, type Place } from '../root.ts';
 export interface Belongings {
   /**
    * Throws `path.protected` where changing this place would change a repository, or a pack of a workspace below, and
-   * `lock.busy` where a program that runs now is kept from this very thing.
+   * `lock.busy` where a program that runs now is kept from this very thing. `isHollow`:
+   * a file, or nothing yet, is there, so that nothing is in it.
    */
-  refuse(place: Place, verb: string): void;
+  refuse(place: Place, verb: string, isHollow: boolean): void;
 }
 
-/** For one mutation: each folder is looked at once. */
-export function createBelongings(workspace: string, isAlive?: (process: string) => boolean): Belongings {
-  const inUse = once(() => fencesInUse(workspace, isAlive));
+/** For each mutation of a workspace one. Those that are planned in the same turn of the event loop look into a folder once. */
+export function createBelongings(isAlive?: (process: string) => boolean): (workspace: string) => Belongings {
   const looked = new Map<string, Folder>();
+  const look = (path: string): Folder => {
+    const known = looked.get(path);
+    if (known) return known;
+    if (looked.size === 0) setImmediate(() => looked.clear());
+    const folder = lookInto(path);
+    looked.set(path, folder);
+    return folder;
+  };
+  return (workspace) =>
+    belongingsOf(
+      once(() => fencesInUse(workspace, isAlive)),
+      look,
+    );
+}
+
+function belongingsOf(inUse: () => ReadonlySet<string>, look: (path: string) => Folder): Belongings {
   /** What the mutation may make, absolute. */
   const planned = new Set<string>();
-  const look = (path: string): Folder => {
-    const known = looked.get(path) ?? (typeOf(path) === 'file' ? PLAIN_FILE : lookInto(path));
-    looked.set(path, known);
-    return known;
-  };
-  const becomesRepository = (path: string, { typeOf }: Folder) =>
-    isRepository(path, (part) => typeOf(part) ?? (planned.has(part) ? 'file' : undefined));
+  const becomesRepository = (path: string, { hasHead }: Folder) =>
+    (hasHead || planned.has(`${path}/HEAD`)) &&
+    hasRest(path, (part) => typeOf(part) ?? (planned.has(part) ? 'file' : undefined));
   return {
-    refuse(place, verb) {
+    refuse(place, verb, isHollow) {
       const { root, rel } = place;
       const real = absolute(root, rel);
       if (inUse().has(real))
@@ -44,7 +56,7 @@ export function createBelongings(workspace: string, isAlive?: (process: string) 
         );
       for (let at = rel; ; at = parentOf(at)) {
         const path = absolute(root, at);
-        const folder = look(path);
+        const folder = isHollow && at === rel ? HOLLOW : look(path);
         const { isRepository, git, packs } = folder;
         planned.add(path);
         // The workspace's own packs are policy's to name, and what it is itself is the user's to say.
@@ -80,28 +92,28 @@ export function createBelongings(workspace: string, isAlive?: (process: string) 
 }
 
 interface Folder {
+  readonly hasHead: boolean;
   readonly isRepository: boolean;
   /** What belongs to the repository of the `.git` in it: absolute and real, perhaps not there yet. */
   readonly git: readonly string[];
   /** What the haft.yaml in it may name as packs: absolute and real; all of it where that cannot be told. Read only where it counts. */
   readonly packs: () => readonly string[];
-  /** Of what is in it. */
-  readonly typeOf: typeof typeOf;
 }
 
-const lookInto = (path: string): Folder => ({
-  isRepository: isRepository(path, typeOf),
-  git: gitPlaces(path),
-  packs: once(() => packsOf(path)),
-  typeOf,
-});
+function lookInto(path: string): Folder {
+  const hasHead = typeOf(`${path}/HEAD`) !== undefined;
+  return {
+    hasHead,
+    isRepository: hasHead && hasRest(path, typeOf),
+    git: gitPlaces(path),
+    packs: once(() => packsOf(path)),
+  };
+}
 
-/** Most that is changed: asking the disk for what is in it costs four times as much as asking for what is not there. */
-const PLAIN_FILE: Folder = { isRepository: false, git: [], packs: () => [], typeOf: () => undefined };
+const HOLLOW: Folder = { hasHead: false, isRepository: false, git: [], packs: () => [] };
 
-/** As git tells: a HEAD, and objects and refs of its own or those of another. */
-function isRepository(folder: string, type: typeof typeOf): boolean {
-  if (!type(`${folder}/HEAD`)) return false;
+/** What git wants beside a HEAD: objects and refs of its own or those of another. */
+function hasRest(folder: string, type: typeof typeOf): boolean {
   return (
     type(`${folder}/commondir`) === 'file' ||
     (type(`${folder}/objects`) !== undefined && type(`${folder}/refs`) !== undefined)

@@ -1,19 +1,43 @@
 // Owns: changing files, all or nothing: plan, keep what was, stage what will be, make the intent durable, act.
 // Refuses: to let anything be seen before `scope.intend` has answered.
 import { unlink } from 'node:fs/promises';
-import type { Change, Edit } from '../../../contract/capability.ts';
-import type { SyncFolder } from '../directory-sync.ts';
+import type { CallScope, Change, Edit } from '../../../contract/capability.ts';
+import { createDirectorySync, type SyncFolder } from '../directory-sync.ts';
+import type { Root } from '../root.ts';
+import { createTempNames } from '../temp-name.ts';
 import { applySteps } from './apply.ts';
-import { type Plan, type PlanParts, settle, withLosses, withPlan } from './plan.ts';
+import { createBelongings } from './belongings.ts';
+import { createPins } from './pins.ts';
+import { type Plan, type PlanParts, preview, settle, withLosses, withPlan } from './plan.ts';
 import { type Staged, stage } from './stage.ts';
 import type { Put } from './step.ts';
 
-export interface MutateParts extends PlanParts {
+export interface Mutator {
+  mutate(edits: readonly Edit[], scope: CallScope, root: Root): Promise<readonly Change[]>;
+  /** Dry run: what the edits would change. */
+  preview(edits: readonly Edit[], scope: CallScope, root: Root): Promise<readonly Change[]>;
+}
+
+/** `isAlive` tells whether a process still runs, by the name that it gave itself. */
+export function createMutator(isAlive?: (process: string) => boolean): Mutator {
+  const shared = {
+    tempName: createTempNames(),
+    syncFolder: createDirectorySync(),
+    pins: createPins(),
+    belongings: createBelongings(isAlive),
+  };
+  return {
+    mutate: (edits, scope, root) => mutate(edits, { ...shared, scope, root }),
+    preview: (edits, scope, root) => preview(edits, { ...shared, scope, root }),
+  };
+}
+
+interface MutateParts extends PlanParts {
   readonly tempName: () => string;
   readonly syncFolder: SyncFolder;
 }
 
-export function mutate(edits: readonly Edit[], parts: MutateParts): Promise<readonly Change[]> {
+function mutate(edits: readonly Edit[], parts: MutateParts): Promise<readonly Change[]> {
   const { scope } = parts;
   return withPlan(edits, parts, true, async (plan) => {
     const staged = new Map<Put, Staged>();

@@ -11,8 +11,8 @@ import type { Look } from './view.ts';
 const NEW_FILE = 0o644;
 
 export async function planWrite(edit: Extract<Edit, { op: 'write' }>, planning: Planning): Promise<void> {
-  const { place } = target(planning, edit.path, 'write', 'fs.write', 'follow');
-  const seen = planning.view.look(place);
+  const { place, stat } = target(planning, edit.path, 'write', 'fs.write', 'follow');
+  const seen = planning.view.look(place, stat);
   if (seen.is !== 'nothing' && edit.mustCreate) throw alreadyThere(place, 'write');
   if (seen.is !== 'nothing' && seen.type !== 'file') {
     throw notAFile({ ...place, verb: 'write' }, seen.type === 'dir');

@@ -3,7 +3,7 @@
 import type { CallScope, Change, Edit } from '../../../contract/capability.ts';
 import { createLimit, type Limit } from '../limit.ts';
 import type { Root } from '../root.ts';
-import { createBelongings } from './belongings.ts';
+import type { Belongings } from './belongings.ts';
 import { createFolders } from './folders.ts';
 import type { Losses } from './ownership.ts';
 import type { Pins } from './pins.ts';
@@ -27,8 +27,7 @@ export interface PlanParts {
   readonly scope: CallScope;
   readonly root: Root;
   readonly pins: Pins;
-  /** Whether a process still runs. */
-  readonly isAlive?: ((process: string) => boolean) | undefined;
+  readonly belongings: (workspace: string) => Belongings;
 }
 
 /** Reads and writes of one mutation that are under way at once. */
@@ -55,7 +54,7 @@ const VERBS: { readonly [op in Edit['op']]: string } = {
 /** Plans the edits, hands the plan to `use`, and ends with nothing under way and nothing open. */
 export async function withPlan<T>(
   edits: readonly Edit[],
-  { scope, root, pins, isAlive }: PlanParts,
+  { scope, root, pins, belongings }: PlanParts,
   store: boolean,
   use: (plan: Plan) => Promise<T>,
 ): Promise<T> {
@@ -69,7 +68,7 @@ export async function withPlan<T>(
     scope,
     folders,
     view: createView(folders),
-    belongings: createBelongings(scope.root, isAlive),
+    belongings: belongings(scope.root),
     preImages: createPreImages(scope, limit, verb, store),
     steps: [],
     changes: [],

@@ -1,6 +1,6 @@
 // Owns: what every planner of an edit needs: the target, its folders, what was there, and the list of steps.
 // Refuses: to change anything; a plan that fails leaves no trace but objects in the store.
-import { lstatSync } from 'node:fs';
+import { type BigIntStats, lstatSync } from 'node:fs';
 import { sha256Hex } from '../../../base/digest.ts';
 import { parentOf } from '../../../base/rel-path.ts';
 import type { CallScope, EntryState } from '../../../contract/capability.ts';
@@ -22,6 +22,8 @@ export type PathEffect = 'fs.read' | 'fs.write';
 export interface Target {
   readonly named: Place;
   readonly place: Place;
+  /** What is there on disk, null for nothing, where that had to be looked at anyway. */
+  readonly stat?: BigIntStats | null;
 }
 
 /** What became of copies when they were staged. */
@@ -50,20 +52,22 @@ export function target(
 ): Target {
   const named = toPlace(planning.root, spellingOf(planning.scope, path), verb);
   admit(planning, kind, named, named);
-  const place = hasNoLinks(planning, named) ? named : realPlace(named, verb, last);
+  const stat = statWithoutLinks(planning, named);
+  const place = stat === undefined ? realPlace(named, verb, last) : named;
   refuseTemp(place, verb);
   if (place.root !== named.root || place.rel !== named.rel) admit(planning, kind, named, place);
-  if (kind === 'fs.write') planning.belongings.refuse(place, verb);
-  return { named, place };
+  if (kind === 'fs.write') planning.belongings.refuse(place, verb, stat === null || stat?.isFile() === true);
+  return stat === undefined ? { named, place } : { named, place, stat };
 }
 
-/** Most paths: their pinned folder is where its name says, and what is in it is no link. */
-function hasNoLinks({ folders }: Planning, named: Place): boolean {
-  if (named.rel === '.') return false;
+/** Most paths: their pinned folder is where its name says, and what is in it is no link. Undefined for the others. */
+function statWithoutLinks({ folders }: Planning, named: Place): BigIntStats | null | undefined {
+  if (named.rel === '.') return undefined;
   const folder = folders.pin(parent(named));
-  if (!folder) return false;
-  const stat = lstatSync(`${folder.path}/${nameIn(named.rel)}`, { throwIfNoEntry: false });
-  return !stat?.isSymbolicLink();
+  if (!folder) return undefined;
+  const path = `${folder.path}/${nameIn(named.rel)}`;
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat?.isSymbolicLink() ? undefined : (stat ?? null);
 }
 
 /** Admits an entry below a target, for edits of whole trees. */
@@ -74,7 +78,7 @@ export function admitBelow(
   rel: string,
 ): void {
   admit(planning, kind, below(named, rel), below(place, rel));
-  if (kind === 'fs.write') planning.belongings.refuse(below(place, rel), 'change');
+  if (kind === 'fs.write') planning.belongings.refuse(below(place, rel), 'change', false);
 }
 
 export function below(place: Place, rel: string): Place {

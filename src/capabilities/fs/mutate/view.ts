@@ -26,7 +26,8 @@ export type Look =
   | ({ readonly is: 'planned' } & PlannedEntry);
 
 export interface View {
-  look(place: Place): Look;
+  /** `onDisk` spares looking there again: what is, or null for nothing. */
+  look(place: Place, onDisk?: BigIntStats | null): Look;
   set(place: Place, entry: PlannedEntry | null): void;
   /** From now on nothing below this place may be touched: it is a tree that moves as a whole. */
   seal(place: Place): void;
@@ -58,12 +59,12 @@ export function createView(folders: Folders): View {
     return false;
   };
 
-  const look = (place: Place): Look => {
+  const look: View['look'] = (place, onDisk) => {
     refuseSealed(place);
     const entry = planned.get(nameOf(place.root, place.rel));
     if (entry !== undefined) return entry ? { is: 'planned', ...entry } : { is: 'nothing' };
     if (isCutOff(place)) return { is: 'nothing' };
-    const stat = statOf(folders, place);
+    const stat = onDisk === undefined ? statOf(folders, place) : onDisk;
     return stat ? { is: 'disk', type: typeOf(stat), stat } : { is: 'nothing' };
   };
 
