@@ -1,8 +1,9 @@
 // Owns: what a program or a service writes, as it comes: lines of progress on the way, and the answer.
 // Refuses: to hold more than an answer may be; the rest of it is kept elsewhere, with what came before.
+import { isRecord } from '../base/is-record.ts';
 import type { AnswerSpill, Invocation } from '../contract/adapter.ts';
 import { type Failure, fail } from '../contract/errors.ts';
-import { isObject, readProgress } from './answer.ts';
+import { readProgress } from './answer.ts';
 
 export interface AnswerReader {
   /**
@@ -101,7 +102,7 @@ function progressOf(line: string) {
   if (!PROGRESS.test(line)) return undefined;
   try {
     const message: unknown = JSON.parse(line);
-    return isObject(message) && Object.keys(message).length === 1
+    return isRecord(message) && Object.keys(message).length === 1
       ? readProgress(message.progress)
       : undefined;
   } catch {

@@ -1,12 +1,13 @@
 // Owns: making data of the text that a program or a service answered with.
 // Refuses: to take what is not JSON for data, unless the tool says that it answers with text.
+import { isRecord } from '../base/is-record.ts';
 import type { InvocationResult } from '../contract/adapter.ts';
 import type { JsonSchema } from '../contract/json.ts';
-import { isObject, readAnswer } from './answer.ts';
+import { readAnswer } from './answer.ts';
 
 /** What the tool's output schema says about plain text. */
 export const answersText = (schema: JsonSchema): boolean =>
-  isObject(schema) &&
+  isRecord(schema) &&
   (schema.type === 'string' || (Array.isArray(schema.type) && schema.type.includes('string')));
 
 /** Undefined where the text is not an answer. */
@@ -23,6 +24,6 @@ export function readAnswerText(text: string, schema: JsonSchema): InvocationResu
   const answer = readAnswer(value);
   // `wc -l` answers 12, which is JSON; a tool that promises text means "12".
   const isBare = answer.ok && answer.data === value;
-  const promisesText = isObject(schema) && schema.type === 'string';
+  const promisesText = isRecord(schema) && schema.type === 'string';
   return isBare && promisesText && typeof value !== 'string' ? plain : answer;
 }

@@ -1,10 +1,11 @@
 // Owns: what a program's answer is: the data itself, or an envelope around data or a failure.
 // Refuses: to hold a failure against a schema.
+import { isRecord } from '../base/is-record.ts';
 import type { InvocationResult } from '../contract/adapter.ts';
 
 /** An object is an envelope when it has `ok` and beside it only what envelopes have, one of them `data` or an error. */
 export function readAnswer(answer: unknown): InvocationResult {
-  return isObject(answer) && isEnvelope(answer) ? readEnvelope(answer) : { ok: true, data: answer };
+  return isRecord(answer) && isEnvelope(answer) ? readEnvelope(answer) : { ok: true, data: answer };
 }
 
 /** For what cannot be anything but an envelope: without `ok` it succeeded. */
@@ -31,12 +32,12 @@ export function shownValue(value: unknown): string {
 function failureOf(envelope: Readonly<Record<string, unknown>>): InvocationResult {
   const errors = Array.isArray(envelope.errors) ? envelope.errors : [];
   const first: unknown = envelope.error ?? errors[0];
-  const words = isObject(first) ? (first.message ?? first.reason) : first;
+  const words = isRecord(first) ? (first.message ?? first.reason) : first;
   const message = typeof words === 'string' && words !== '' ? words : 'the tool says that it failed';
-  const given = isObject(first) ? (first.details ?? first.data) : undefined;
+  const given = isRecord(first) ? (first.details ?? first.data) : undefined;
   const details = {
-    ...(isObject(first) && first.code !== undefined ? { code: first.code } : {}),
-    ...(isObject(given) ? given : given === undefined ? {} : { details: given }),
+    ...(isRecord(first) && first.code !== undefined ? { code: first.code } : {}),
+    ...(isRecord(given) ? given : given === undefined ? {} : { details: given }),
   };
   return { ok: false, message, ...(Object.keys(details).length === 0 ? {} : { details }) };
 }
@@ -55,15 +56,12 @@ function isEnvelope(answer: Readonly<Record<string, unknown>>): boolean {
 
 const TELLING = new Set(['data', 'error', 'errors', 'type']);
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Progress as programs write it: per cent alone, or with words. Undefined where it is none. */
 export function readProgress(
   value: unknown,
 ): { readonly pct?: number; readonly message?: string } | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? { pct: value } : undefined;
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const { pct, message } = value;
   return {
     ...(typeof pct === 'number' && Number.isFinite(pct) ? { pct } : {}),

@@ -1,9 +1,10 @@
 // Owns: one connection to the other side, opened when it is needed, opened again when it was lost, closed when nobody came.
 // Refuses: to send anything; it hands out what is open, and whoever uses it knows what was sent.
+import { orAborted } from '../base/or-aborted.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import { isUnsent, markUnsent } from './attempts.ts';
 import { type BreakerOptions, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
-import { orAborted, type Pace } from './pace.ts';
+import type { Pace } from './pace.ts';
 
 /** What is kept open. */
 export interface Linked {

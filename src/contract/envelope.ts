@@ -1,8 +1,9 @@
 // Owns: the five messages of the SDK spec, as they travel, and their one conversion to TypeScript's spelling.
 // Refuses: to touch `args` and `data`: they pass as they were sent.
+import { isRecord } from '../base/is-record.ts';
 import { type ErrorEntry, fail } from './errors.ts';
 import type { JsonObject } from './json.ts';
-import { isRecord, type KnownFields, unknownField } from './known-fields.ts';
+import { type KnownFields, unknownField } from './known-fields.ts';
 
 /** As it travels. `timestamp` is in seconds. */
 export interface ToolRequest {

@@ -1,6 +1,8 @@
 // Owns: the check that a program only named fields that there are: a field that nobody reads is a wish that nobody grants.
 // Refuses: to look at values; whoever reads a field knows what it takes.
+
 import { closest } from '../base/closest.ts';
+import { isRecord } from '../base/is-record.ts';
 import { fail } from './errors.ts';
 
 /** Every field of T, also those that may be left out: the compiler says where one is missing. */
@@ -29,6 +31,3 @@ export function checkFields(
   const unknown = unknownField(given, known);
   if (unknown !== undefined) throw fail('usage', `Cannot ${action}: the ${what} have ${unknown}`);
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,11 +1,12 @@
 // Owns: what a tool is: a contract, its effects, and how it runs.
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
+import { isRecord } from '../base/is-record.ts';
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
 import { fail } from './errors.ts';
 import type { HealthReport } from './health-report.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
-import { checkFields, isRecord, type KnownFields } from './known-fields.ts';
+import { checkFields, type KnownFields } from './known-fields.ts';
 import type { PreparedRun, PrepareSite, RunInputs } from './runs.ts';
 
 /**

@@ -1,5 +1,6 @@
 // Owns: the packs that this runtime has: their tools in the registry, and one connection to each, opened when first needed.
 // Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
+import { isRecord } from '../base/is-record.ts';
 import { isNestedDeeper, MAX_DEPTH } from '../base/nesting.ts';
 import {
   type AdapterConnection,
@@ -277,7 +278,7 @@ function refuseDeep(id: string, result: InvocationResult): void {
 /** What a tool says of its own failure. Words in which Haft speaks to people must not look as if Haft said them. */
 function ownDetails(details: unknown): { readonly [key: string]: Json } | undefined {
   if (details === undefined) return undefined;
-  const isMap = typeof details === 'object' && details !== null && !Array.isArray(details);
+  const isMap = isRecord(details);
   const taken = isMap && OURS.some((key) => Object.hasOwn(details, key));
   return isMap && !taken ? (details as { readonly [key: string]: Json }) : { details: details as Json };
 }

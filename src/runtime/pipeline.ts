@@ -1,5 +1,6 @@
 // Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, check, sync, validate, record.
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
+import { isRecord } from '../base/is-record.ts';
 import type { ToolContext } from '../contract/capability.ts';
 import { type Effect, onlyLooks } from '../contract/effect.ts';
 import {
@@ -235,8 +236,7 @@ async function checkInput(
 
 function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
   const given = args.attribution;
-  const own =
-    typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as JsonObject) : null;
+  const own = isRecord(given) ? (given as JsonObject) : null;
   return own ? { ...session.attribution, ...own } : session.attribution;
 }
 

@@ -1,8 +1,9 @@
 // Owns: what the result of `tools/call` is here: data, or a failure in the tool's own words.
 // Refuses: to hold a failure against the output schema, and to lose a block that is not text.
+import { isRecord } from '../../base/is-record.ts';
 import type { InvocationResult } from '../../contract/adapter.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
-import { isObject, shownValue } from '../answer.ts';
+import { shownValue } from '../answer.ts';
 import type { RpcAnswer } from './protocol.ts';
 
 /**
@@ -45,7 +46,7 @@ export function readCallResult(answer: RpcAnswer, described: boolean): Invocatio
       ok: false,
       message: `the server broke the protocol, and nobody can say what came of the call: ${fault}`,
     };
-  const blocks = Array.isArray(result.content) ? result.content.filter(isObject) : [];
+  const blocks = Array.isArray(result.content) ? result.content.filter(isRecord) : [];
   const text = blocks
     .filter((block) => block.type === 'text' && typeof block.text === 'string')
     .map((block) => block.text)
@@ -78,7 +79,7 @@ function contentFault({ content, isError }: Readonly<Record<string, unknown>>): 
   if (content === undefined || content === null) return undefined;
   if (!Array.isArray(content)) return `"content" of its answer is ${shownValue(content)}, not a list`;
   for (const block of content) {
-    if (!isObject(block)) return `a block of its answer is ${shownValue(block)}, not an object`;
+    if (!isRecord(block)) return `a block of its answer is ${shownValue(block)}, not an object`;
     if (typeof block.type !== 'string') return 'a block of its answer has no type';
     if (block.type === 'text' && typeof block.text !== 'string')
       return 'a block of its answer is of type "text", and has no text';

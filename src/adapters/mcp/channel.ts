@@ -1,9 +1,9 @@
 // Owns: what a conversation needs of a transport, whichever it is.
 // Refuses: to know revisions beyond the one that it is told to speak.
+import { isRecord } from '../../base/is-record.ts';
 import type { Invocation } from '../../contract/adapter.ts';
 import type { HttpHandle } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../answer.ts';
 import type { Linked } from '../link.ts';
 import { RPC, type RpcAnswer } from './protocol.ts';
 
@@ -54,7 +54,7 @@ export interface Incoming {
 /** Reads a notification or a request of the other side. */
 export function hear(message: Readonly<Record<string, unknown>>, incoming: Incoming): void {
   const { method, id } = message;
-  const params = isObject(message.params) ? message.params : {};
+  const params = isRecord(message.params) ? message.params : {};
   if (id !== undefined) {
     if (typeof id !== 'string' && typeof id !== 'number') return;
     if (method === 'ping') incoming.answer(id, { result: {} });

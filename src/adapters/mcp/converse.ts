@@ -1,7 +1,7 @@
 // Owns: agreeing with a server on a revision: a look whether it is one without a handshake, else the handshake.
 // Refuses: a revision that this adapter does not speak.
+import { isRecord } from '../../base/is-record.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
-import { isObject } from '../answer.ts';
 import type { Channel } from './channel.ts';
 import {
   CLIENT_INFO,
@@ -106,9 +106,9 @@ async function shakeHands(channel: Channel, name: string, signal: AbortSignal): 
 
 function agreement(version: string, result: Readonly<Record<string, unknown>>): Agreement {
   const { capabilities, instructions } = result;
-  const tools = isObject(capabilities) && isObject(capabilities.tools) ? capabilities.tools : {};
-  const meta = isObject(result._meta) ? result._meta['io.modelcontextprotocol/serverInfo'] : undefined;
-  const info = isObject(result.serverInfo) ? result.serverInfo : isObject(meta) ? meta : {};
+  const tools = isRecord(capabilities) && isRecord(capabilities.tools) ? capabilities.tools : {};
+  const meta = isRecord(result._meta) ? result._meta['io.modelcontextprotocol/serverInfo'] : undefined;
+  const info = isRecord(result.serverInfo) ? result.serverInfo : isRecord(meta) ? meta : {};
   return {
     version,
     tellsChanges: tools.listChanged === true,
@@ -126,7 +126,7 @@ const isRefusal = ({ details }: Failure): boolean => {
 };
 
 const supportedBy = (data: unknown): string[] =>
-  isObject(data) && Array.isArray(data.supported) ? data.supported.map(String) : [];
+  isRecord(data) && Array.isArray(data.supported) ? data.supported.map(String) : [];
 
 function incompatible(name: string, spoken: readonly unknown[], words?: string): Failure {
   const theirs =

@@ -1,11 +1,12 @@
 // Owns: asking a server for its tools, page by page, and turning them into tools of this host.
 // Refuses: tools that could not be checked or called; each is reported, and hides no other.
 
+import { isRecord } from '../../base/is-record.ts';
 import { isNestedDeeper } from '../../base/nesting.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
-import { isObject, shownValue } from '../answer.ts';
+import { shownValue } from '../answer.ts';
 import { depthFault, type LeftOut, leftOut, refuseTooMany, shownNames, unlisted } from '../tool-list.ts';
 import { nameTools } from '../tool-names.ts';
 import { PLAIN_OUTPUT } from './call-result.ts';
@@ -165,11 +166,11 @@ function bind(
 const SEMVER = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/;
 
 function faultOf(tool: unknown, http: boolean): string | undefined {
-  if (!isObject(tool)) return 'it is no object';
+  if (!isRecord(tool)) return 'it is no object';
   const { name, inputSchema, outputSchema } = tool;
   if (typeof name !== 'string' || name === '') return 'it has no name';
-  if (!isObject(inputSchema)) return `"${name}" has no input schema`;
-  if (outputSchema !== undefined && !isObject(outputSchema)) return `the output schema of "${name}" is none`;
+  if (!isRecord(inputSchema)) return `"${name}" has no input schema`;
+  if (outputSchema !== undefined && !isRecord(outputSchema)) return `the output schema of "${name}" is none`;
   const deep = depthFault(name, [inputSchema, outputSchema]);
   if (deep !== undefined) return deep;
   for (const schema of [inputSchema, outputSchema])
@@ -181,7 +182,7 @@ function faultOf(tool: unknown, http: boolean): string | undefined {
 /** Such a document would have to be fetched, and nobody decided that it may. */
 function refersElsewhere(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(refersElsewhere);
-  if (!isObject(schema)) return false;
+  if (!isRecord(schema)) return false;
   return Object.entries(schema).some(([key, value]) => {
     if (DATA.has(key)) return false;
     if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string') return !value.startsWith('#');

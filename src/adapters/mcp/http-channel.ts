@@ -1,11 +1,12 @@
 // Owns: MCP over streamable HTTP: each message a POST of its own, answered with JSON or with a stream of events.
 // Refuses: addresses that the guarded handle refuses, and to send again what may have been taken.
+import { isRecord } from '../../base/is-record.ts';
+import { orAborted } from '../../base/or-aborted.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { HttpHandle } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../answer.ts';
 import { markUnsent, unsent } from '../attempts.ts';
-import { orAborted, type Pace } from '../pace.ts';
+import type { Pace } from '../pace.ts';
 import { type AskOptions, type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
 import { type ExchangeEnd, exchangeMessages, type MessageExchange } from './http-exchange.ts';
 import { nameHeader } from './param-headers.ts';
@@ -195,7 +196,7 @@ const isSessionLost = (status: number, code: number | undefined): boolean =>
   status === 404 || (status === 400 && (code === undefined || code === -32000));
 
 function modernHeaders({ method, params }: JsonObject): Record<string, string> {
-  const target = isObject(params) ? params.name : undefined;
+  const target = isRecord(params) ? params.name : undefined;
   return {
     ...(typeof method === 'string' ? { 'mcp-method': method } : {}),
     ...(typeof target === 'string' ? { 'mcp-name': nameHeader(target) } : {}),

@@ -1,10 +1,10 @@
 // Owns: one HTTP request of MCP and what comes back: JSON, or events with a message each.
 // Refuses: to know whose answer it is; `heard` says when the one that was waited for has come.
+import { isRecord } from '../../base/is-record.ts';
 import type { AnswerSpill, Invocation } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HttpHandle, HttpHead, HttpRequest } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../answer.ts';
 import { type RpcError, readError } from './protocol.ts';
 import { createEventReader } from './sse.ts';
 
@@ -114,7 +114,7 @@ export async function exchangeMessages(exchange: MessageExchange): Promise<Excha
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

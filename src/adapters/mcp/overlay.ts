@@ -2,9 +2,9 @@
 // Refuses: to widen: an overlay can take arguments away and narrow them, never add what the server does not take.
 
 import { matchesName } from '../../base/glob.ts';
+import { isRecord } from '../../base/is-record.ts';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
-import { isObject } from '../answer.ts';
 
 /** By the server's own name of the tool, or a pattern of it (`*`); later ones are laid over earlier ones. */
 export type Overlays = { readonly [name: string]: Overlay };
@@ -106,8 +106,8 @@ function narrowed(input: JsonSchema, fix: JsonObject, narrow: NonNullable<Overla
   const fixed = Object.keys(fix);
   const narrower = Object.keys(narrow).length > 0 ? [{ properties: narrow }] : [];
   if (fixed.length === 0 && narrower.length === 0) return input;
-  if (!isObject(input)) return narrower[0] ?? input;
-  const properties = isObject(input.properties) ? { ...input.properties } : {};
+  if (!isRecord(input)) return narrower[0] ?? input;
+  const properties = isRecord(input.properties) ? { ...input.properties } : {};
   for (const name of fixed) delete properties[name];
   const required = Array.isArray(input.required)
     ? input.required.filter((name) => !fixed.includes(name))
@@ -132,7 +132,7 @@ function narrowed(input: JsonSchema, fix: JsonObject, narrow: NonNullable<Overla
 /** The arguments as the server gets them. */
 export function withFixed(target: JsonObject, args: unknown): Json {
   const { fix } = target;
-  return isObject(fix) && isObject(args) ? ({ ...args, ...fix } as Json) : (args as Json);
+  return isRecord(fix) && isRecord(args) ? ({ ...args, ...fix } as Json) : (args as Json);
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -1,6 +1,6 @@
 // Owns: arguments that a server wants to see as headers too (`x-mcp-header`): which they are, and how they are written.
 // Refuses: a marking that the protocol does not allow; the tool that has it cannot be used over HTTP.
-import { isObject } from '../answer.ts';
+import { isRecord } from '../../base/is-record.ts';
 
 /** The path of an argument, and the end of its header's name. */
 export interface ParamHeader {
@@ -26,7 +26,7 @@ export function headersOf(marks: readonly ParamHeader[], args: unknown): Record<
   const headers: Record<string, string> = {};
   for (const { path, name } of marks) {
     let value: unknown = args;
-    for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    for (const key of path) value = isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
     if (value === undefined || value === null) continue;
     headers[`mcp-param-${name.toLowerCase()}`] = encode(String(value));
   }
@@ -59,7 +59,7 @@ function findMarks(
     }
     return undefined;
   }
-  if (!isObject(schema)) return undefined;
+  if (!isRecord(schema)) return undefined;
   const mark = schema[MARK];
   if (mark !== undefined) {
     const fault = markFault(schema, mark, reachable && path.length > 0);
@@ -68,7 +68,7 @@ function findMarks(
   }
   for (const [keyword, value] of Object.entries(schema)) {
     if (DATA.has(keyword)) continue;
-    if (keyword === 'properties' && isObject(value)) {
+    if (keyword === 'properties' && isRecord(value)) {
       for (const [name, property] of Object.entries(value)) {
         const fault = findMarks(property, [...path, name], reachable, found);
         if (fault !== undefined) return fault;

@@ -1,8 +1,9 @@
 // Owns: the words of MCP that this adapter speaks: revisions, reserved names, error codes, and the shapes that it reads.
 // Refuses: to import an SDK: see docs/adr/0003.
+import { isRecord } from '../../base/is-record.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { VERSION } from '../../contract/version.ts';
-import { isObject, shownValue } from '../answer.ts';
+import { shownValue } from '../answer.ts';
 
 /** Revisions that open with `initialize`, newest first. */
 export const HANDSHAKE_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -63,7 +64,7 @@ export function readAnswer({ result, error }: Readonly<Record<string, unknown>>)
   const [hasResult, hasError] = [result ?? undefined, error ?? undefined].map((one) => one !== undefined);
   if (hasResult && hasError) return broken('it has both a result and an error');
   if (hasError) return { error: readError(error) };
-  if (isObject(result)) return { result };
+  if (isRecord(result)) return { result };
   return broken(
     result === undefined
       ? 'it has neither a result nor an error'

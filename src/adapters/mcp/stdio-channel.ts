@@ -1,9 +1,9 @@
 // Owns: MCP over the pipes of a contained program: one JSON-RPC message a line.
 // Refuses: to start the program again; a channel that is gone stays so.
+import { isRecord } from '../../base/is-record.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
-import { isObject } from '../answer.ts';
 import { type LastWords, lastWords } from '../last-words.ts';
 import { type ServerLog, startLineProgram } from '../line-program.ts';
 import { oversizedLines } from '../oversized-lines.ts';
@@ -38,7 +38,7 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     limit,
     {
       message(message) {
-        if (!isObject(message)) return;
+        if (!isRecord(message)) return;
         if (typeof message.method === 'string')
           hear(message, {
             progress: (token, progress) => requests.notice(token, progress),

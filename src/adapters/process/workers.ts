@@ -1,6 +1,8 @@
 // Owns: interpreters that are kept between calls: one call at a time each, for calls of one sandbox profile.
 // Refuses: to keep one after a fault, after many calls, or when nobody came for a while.
+
 import { bothEnds } from '../../base/both-ends.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { waitTurn } from '../../base/wait-turn.ts';
 import type { AnswerSpill, Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
@@ -8,7 +10,7 @@ import type { EgressConnection } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../../contract/program.ts';
 import type { SandboxResult } from '../../contract/sandbox.ts';
-import { isObject, readEnvelope, readProgress } from '../answer.ts';
+import { readEnvelope, readProgress } from '../answer.ts';
 import { tooLarge } from '../answer-reader.ts';
 import { type LineProgram, type LineProgramEvents, speakLines } from '../line-program.ts';
 
@@ -189,7 +191,7 @@ async function startWorker({ exec, program, maxOutputBytes, heard }: WorkerCall)
   const lines = speakLines(standing, 2 * maxOutputBytes + 64 * 1024, {
     message(message) {
       const { current } = worker;
-      if (!current || !isObject(message)) return;
+      if (!current || !isRecord(message)) return;
       if ('progress' in message) {
         const progress = readProgress(message.progress);
         if (progress) current.call.progress(progress);

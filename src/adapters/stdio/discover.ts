@@ -1,8 +1,8 @@
 // Owns: turning what a program says about its tools into tools of this host.
 // Refuses: a description that could not be held against calls; each is reported, and hides no other.
+import { isRecord } from '../../base/is-record.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
-import { isObject } from '../answer.ts';
 import type { ProgramConfig } from '../program-config.ts';
 import { depthFault, type LeftOut, leftOut, refuseTooMany, shownNames } from '../tool-list.ts';
 import { nameTools } from '../tool-names.ts';
@@ -80,10 +80,10 @@ interface Described {
 }
 
 function faultOf(tool: unknown): string | undefined {
-  if (!isObject(tool)) return 'it is no object';
+  if (!isRecord(tool)) return 'it is no object';
   if (typeof tool.name !== 'string' || tool.name === '') return 'it has no name';
-  if (!isObject(tool.input)) return `"${tool.name}" has no input schema`;
-  if (tool.output !== undefined && !isObject(tool.output))
+  if (!isRecord(tool.input)) return `"${tool.name}" has no input schema`;
+  if (tool.output !== undefined && !isRecord(tool.output))
     return `the output schema of "${tool.name}" is none`;
   return depthFault(tool.name, [tool.input, tool.output]);
 }

@@ -1,10 +1,11 @@
 // Owns: one run of a program that speaks JSON lines: its greeting, the calls under way, its end.
 // Refuses: to start another one.
+import { isRecord } from '../../base/is-record.ts';
 import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
-import { isObject, readEnvelope, readProgress, replyFault, shownValue } from '../answer.ts';
+import { readEnvelope, readProgress, replyFault, shownValue } from '../answer.ts';
 import { lastWords, wordsOf } from '../last-words.ts';
 import { type ServerLog, startLineProgram } from '../line-program.ts';
 import type { Linked } from '../link.ts';
@@ -45,7 +46,7 @@ export async function openStdioSession(
     options.maxLineBytes,
     {
       message(message) {
-        if (!isObject(message)) return;
+        if (!isRecord(message)) return;
         const { id, progress, ...answer } = message;
         if (progress !== undefined) requests.notice(id, readProgress(progress));
         else requests.answer(id, answer);
@@ -126,7 +127,7 @@ function greetedTools(hello: Reply): readonly unknown[] | string {
   if (fault !== undefined) return `its answer to the greeting is none: ${fault}`;
   const read = readEnvelope(hello);
   if (!read.ok) return `it refuses its greeting: ${read.message}`;
-  if (!isObject(read.data))
+  if (!isRecord(read.data))
     return `its answer to the greeting is none: its "data" is ${shownValue(read.data)}, not an object`;
   const { tools } = read.data;
   if (Array.isArray(tools)) return tools;

@@ -1,8 +1,8 @@
 // Owns: the blocks of an upstream server's answer as an MCP client gets them: as they came, where clients can read them.
 // Refuses: what is no block of MCP: clients refuse a whole result for one; it is shown as text, so that nothing is lost.
 
+import { isRecord } from '../../base/is-record.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { isRecord } from '../../contract/known-fields.ts';
 
 /** The JSON text of the blocks, without the brackets around them. */
 export const contentBlocks = (blocks: readonly JsonObject[]): string =>

@@ -1,5 +1,6 @@
 // Owns: how tools and responses look in MCP; docs/reference/mcp.md holds the same as a table.
 // Refuses: to lose anything: what MCP has no field for travels in `_meta` under `haft/`.
+import { isRecord } from '../../base/is-record.ts';
 import { quoteText } from '../../base/quote-text.ts';
 import type { CallResponse } from '../../contract/envelope.ts';
 import type { ErrorEntry } from '../../contract/errors.ts';
@@ -16,7 +17,7 @@ export function toMcpTool({ contract, name, origin }: ToolListing) {
     description: contract.description,
     inputSchema: contract.input,
     // MCP knows objects alone, and a client that finds another schema takes none of the tools.
-    ...(isObject(contract.output) && contract.output.type === 'object'
+    ...(isRecord(contract.output) && contract.output.type === 'object'
       ? { outputSchema: contract.output }
       : {}),
     annotations: {
@@ -61,10 +62,10 @@ export function callResult(response: CallResponse, { tool, dryRun }: CalledTool,
     const blocks = `${contentBlocks(content.blocks)}${warningBlocks(response)}${callId}`;
     const { content: _, ...rest } = response.data as Record<string, unknown>;
     const data = content.inData ? rest : response.data;
-    const structured = isObject(data) ? `"structuredContent":${JSON.stringify(data)},` : '';
+    const structured = isRecord(data) ? `"structuredContent":${JSON.stringify(data)},` : '';
     return [`{"content":[${blocks}],${structured}"isError":false${extra},"_meta":${meta}}`];
   }
-  if (!isObject(response.data)) {
+  if (!isRecord(response.data)) {
     const { data } = response;
     const said = JSON.stringify(typeof data === 'string' ? data : JSON.stringify(data));
     return [
@@ -92,9 +93,6 @@ export function callResult(response: CallResponse, { tool, dryRun }: CalledTool,
   const data = JSON.stringify(response.data);
   return [`${begin}${JSON.stringify(typeof text === 'string' ? text : data)}${middle}${data}${end}`];
 }
-
-const isObject = (data: unknown): data is Record<string, unknown> =>
-  typeof data === 'object' && data !== null && !Array.isArray(data);
 
 /** What a result looks like depends on the tool, where it is known. */
 export interface CalledTool {

@@ -1,7 +1,7 @@
 // Owns: saying a schema so that Ajv means by it what the specification means.
 // Refuses: changing what it means; each step has tests in the official suite that fail without it.
 import type { Dialect } from './dialect.ts';
-import { isObject, keywordOf, mapSchemas } from './keywords.ts';
+import { isRecord, keywordOf, mapSchemas } from './keywords.ts';
 
 type Keywords = { [name: string]: unknown };
 
@@ -10,7 +10,7 @@ export function toAjvForm(schema: unknown, dialect: Dialect): unknown {
     ? [withoutEmptyEnum, withoutIf]
     : [withoutEmptyEnum];
   const convert = (one: unknown): unknown => {
-    if (!isObject(one)) return one;
+    if (!isRecord(one)) return one;
     const entries = Object.entries(one).map(([name, value]) => {
       const keyword = keywordOf(dialect, name);
       const holds = keyword?.holds && keyword.fits(value) ? keyword.holds : undefined;
@@ -23,7 +23,7 @@ export function toAjvForm(schema: unknown, dialect: Dialect): unknown {
 
 /** Ajv finds `#` only in a schema that has a name, or that it remembers for good. */
 const withRoot = (schema: unknown): unknown =>
-  isObject(schema) && !schema.$id ? { ...schema, $id: 'haft:schema' } : schema;
+  isRecord(schema) && !schema.$id ? { ...schema, $id: 'haft:schema' } : schema;
 
 const refersToRoot = (value: unknown): boolean =>
   typeof value === 'object' &&

@@ -6,7 +6,7 @@ import { defName } from './def-name.ts';
 import { DIALECT_URIS } from './dialect.ts';
 import { enter, inScope, type Scope, sameScope } from './dynamic-scope.ts';
 import { findEndless } from './find-endless.ts';
-import { isObject, keywordOf, mapSchemas } from './keywords.ts';
+import { isRecord, keywordOf, mapSchemas } from './keywords.ts';
 import { type Refusal, type ResolveSite, resolveReference, type Target } from './resolve-reference.ts';
 import type { SchemaDocument, SchemaResource } from './schema-document.ts';
 
@@ -25,7 +25,7 @@ export function bundleSchema(document: SchemaDocument, site: ResolveSite): unkno
   let failed = false;
 
   const main = (): unknown => {
-    const home = isObject(document.root) ? document.homeOf(document.root) : undefined;
+    const home = isRecord(document.root) ? document.homeOf(document.root) : undefined;
     const start = follow({ schema: document.root, resource: document.resource, way: home?.way });
     if (!start) return undefined;
     const root = emit(start.schema, start.resource, start.way, start.scope);
@@ -36,13 +36,13 @@ export function bundleSchema(document: SchemaDocument, site: ResolveSite): unkno
       const message = `${wayText(start.way)}: it refers to more than ${MAX_DEFS} schemas`;
       return refuse(document.resource, start.way, { code: 'ref.too_many', fact: message });
     }
-    if (!isObject(root) || failed) return root;
+    if (!isRecord(root) || failed) return root;
     const endless = findEndless(root, defs, dialect);
     if (endless !== undefined) {
       const fact = `${wayText(start.way)}: ${quoted(endless)} ${ENDLESS}`;
       refuse(document.resource, start.way, { code: 'ref.endless', fact });
     }
-    const said = [document.root, start.schema].some((one) => isObject(one) && Object.hasOwn(one, '$schema'));
+    const said = [document.root, start.schema].some((one) => isRecord(one) && Object.hasOwn(one, '$schema'));
     return {
       ...(said || dialect !== '2020-12' ? { $schema: DIALECT_URIS[dialect] } : {}),
       ...root,
@@ -55,7 +55,7 @@ export function bundleSchema(document: SchemaDocument, site: ResolveSite): unkno
     const seen = new Set<unknown>();
     let scope = enter(new Map(), first.resource);
     let at: Target = first;
-    while (isObject(at.schema) && isOnlyReference(at.schema)) {
+    while (isRecord(at.schema) && isOnlyReference(at.schema)) {
       const { schema, resource } = at;
       const { $ref, $schema } = schema as { readonly $ref: string; readonly $schema?: string };
       if (isOwnMetaschema($ref)) break;
@@ -78,7 +78,7 @@ export function bundleSchema(document: SchemaDocument, site: ResolveSite): unkno
   };
 
   const emit = (schema: unknown, from: SchemaResource, way: Way | undefined, scope: Scope): unknown => {
-    if (!isObject(schema)) return schema;
+    if (!isRecord(schema)) return schema;
     const resource = from.document.homeOf(schema)?.resource ?? from;
     const inner = enter(scope, resource);
     const out: [name: string, value: unknown][] = [];

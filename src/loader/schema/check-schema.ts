@@ -5,7 +5,7 @@ import { describeFound } from '../yaml/located.ts';
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import { DIALECT_URIS, type Dialect, dialectOf } from './dialect.ts';
-import { eachSchema, isObject, keywordNames, keywordOf } from './keywords.ts';
+import { eachSchema, isRecord, keywordNames, keywordOf } from './keywords.ts';
 
 export interface SchemaSite {
   readonly tell: Teller;
@@ -17,7 +17,7 @@ export interface SchemaSite {
 /** Whether something in it refers to something, or can be referred to by a name: then it must be bundled. */
 export function checkSchema(schema: unknown, way: Way | undefined, site: SchemaSite): boolean {
   if (typeof schema === 'boolean') return false;
-  if (!isObject(schema)) {
+  if (!isRecord(schema)) {
     const message = `${wayText(way)}: expected a schema (a map, true or false), found ${describeFound(schema)}`;
     site.tell.error('schema.type', way, message);
     return false;

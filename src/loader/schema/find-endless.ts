@@ -1,7 +1,7 @@
 // Owns: finding a bundled schema that applies itself to the same value again: checking it would never end.
 // Refuses: recursion into parts of the value, which is what recursive schemas are for.
 import type { Dialect } from './dialect.ts';
-import { eachSchema, isObject, keywordOf } from './keywords.ts';
+import { eachSchema, isRecord, keywordOf } from './keywords.ts';
 
 const PREFIX = '#/$defs/';
 
@@ -31,7 +31,7 @@ export function findEndless(
 
 /** The definitions that a schema applies to the very value that it is applied to. */
 function refsInPlace(schema: unknown, dialect: Dialect): string[] {
-  if (!isObject(schema)) return [];
+  if (!isRecord(schema)) return [];
   const found: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
     if (name === '$ref' && typeof value === 'string' && value.startsWith(PREFIX)) {

@@ -37,7 +37,7 @@ export function mapSchemas(
 ): unknown {
   if (holds === 'one' || (holds === 'one-or-list' && !Array.isArray(value))) return each(value, undefined);
   if (Array.isArray(value)) return value.map((item, step) => each(item, step));
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   const entries = Object.entries(value).map(([key, member]) => [
     key,
     holds === 'map-or-names' && Array.isArray(member) ? member : each(member, key),
@@ -54,7 +54,7 @@ export function eachSchema(
   if (holds === 'one' || (holds === 'one-or-list' && !Array.isArray(value))) visit(value, undefined);
   else if (Array.isArray(value)) {
     for (let step = 0; step < value.length; step++) visit(value[step], step);
-  } else if (isObject(value)) {
+  } else if (isRecord(value)) {
     for (const key of Object.keys(value)) {
       const member = value[key];
       if (holds !== 'map-or-names' || !Array.isArray(member)) visit(member, key);
@@ -62,7 +62,7 @@ export function eachSchema(
   }
 }
 
-export const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+export const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isText = (value: unknown): value is string => typeof value === 'string';
@@ -85,9 +85,9 @@ const count: Keyword = {
 const names: Keyword = { is: 'a list of different texts', fits: isNames };
 const namesMap: Keyword = {
   is: 'a map of lists of different texts',
-  fits: (value) => isObject(value) && Object.values(value).every(isNames),
+  fits: (value) => isRecord(value) && Object.values(value).every(isNames),
 };
-const isSchema = (value: unknown): boolean => isObject(value) || typeof value === 'boolean';
+const isSchema = (value: unknown): boolean => isRecord(value) || typeof value === 'boolean';
 const one: Keyword = { is: 'a schema (a map, true or false)', fits: isSchema, holds: 'one' };
 const oneInPlace: Keyword = { ...one, inPlace: true };
 const schemas: Keyword = {
@@ -96,7 +96,7 @@ const schemas: Keyword = {
   holds: 'list',
 };
 const schemasInPlace: Keyword = { ...schemas, inPlace: true };
-const map: Keyword = { is: 'a map of schemas', fits: isObject, holds: 'map' };
+const map: Keyword = { is: 'a map of schemas', fits: isRecord, holds: 'map' };
 const pattern: Keyword = { is: 'a regular expression', fits: isText, pattern: 'value' };
 const anchor: Keyword = {
   is: 'a name of letters, digits, -, . and _',
@@ -109,7 +109,7 @@ const reference: Keyword = {
 const dependencies: Keyword = {
   is: 'a map of schemas or lists of different texts',
   fits: (value) =>
-    isObject(value) && Object.values(value).every((one) => !Array.isArray(one) || isNames(one)),
+    isRecord(value) && Object.values(value).every((one) => !Array.isArray(one) || isNames(one)),
   holds: 'map-or-names',
   inPlace: true,
 };
@@ -179,7 +179,7 @@ const OWN: { readonly [D in Dialect]: Table } = {
     $dynamicRef: reference,
     $vocabulary: {
       is: 'a map of true and false',
-      fits: (value) => isObject(value) && Object.values(value).every((one) => typeof one === 'boolean'),
+      fits: (value) => isRecord(value) && Object.values(value).every((one) => typeof one === 'boolean'),
     },
     $defs: map,
     prefixItems: schemas,

@@ -3,7 +3,7 @@
 import { closest } from '../../base/closest.ts';
 import { describeFound, quoted } from '../yaml/located.ts';
 import type { Way } from '../yaml/way.ts';
-import { isObject } from './keywords.ts';
+import { isRecord } from './keywords.ts';
 import { resolveUri } from './resolve-uri.ts';
 import type { SchemaDocument, SchemaResource } from './schema-document.ts';
 
@@ -85,22 +85,22 @@ function resolvePointer(pointer: string, start: SchemaResource, site: ResolveSit
   const { document } = start;
   let resource = start;
   let at: unknown = start.root;
-  let way = isObject(at) ? document.homeOf(at)?.way : undefined;
+  let way = isRecord(at) ? document.homeOf(at)?.way : undefined;
   for (const token of pointer.split('/').slice(1)) {
     const step = token.replaceAll('~1', '/').replaceAll('~0', '~');
     const list = Array.isArray(at);
-    if (!(list ? /^(0|[1-9]\d*)$/.test(step) : isObject(at)) || !Object.hasOwn(at as object, step)) {
-      const meant = isObject(at) ? closest(step, Object.keys(at)) : undefined;
+    if (!(list ? /^(0|[1-9]\d*)$/.test(step) : isRecord(at)) || !Object.hasOwn(at as object, step)) {
+      const meant = isRecord(at) ? closest(step, Object.keys(at)) : undefined;
       const fact = `leads nowhere: there is no ${quoted(step)} in ${describe(start)}`;
       return { code: 'ref.pointer', fact, ...(meant ? { hint: `did you mean ${meant}?` } : {}) };
     }
     at = (at as { [step: string]: unknown })[step];
     way = { up: way, step: list ? Number(step) : step };
-    if (isObject(at)) resource = document.homeOf(at)?.resource ?? resource;
+    if (isRecord(at)) resource = document.homeOf(at)?.resource ?? resource;
   }
-  if (typeof at !== 'boolean' && !isObject(at))
+  if (typeof at !== 'boolean' && !isRecord(at))
     return { code: 'ref.not_schema', fact: `leads to ${describeFound(at)}, which is no schema` };
-  if (isObject(at) && !document.homeOf(at)) {
+  if (isRecord(at) && !document.homeOf(at)) {
     if (!site.check(at, way, document)) return { code: 'ref.not_schema', fact: 'leads to what is no schema' };
     document.adopt(at, { resource, way });
   }

@@ -3,7 +3,7 @@
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import type { Dialect } from './dialect.ts';
-import { eachSchema, isObject, keywordOf } from './keywords.ts';
+import { eachSchema, isRecord, keywordOf } from './keywords.ts';
 import { resolveUri } from './resolve-uri.ts';
 
 /** A schema, and everything in it, as it was read from one file. */
@@ -54,7 +54,7 @@ export function indexDocument({ uri, root, dialect, tell, way }: DocumentSource)
   const homes = new Map<object, SchemaHome>();
 
   const visit = (schema: unknown, home: SchemaHome): void => {
-    if (!isObject(schema) || homes.has(schema)) return;
+    if (!isRecord(schema) || homes.has(schema)) return;
     const inner = { resource: enter(schema, home), way: home.way };
     homes.set(schema, inner);
     for (const [name, value] of Object.entries(schema)) {
@@ -128,7 +128,7 @@ export function indexDocument({ uri, root, dialect, tell, way }: DocumentSource)
     tell,
     resources,
     get resource() {
-      return (isObject(root) && homes.get(root)?.resource) || around;
+      return (isRecord(root) && homes.get(root)?.resource) || around;
     },
     homeOf: (schema) => homes.get(schema),
     adopt: visit,

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { DeclaredOutput, ExecutionPlan, RunInput } from '../../contract/plan.ts';
 import type { MutableState, PlanKind, ToolOutput } from '../../contract/toolpack.ts';
-import { isObject, isWord, show } from './check-definition.ts';
+import { isRecord, isWord, show } from './check-definition.ts';
 import { checkPlan, type PlanDraft, type Tell } from './check-plan.ts';
 
 export interface CallRules {
@@ -32,7 +32,7 @@ export interface CallProblem {
 export function checkCall(answer: unknown, rules: CallRules): CheckedCall | readonly CallProblem[] {
   const problems: CallProblem[] = [];
   const tell: Tell = (code, message) => void problems.push({ code, message });
-  if (!isObject(answer))
+  if (!isRecord(answer))
     return [{ code: 'answer.invalid', message: `canonicalize answered ${show(answer)}` }];
   const unknown = Object.keys(answer).find((key) => !ANSWER.includes(key));
   if (unknown !== undefined)
@@ -54,7 +54,7 @@ export function checkCall(answer: unknown, rules: CallRules): CheckedCall | read
 const ANSWER = ['canonicalParams', 'inputsToLink', 'plan'];
 
 function checkParams(given: unknown, states: readonly MutableState[], tell: Tell): JsonObject | undefined {
-  if (!isObject(given)) {
+  if (!isRecord(given)) {
     tell('params.invalid', `canonicalParams is ${show(given)}; it is an object`);
     return undefined;
   }
@@ -89,7 +89,7 @@ function checkLinks(given: unknown, named: ReadonlySet<string>, tell: Tell): rea
   const links: string[] = [];
   for (const [n, link] of given.entries()) {
     const which = `inputsToLink[${n}]`;
-    if (!isObject(link) || Object.keys(link).some((key) => key !== 'artifactId' && key !== 'role')) {
+    if (!isRecord(link) || Object.keys(link).some((key) => key !== 'artifactId' && key !== 'role')) {
       tell('inputs.invalid', `${which} is not { artifactId, role }`);
       continue;
     }
@@ -168,4 +168,4 @@ function compareEngines(docker: ExecutionPlan, slurm: ExecutionPlan, tell: Tell)
 }
 
 const sorted = (value: unknown): unknown =>
-  isObject(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value;
+  isRecord(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value;

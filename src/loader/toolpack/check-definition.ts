@@ -119,7 +119,7 @@ const RULES: readonly ((fields: Fields, described: Described) => Finding | reado
       (Array.isArray(examples) &&
         examples.every(
           (one) =>
-            isObject(one) && isStrictText(one.title) && isObject(one.args) && Object.keys(one).length === 2,
+            isRecord(one) && isStrictText(one.title) && isRecord(one.args) && Object.keys(one).length === 2,
         ))
         ? undefined
         : { code: 'field.invalid', message: 'examples is a list of { title, args }', near: 'examples' },
@@ -171,7 +171,7 @@ function outputFindings({ declaredOutputs, planKind }: Fields): readonly Finding
   const places: PathFact[] = [];
   for (const [n, output] of declaredOutputs.entries()) {
     const which = `declaredOutputs[${n}]`;
-    if (!isObject(output)) {
+    if (!isRecord(output)) {
       findings.push({
         code: 'outputs.invalid',
         message: `${which} is not { role, type, label, srcRelpath }`,
@@ -230,7 +230,7 @@ function outputFindings({ declaredOutputs, planKind }: Fields): readonly Finding
 
 function mutableStateFinding(given: unknown): Finding | undefined {
   const isGood = (one: unknown): boolean =>
-    isObject(one) && isStrictText(one.name) && isStrictText(one.snapshot) && Object.keys(one).length === 2;
+    isRecord(one) && isStrictText(one.name) && isStrictText(one.snapshot) && Object.keys(one).length === 2;
   if (given === undefined || (Array.isArray(given) && given.every(isGood))) return undefined;
   return {
     code: 'mutable_state.invalid',
@@ -244,7 +244,7 @@ function limitFinding(limits: unknown): Finding | undefined {
   const isCount = (value: unknown): boolean =>
     value === undefined || (Number.isSafeInteger(value) && (value as number) > 0);
   if (limits === undefined) return undefined;
-  if (isObject(limits)) {
+  if (isRecord(limits)) {
     const { timeoutMs, maxInputBytes, ...others } = limits;
     if (isCount(timeoutMs) && isCount(maxInputBytes) && Object.keys(others).length === 0) return undefined;
   }
@@ -278,7 +278,7 @@ function textFinding(name: string, value: unknown, optional: boolean): Finding |
   return { code: 'field.invalid', message: `${name} is ${show(value)}; it is a text` };
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
+export const isRecord = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const show = (value: unknown): string =>

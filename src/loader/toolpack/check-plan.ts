@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../contract/json.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import type { PlanKind, ToolOutput } from '../../contract/toolpack.ts';
-import { isObject, show } from './check-definition.ts';
+import { isRecord, show } from './check-definition.ts';
 import { below, collisions, outputPlace, type PathFact } from './relpath.ts';
 
 export type Tell = (code: string, message: string) => void;
@@ -30,7 +30,7 @@ const USUAL: RunResources = {
 
 /** Answers what could be read; what is wrong was told. */
 export function checkPlan(given: unknown, kind: PlanKind, tell: Tell): readonly PlanDraft[] {
-  if (!isObject(given)) {
+  if (!isRecord(given)) {
     tell('plan.invalid', `plan is ${show(given)}; it is an object`);
     return [];
   }
@@ -42,7 +42,7 @@ export function checkPlan(given: unknown, kind: PlanKind, tell: Tell): readonly 
   refuseUnknown(given, ['kind', 'docker', 'slurm'], 'plan', tell);
   return (['docker', 'slurm'] as const).flatMap((engine) => {
     const one = given[engine];
-    if (isObject(one) && one.kind === engine) return [readPlan(one, engine, `plan.${engine}`, tell)];
+    if (isRecord(one) && one.kind === engine) return [readPlan(one, engine, `plan.${engine}`, tell)];
     tell('plan.kind', `plan.${engine} is ${show(one)}; it is a ${engine} plan`);
     return [];
   });
@@ -56,17 +56,17 @@ const FIELDS = {
 function readPlan(given: JsonObject, engine: 'docker' | 'slurm', way: string, tell: Tell): PlanDraft {
   refuseUnknown(given, FIELDS[engine], way, tell);
   const io = engine === 'slurm' ? given.io : undefined;
-  if (engine === 'slurm' && !isObject(io))
+  if (engine === 'slurm' && !isRecord(io))
     tell('plan.invalid', `${way}.io is ${show(io)}; it is { inputs, outputs }`);
-  if (isObject(io)) refuseUnknown(io, ['inputs', 'outputs'], `${way}.io`, tell);
-  const list = engine === 'docker' ? given.inputs : isObject(io) ? io.inputs : [];
+  if (isRecord(io)) refuseUnknown(io, ['inputs', 'outputs'], `${way}.io`, tell);
+  const list = engine === 'docker' ? given.inputs : isRecord(io) ? io.inputs : [];
   return {
     engine,
     image: readImage(given.image, engine, way, tell),
     argv: readArgv(given.argv, way, tell),
     env: readEnv(given.env, way, tell),
     inputs: readInputs(list, engine, engine === 'docker' ? `${way}.inputs` : `${way}.io.inputs`, tell),
-    outputs: isObject(io) ? readOutputs(io.outputs, `${way}.io.outputs`, tell) : undefined,
+    outputs: isRecord(io) ? readOutputs(io.outputs, `${way}.io.outputs`, tell) : undefined,
     resources: readResources(given.resources, way, tell),
   };
 }
@@ -102,7 +102,7 @@ function readArgv(given: unknown, way: string, tell: Tell): readonly string[] {
 
 function readEnv(given: unknown, way: string, tell: Tell): PlanDraft['env'] {
   if (given === undefined) return {};
-  if (!isObject(given)) {
+  if (!isRecord(given)) {
     tell('env.invalid', `${way}.env is ${show(given)}; it is an object of texts`);
     return {};
   }
@@ -130,7 +130,7 @@ function readInputs(
   const places: PathFact[] = [];
   const inputs = given.flatMap((input: unknown, n) => {
     const which = `${way}[${n}]`;
-    if (!isObject(input)) {
+    if (!isRecord(input)) {
       tell('inputs.invalid', `${which} is not { role, artifactId, ${field} }`);
       return [];
     }
@@ -155,7 +155,7 @@ function readOutputs(given: unknown, way: string, tell: Tell): readonly ToolOutp
     return [];
   }
   return given.flatMap((output: unknown, n) => {
-    if (!isObject(output)) {
+    if (!isRecord(output)) {
       tell('outputs.invalid', `${way}[${n}] is not { role, type, label, srcRelpath }`);
       return [];
     }
@@ -174,7 +174,7 @@ function readOutputs(given: unknown, way: string, tell: Tell): readonly ToolOutp
 
 function readResources(given: unknown, way: string, tell: Tell): RunResources {
   if (given === undefined) return USUAL;
-  if (!isObject(given)) {
+  if (!isRecord(given)) {
     tell('resources.invalid', `${way}.resources is ${show(given)}; it is an object`);
     return USUAL;
   }

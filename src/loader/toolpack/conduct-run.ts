@@ -5,7 +5,7 @@ import { sha256Hex } from '../../base/digest.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { ConductedAttempt } from '../../contract/runs.ts';
-import { isObject, show } from './check-definition.ts';
+import { isRecord, show } from './check-definition.ts';
 import type { ToolFields } from './contract-of.ts';
 import { answerFrom, type Replies, readAmount } from './replies.ts';
 import { type RunAsking, refusal, type Toolpack } from './toolpack.ts';
@@ -35,7 +35,7 @@ export async function conductRun(
   if (!answer.ok && 'refused' in answer) throw refusal(toolName, answer.refused);
   if (!answer.ok) throw fail('toolpack.abi', `${cannot}: at "${answer.unsafe.path}" ${answer.unsafe.fact}`);
   const { value } = answer;
-  if (!isObject(value)) throw fail('toolpack.abi', `${cannot}: it is ${show(value)}, not an object`);
+  if (!isRecord(value)) throw fail('toolpack.abi', `${cannot}: it is ${show(value)}, not an object`);
   const result = inOneForm(value, cannot);
   const problems = schema === undefined ? [] : await (await schemas.compile(schema))(structuredClone(result));
   if (problems.length > 0) {
@@ -116,7 +116,7 @@ const RUN: Replies<ConductedAttempt> = {
   },
   'run.log': ([text], attempt) => attempt.log(String(text)),
   async 'run.checkpoint'([state], attempt) {
-    if (!isObject(state)) throw fail('toolpack.abi', 'Cannot keep the checkpoint: it is not an object');
+    if (!isRecord(state)) throw fail('toolpack.abi', 'Cannot keep the checkpoint: it is not an object');
     await attempt.checkpoint(state);
   },
 };

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
-import { isObject } from './check-definition.ts';
+import { isRecord } from './check-definition.ts';
 import { CALLS_FOLDER } from './pack-files.ts';
 import { below } from './relpath.ts';
 
@@ -47,7 +47,7 @@ function readCall(folder: string, name: string): CallFixture {
   } catch {
     throw wrong('it is not JSON');
   }
-  if (!isObject(given) || typeof given.tool !== 'string' || !isObject(given.args))
+  if (!isRecord(given) || typeof given.tool !== 'string' || !isRecord(given.args))
     throw wrong('it is { "tool", "args", "result" }');
   const files = [...filesIn(given.args)].map((file) => {
     const place = below('', file);

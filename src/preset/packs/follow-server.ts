@@ -1,6 +1,6 @@
 // Owns: a server that is running: asked again for its tools when it says that they changed, or was lost and found.
 // Refuses: to let a call leave for what nobody accepted, and to forget what is known because the server could not be asked.
-import { orAborted } from '../../adapters/pace.ts';
+import { orAborted } from '../../base/or-aborted.ts';
 import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';

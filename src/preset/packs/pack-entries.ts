@@ -1,6 +1,8 @@
 // Owns: what `packs:` of haft.yaml names, each with its kind, its name and its config.
 // Refuses: two packs of one name, and an entry that says no kind or two.
+
 import { basename } from 'node:path';
+import { isRecord } from '../../base/is-record.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
@@ -50,11 +52,11 @@ function entryOf(pack: JsonObject, at: number): PackEntry {
     throw refuse('it needs a name of small letters, digits and _, which the ids of its tools begin with');
   if (kind === 'path') {
     if (typeof description !== 'string') throw refuse('path is the folder of the pack');
-    if (!isObject(config)) throw refuse('config is a map');
+    if (!isRecord(config)) throw refuse('config is a map');
     return { kind, name, path: description, config, enabled };
   }
   if ('config' in pack) throw refuse(`what a server needs is said under ${kind}`);
-  if (!isObject(description)) throw refuse(`${kind} is a map`);
+  if (!isRecord(description)) throw refuse(`${kind} is a map`);
   return { kind, name, config: description, enabled };
 }
 
@@ -65,6 +67,3 @@ function nameOf(path: string): string {
     .replaceAll(/[^a-z0-9_]/g, '_');
   return /^[a-z]/.test(name) ? name : `pack_${name}`;
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

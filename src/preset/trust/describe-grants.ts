@@ -1,6 +1,8 @@
 // Owns: what a policy would grant beyond the defaults, and how it differs from the one that was trusted, in plain lines.
 // Refuses: to leave a key out: one row for each. What the file says is quoted, so that no text in it can look like a line of ours.
+
 import { resolve } from 'node:path';
+import { isRecord } from '../../base/is-record.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { LockFile } from '../../contract/lock.ts';
 import { POLICY_DEFAULTS, type PolicyFile, packFolders } from '../../contract/policy.ts';
@@ -113,7 +115,7 @@ function describePack(pack: string | JsonObject): string {
   const off = enabled === false ? ' (disabled)' : '';
   if (typeof path === 'string') return `the tools of the pack ${quoted(path)}${off}`;
   const [[kind = '', config = null] = []] = Object.entries(rest);
-  const { command, url, ...settings } = (isObject(config) ? config : {}) as JsonObject;
+  const { command, url, ...settings } = (isRecord(config) ? config : {}) as JsonObject;
   const what =
     command !== undefined
       ? `runs ${Array.isArray(command) ? command.map((word) => quoted(word)).join(' ') : quoted(command)}`
@@ -154,9 +156,6 @@ function grants<K extends string>(
     return [`${quoted(entry[key])}${entry.private ? ', also at private addresses' : ''}${asks}`];
   });
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** As JSON, and what a reader cannot see, or what acts on a screen, as its code. */
 const quoted = (value: Json): string =>

@@ -1,5 +1,6 @@
 // Owns: what is watched, what was last seen of it, and when it is looked at again.
 // Refuses: to look twice at once, to wait for a look beyond its time, and to leave a timer behind.
+import { orAborted } from '../../base/or-aborted.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { EventBus } from '../../contract/event.ts';
 import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
@@ -219,13 +220,4 @@ function refusal({ subject, state }: Watched, restMs: number) {
   const hint = `it is tried again in ${Math.ceil(rest / 1000)} s, and "haft tools health ${subject.name}" says more`;
   const message = `Cannot use "${subject.name}": its health check fails${because}; ${hint}`;
   return fail('tool.unhealthy', message, { retry_after_ms: rest });
-}
-
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

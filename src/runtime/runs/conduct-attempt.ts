@@ -1,5 +1,6 @@
 // Owns: one attempt that this process conducts, from its intent to its end in the store.
 // Refuses: to call it a success before exactly the declared outputs are artifacts, and to leave it open.
+import { orAborted } from '../../base/or-aborted.ts';
 import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import type { AttemptEnd, BackendHandle } from '../../contract/backend.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
@@ -82,7 +83,7 @@ export async function conductAttempt(
 
   const stopLooking = lookForCancel(site, attempt.id, cancelling);
   try {
-    const result = await untilAborted(request.conduct(conducted), cancelled);
+    const result = await orAborted(request.conduct(conducted), cancelled);
     refuseIncomplete(request, end, linked);
     const outputs = [
       ...plan.outputs.map(({ role }) => linked.get(role) as LinkedOutput),
@@ -188,17 +189,6 @@ const digestsOf = (outputs: readonly LinkedOutput[]) =>
 
 function factsOf({ id, backend }: AttemptRecord, { observed, exitCode }: UnfinishedEnd) {
   return { attempt: id, backend, exit_code: exitCode, ...(observed ? { observed } : {}) };
-}
-
-/** Rejects when cancelled, whether or not the toolpack notices. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    const done = (): void => signal.removeEventListener('abort', abort);
-    signal.addEventListener('abort', abort);
-    if (signal.aborted) abort();
-    work.then(resolve, reject).finally(done);
-  });
 }
 
 /** Somebody may ask from another process: then it is in the store. */

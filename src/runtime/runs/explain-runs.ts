@@ -1,5 +1,6 @@
 // Owns: why two runs are not the same, field by field, in words that people use for those fields.
 // Refuses: hashes of hashes: what is derived from a field that differs is left out.
+import { isRecord } from '../../base/is-record.ts';
 import { jsonPointer } from '../../base/rejection.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { FieldDifference } from '../../contract/runs.ts';
@@ -31,7 +32,7 @@ const isSamePolicyShape = (a: Json | undefined, b: Json | undefined): boolean =>
 
 function compare(a: Json | undefined, b: Json | undefined, way: Way, found: FieldDifference[]): void {
   if (a === b) return;
-  if (isObject(a) && isObject(b)) {
+  if (isRecord(a) && isRecord(b)) {
     for (const key of [...new Set([...Object.keys(a), ...Object.keys(b)])].sort())
       compare(a[key], b[key], [...way, key], found);
     return;
@@ -65,13 +66,10 @@ function compareLists(a: readonly Json[], b: readonly Json[], way: Way, found: F
 }
 
 function byRole(list: readonly Json[]): ReadonlyMap<string, Json> | undefined {
-  const roles = list.map((one) => (isObject(one) && typeof one.role === 'string' ? one.role : undefined));
+  const roles = list.map((one) => (isRecord(one) && typeof one.role === 'string' ? one.role : undefined));
   if (roles.includes(undefined) || new Set(roles).size < roles.length) return undefined;
   return new Map(list.map((one, n) => [roles[n] as string, one]));
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The longest way that begins like this one gives the name; what follows is said as it is. */
 const NAMES: readonly { readonly way: readonly string[]; readonly name: string }[] = [

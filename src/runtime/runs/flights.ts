@@ -1,5 +1,6 @@
 // Owns: that equal runs asked for at the same moment are executed once: joined in this process, waited for in another.
 // Refuses: to cancel what somebody still waits for.
+import { orAborted } from '../../base/or-aborted.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { type AttemptRecord, isOpen } from '../../contract/run.ts';
 import type { RunOutcome, RunRequest } from '../../contract/runs.ts';
@@ -194,13 +195,4 @@ async function outcomeOf(site: RunSite, attempt: AttemptRecord): Promise<RunOutc
     attemptId: id,
     facts: { attempt: id, backend, joined: true },
   };
-}
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', abort);
-    if (signal.aborted) abort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -1,5 +1,6 @@
 // Owns: which words a tool is found by, and how much each counts: those of its name more than those of its fields.
 // Refuses: to look at what a schema means; only names and descriptions in it are words.
+import { isRecord } from '../../base/is-record.ts';
 import type { ToolContract } from '../../contract/tool.ts';
 import type { WordReader } from './words-of.ts';
 
@@ -54,14 +55,14 @@ function textsIn(schema: unknown): SchemaTexts {
 }
 
 function collect(schema: unknown, depth: number, into: SchemaTexts): void {
-  if (!isObject(schema) || depth > DEEPEST) return;
+  if (!isRecord(schema) || depth > DEEPEST) return;
   const { names, descriptions } = into;
   if (names.length + descriptions.length > MOST_TEXTS) return;
   const { title, description, enum: among, properties } = schema;
   if (typeof title === 'string') descriptions.push(title);
   if (typeof description === 'string') descriptions.push(description);
   if (Array.isArray(among)) descriptions.push(...among.filter((one) => typeof one === 'string'));
-  if (isObject(properties)) names.push(...Object.keys(properties));
+  if (isRecord(properties)) names.push(...Object.keys(properties));
   for (const key of NESTED) if (key in schema) collect(schema[key], depth + 1, into);
   for (const key of LISTS) {
     const list = schema[key];
@@ -69,9 +70,6 @@ function collect(schema: unknown, depth: number, into: SchemaTexts): void {
   }
   for (const key of MAPS) {
     const map = schema[key];
-    if (isObject(map)) for (const one of Object.values(map)) collect(one, depth + 1, into);
+    if (isRecord(map)) for (const one of Object.values(map)) collect(one, depth + 1, into);
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
