@@ -90,7 +90,7 @@ export function vary(machine: Variation, env: Readonly<Record<string, string>>, 
   function inventProcess(): void {
     // A property that a later Node.js brings is not there until somebody has looked at it.
     const KEPT =
-      '_events _eventsCount _maxListeners domain _exiting exitCode _fatalException _tickCallback _preload_modules reallyExit kill exit ref unref emitWarning nextTick getBuiltinModule setUncaughtExceptionCaptureCallback hasUncaughtExceptionCaptureCallback sourceMapsEnabled setSourceMapsEnabled stderr abort env features argv0 permission'.split(
+      '_events _eventsCount _maxListeners domain _exiting exitCode _fatalException _tickCallback _preload_modules reallyExit exit ref unref emitWarning nextTick getBuiltinModule setUncaughtExceptionCaptureCallback hasUncaughtExceptionCaptureCallback sourceMapsEnabled setSourceMapsEnabled stderr abort env features argv0 permission'.split(
         ' ',
       );
     for (const key of Object.getOwnPropertyNames(process))
@@ -261,8 +261,10 @@ export function vary(machine: Variation, env: Readonly<Record<string, string>>, 
     withhold(
       globalThis,
       '',
-      'PerformanceObserver PerformanceMark PerformanceResourceTiming MessageChannel BroadcastChannel fetch WebSocket EventSource',
+      'PerformanceObserver PerformanceMark PerformanceResourceTiming MessageChannel BroadcastChannel fetch EventSource',
     );
+    // Node.js would load it to have it replaced.
+    delete (globalThis as Partial<typeof globalThis>).WebSocket;
     // They count what happened in this process, and answer when it suits the machine.
     const hooks = builtin('async_hooks') as Table & { AsyncResource: { prototype: object } };
     withhold(hooks, 'async_hooks.', 'executionAsyncId triggerAsyncId executionAsyncResource createHook');
