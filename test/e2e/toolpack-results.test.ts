@@ -129,6 +129,9 @@ const POISON: readonly string[] = [
   "(await import('node:stream')).Readable.prototype.push = () => true;",
   "(await import('node:fs')).default.writeSync = () => 1e9;",
   'setTimeout = setImmediate = () => {};',
+  'Error = TypeError = null;',
+  'process = Buffer = Uint8Array = undefined;',
+  'Object.defineProperty = Object.create = Object.getOwnPropertyDescriptor = () => {};',
 ];
 
 /** Without these nobody could wait for an answer. */
@@ -199,6 +202,13 @@ describe('the result of run()', () => {
         assert.equal(errors[0]?.reason, 'toolpack.failed', JSON.stringify(errors));
         assert.match(errors[0]?.message ?? '', /Cannot .*toolpack\.ts:\d+/);
       }));
+
+  it('is a failure of the toolpack where it throws what has no text', () =>
+    withPack('throw Object.create(null);', async (pack) => {
+      const { errors } = await (await pack.runtime()).call({ tool: 'word', args: {} });
+      assert.equal(errors[0]?.reason, 'toolpack.failed', JSON.stringify(errors));
+      assert.match(errors[0]?.message ?? '', /it threw something that cannot be shown as text/);
+    }));
 
   it('is a failure of the toolpack where it writes something else in place of an answer', () =>
     withPack("(await import('node:fs')).writeSync(1, '{}\\n'); return {};", async (pack) => {

@@ -224,7 +224,7 @@ export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
       const text = (thrown as Error | null | undefined)?.[key];
       return `${text ?? (key === 'stack' ? '' : (thrown as string))}`;
     } catch {
-      return key === 'stack' ? '' : `it threw a ${typeof thrown} that has no text`;
+      return key === 'stack' ? '' : 'it threw something that cannot be shown as text';
     }
   };
 
