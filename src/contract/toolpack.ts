@@ -12,7 +12,7 @@ export const LOG_ROLE = 'log';
 
 /**
  * A deterministic tool. Its module is loaded out of process, in a sandbox that shows it its own package and nothing else.
- * `canonicalize` and `run` are asked in two such processes, whose time, host name, locale, environment, random seed, system and
+ * `canonicalize` and `run` are asked in two such processes, whose time, host name, locale, environment, random bits, system and
  * versions differ. One has answered all earlier calls, the other none: they must agree.
  */
 export interface ToolDefinition<TArgs = JsonObject, TPlan extends ToolPlan = ToolPlan> {

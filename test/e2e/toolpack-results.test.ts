@@ -84,6 +84,10 @@ export default defineTool({
 const LIES: Readonly<Record<string, string>> = {
   'the time': 'return { words: Date.now() };',
   'the year, deep in it': 'return { a: [{ b: new Date().getFullYear() }] };',
+  'a random bit': 'return { words: Math.random() < 0.5 };',
+  'a random bit of crypto': 'return { words: crypto.getRandomValues(new Uint8Array(1))[0] & 1 };',
+  'how long its program took':
+    'const t = Date.now(); await run.readOutput("word"); return { words: Date.now() - t };',
   chance: 'return { words: Math.random() };',
   'the host name': 'return { words: os.hostname() };',
   'the kernel': 'return { words: os.release() };',
@@ -95,6 +99,48 @@ const LIES: Readonly<Record<string, string>> = {
   'a field that is there at times': 'return new Date().getFullYear() % 2 ? { odd: 1 } : { even: 1 };',
   'whether it throws': "if (process.platform !== 'linux') throw new Error('not here'); return {};",
 };
+
+/** What a pack may do to its own process; the answer is what `run` returned all the same. */
+const POISON: readonly string[] = [
+  "JSON.stringify = () => '{}';",
+  'JSON.stringify = () => undefined;',
+  "JSON.stringify = () => { throw new Error('no'); };",
+  'JSON.parse = () => ({});',
+  'JSON = {};',
+  "Array.prototype.toJSON = () => 'poisoned';",
+  "String.prototype.toJSON = () => 'poisoned';",
+  'Map.prototype.get = () => undefined;',
+  'Object.keys = Object.entries = () => [];',
+  'Array.isArray = () => false;',
+  'String.prototype.split = () => [];',
+  'String.prototype.slice = String.prototype.indexOf = () => 0;',
+  'Array.prototype[Symbol.iterator] = function* () {};',
+  'Array.prototype.then = () => {};',
+  'Array.prototype.map = Array.prototype.find = () => [];',
+  'Function.prototype.call = Function.prototype.apply = () => {};',
+  'Reflect.apply = () => {};',
+  'Promise = class {};',
+  'globalThis.Promise = undefined;',
+  'structuredClone = () => ({});',
+  'Buffer.from = () => [];',
+  'process.stdout.write = () => true;',
+  'process.stdin.on = process.exit = () => {};',
+  "(await import('node:events')).EventEmitter.prototype.emit = () => true;",
+  "(await import('node:stream')).Readable.prototype.push = () => true;",
+  "(await import('node:fs')).default.writeSync = () => 1e9;",
+  'setTimeout = setImmediate = () => {};',
+  'Error = TypeError = null;',
+  'process = Buffer = Uint8Array = undefined;',
+  'Object.defineProperty = Object.create = Object.getOwnPropertyDescriptor = () => {};',
+];
+
+/** Without these nobody could wait for an answer. */
+const FORBIDDEN: readonly string[] = [
+  'Promise.prototype.then = () => {};',
+  'Promise.prototype.constructor = class {};',
+  'Object.prototype.then = () => {};',
+  'Object.prototype.x = 1;',
+];
 
 /** What a module can remember of earlier calls, each as it is at a call with the text "b" after one with "a". */
 const MEMORIES: Readonly<Record<string, string>> = {
@@ -137,6 +183,38 @@ describe('the result of run()', () => {
         assert.equal(errors[0]?.reason, 'toolpack.unstable', JSON.stringify([errors, data]));
         assert.equal((await runtime.runs.get(runId as string)).result, null);
       }));
+
+  for (const poison of POISON)
+    it(`is answered although the pack says ${poison}`, () =>
+      withPack(`${poison} return { words: [1, { a: 'b' }] };`, async (pack) => {
+        const { errors, data } = await (await pack.runtime()).call({ tool: 'word', args: {} });
+        assert.deepEqual(
+          (data as RunData | null)?.result,
+          { words: [1, { a: 'b' }] },
+          JSON.stringify(errors),
+        );
+      }));
+
+  for (const poison of FORBIDDEN)
+    it(`is a failure of the toolpack, with its line, where the pack says ${poison}`, () =>
+      withPack(`${poison} return {};`, async (pack) => {
+        const { errors } = await (await pack.runtime()).call({ tool: 'word', args: {} });
+        assert.equal(errors[0]?.reason, 'toolpack.failed', JSON.stringify(errors));
+        assert.match(errors[0]?.message ?? '', /Cannot .*toolpack\.ts:\d+/);
+      }));
+
+  it('is a failure of the toolpack where it throws what has no text', () =>
+    withPack('throw Object.create(null);', async (pack) => {
+      const { errors } = await (await pack.runtime()).call({ tool: 'word', args: {} });
+      assert.equal(errors[0]?.reason, 'toolpack.failed', JSON.stringify(errors));
+      assert.match(errors[0]?.message ?? '', /it threw something that cannot be shown as text/);
+    }));
+
+  it('is a failure of the toolpack where it writes something else in place of an answer', () =>
+    withPack("(await import('node:fs')).writeSync(1, '{}\\n'); return {};", async (pack) => {
+      const { errors } = await (await pack.runtime()).call({ tool: 'word', args: {} });
+      assert.equal(errors[0]?.reason, 'toolpack.failed', JSON.stringify(errors));
+    }));
 
   it('is refused by toolpack check, too', () =>
     withPack(LIES['the time'] as string, async ({ root }) => {

@@ -3,8 +3,12 @@
 import { pathToFileURL } from 'node:url';
 import type { Program } from '../../contract/program.ts';
 import { defineTool, refuseArgument, runPlan } from '../../contract/toolpack.ts';
-import { contextOf, findUnsafe, type HostOptions, hostToolpack, refusalIn } from './host.ts';
+import { createEncoder } from './encode-answer.ts';
+import { contextOf, type HostOptions, hostToolpack, refusalIn } from './host.ts';
+import { keepTime } from './keep-time.ts';
+import { seedChance } from './seed-chance.ts';
 import { type Variation, vary } from './vary.ts';
+import { withholdModules } from './withhold-modules.ts';
 
 export interface ToolpackEnvironment {
   readonly name: 'first' | 'second';
@@ -15,14 +19,27 @@ export interface ToolpackEnvironment {
   readonly times: number;
 }
 
-const HOUR = 3_600_000;
+const DAY = 24 * 3_600_000;
+/** A Sunday. */
+const ORIGIN = Date.UTC(2001, 8, 9, 1, 46, 40);
 
 export const ENVIRONMENTS: readonly [ToolpackEnvironment, ToolpackEnvironment] = [
   {
     name: 'first',
     seed: 1,
     env: { LANG: 'C.UTF-8', TZ: 'UTC', USER: 'haft' },
-    variation: { shiftMs: 0, hostname: 'haft', cpus: 2 },
+    variation: {
+      word: 'haft',
+      id: 1_224,
+      cpus: 2,
+      node: '24.0.0',
+      platform: 'linux',
+      arch: 'x64',
+      originMs: ORIGIN,
+      sinceMs: 5_000,
+      stepMs: 1,
+      flip: false,
+    },
     times: 1,
   },
   {
@@ -36,12 +53,18 @@ export const ENVIRONMENTS: readonly [ToolpackEnvironment, ToolpackEnvironment] =
       USER: 'other',
       HAFT_OTHER: '1',
     },
-    // Another year, month, day, weekday and hour.
+    // Another year, month, day, weekday, hour, minute and second.
     variation: {
-      shiftMs: (365 * 3 + 41) * 24 * HOUR + 7 * HOUR,
-      hostname: 'other-host',
+      word: 'other',
+      id: 4_243,
       cpus: 7,
-      other: 'other',
+      node: '99.1.2',
+      platform: 'freebsd',
+      arch: 'riscv64',
+      originMs: ORIGIN + (365 * 3 + 41) * DAY + 7 * 3_661_007,
+      sinceMs: 5_000 + (365 * 3 + 41) * DAY,
+      stepMs: 7,
+      flip: true,
     },
     times: 2,
   },
@@ -55,8 +78,11 @@ export function hostProgram(folder: string, entry: string, environment: Toolpack
     entry: pathToFileURL(`${folder}/${entry}`).href,
     toolpack: `export const defineTool = ${defineTool};\nexport const refuseArgument = ${refuseArgument};\nexport const runPlan = ${runPlan};\n`,
     variation: environment.variation,
+    env: environment.env,
   };
-  const pieces = `{ load: (specifier) => import(specifier), vary: ${vary}, findUnsafe: ${findUnsafe}, refusalIn: ${refusalIn}, contextOf: ${contextOf} }`;
+  const shipped = { vary, keepTime, seedChance, withholdModules, createEncoder, refusalIn, contextOf };
+  const texts = Object.entries(shipped).map(([name, piece]) => `${name}: ${piece}`);
+  const pieces = `{ load: (specifier) => import(specifier), ${texts.join(', ')} }`;
   return {
     argv: [
       'node',
@@ -70,7 +96,8 @@ export function hostProgram(folder: string, entry: string, environment: Toolpack
       '-e',
       `(${hostToolpack})(${JSON.stringify(options)}, ${pieces})`,
     ],
-    env: environment.env,
+    // Files, digests and compression are answered in the order in which they are asked for.
+    env: { ...environment.env, UV_THREADPOOL_SIZE: '1' },
     needs: { parts: [folder], reads: [], writes: [], network: [], subprocess: false },
     limits: { memoryBytes: MEMORY_BYTES, openFiles: 256, processes: 64 },
   };

@@ -32,7 +32,6 @@ const UNSTABLE: Readonly<Record<string, string>> = {
   'the version of Node.js': 'process.version',
   'the version of Node.js, imported by name': 'version',
   'the version of V8': 'process.versions.v8',
-  'the version of V8 as it caches code': "process.getBuiltinModule('v8').cachedDataVersionTag()",
   'the release of Node.js': 'process.release.lts',
   'how Node.js was built': 'Object.keys(process.config.variables).length',
   'the user agent': 'navigator.userAgent',
@@ -55,7 +54,6 @@ const UNSTABLE: Readonly<Record<string, string>> = {
   'the memory that is available': 'process.availableMemory()',
   'the memory that may be used': 'process.constrainedMemory()',
   'the memory that is used': 'Math.floor(process.memoryUsage().rss / 2 ** 40) + process.memoryUsage.rss()',
-  'the heap': "process.getBuiltinModule('v8').getHeapStatistics().heap_size_limit",
   'its user id': 'process.getuid()',
   'its user name': 'os.userInfo().username',
   'its home': 'os.homedir()',
@@ -74,7 +72,6 @@ const UNSTABLE: Readonly<Record<string, string>> = {
   'its priority': 'os.getPriority()',
   'its umask': 'process.umask()',
   'network interfaces': 'Object.keys(os.networkInterfaces()).join() + JSON.stringify(os.networkInterfaces())',
-  'name servers': "process.getBuiltinModule('dns').getServers().join()",
   'the time zone': 'Intl.DateTimeFormat().resolvedOptions().timeZone',
   'the parts of the day': 'new Intl.DateTimeFormat("en").formatToParts().map(({ value }) => value).join("")',
   'a clock that counts, in hours': 'Math.floor(performance.now() / 3.6e6)',
@@ -84,6 +81,43 @@ const UNSTABLE: Readonly<Record<string, string>> = {
   'when a mark was made': 'Math.floor(performance.mark("x").startTime / 3.6e6)',
   'when an event was made': 'Math.floor(new Event("x").timeStamp / 3.6e6)',
   'when a file was made': 'new Date(new File([], "x").lastModified).getUTCFullYear()',
+  'a random bit': 'Math.random() < 0.5',
+  'a random choice of three': 'Math.floor(Math.random() * 3)',
+  'a rare event': 'Math.random() < 0.01',
+  'a random order': '[1, 2, 3, 4, 5].sort(() => Math.random() - 0.5).join()',
+  'a random bit of the web': 'crypto.getRandomValues(new Uint8Array(1))[0] & 1',
+  'a random choice of three of the web': 'crypto.getRandomValues(new Uint32Array(1))[0] % 3',
+  'a random bit of a method that was taken':
+    'Crypto.prototype.getRandomValues.call(crypto, new Uint8Array(1))[0] & 1',
+  'a random bit by name': 'randomBytes(1)[0] & 1',
+  'a random bit of the web by name': 'webcrypto.getRandomValues(new Uint8Array(1))[0] & 1',
+  'a random bit of getRandomValues by name': 'getRandomValues(new Uint8Array(1))[0] & 1',
+  'a random bit by require': "createRequire(import.meta.url)('crypto').randomInt(2)",
+  'a random bit as a number': 'randomInt(2)',
+  'a random number from one to three': 'randomInt(1, 4)',
+  'a random number later': 'await new Promise((done) => randomInt(2, (_, n) => done(n)))',
+  'a random byte below sixteen': 'randomBytes(1)[0] < 16',
+  'a random bit that was filled in': 'randomFillSync(new Uint8Array(1))[0] & 1',
+  'a random bit that was filled in at a place': 'randomFillSync(new Uint16Array(3), 1, 1)[1] & 1',
+  'a random bit that was filled in later':
+    'await new Promise((done) => randomFill(new Uint8Array(1), (_, [byte]) => done(byte & 1)))',
+  'a random bit later': 'await new Promise((done) => randomBytes(1, (_, [byte]) => done(byte & 1)))',
+  'a random bit of an id': 'Number.parseInt(crypto.randomUUID()[0], 16) & 1',
+  'a random bit of an id by name': 'Number.parseInt(randomUUID()[35], 16) & 1',
+  'a random bit of its module': 'atLoad',
+  'a random bit after a wait': '(await new Promise((done) => setTimeout(done, 1)), Math.random() < 0.5)',
+  'how long something took': '((from) => Date.now() - from)(Date.now())',
+  'how long something took, finely': '((from) => performance.now() - from)(performance.now())',
+  'how long something took, in nanoseconds': '((from) => process.hrtime(from)[1])(process.hrtime())',
+  'which hashes there are': "process.getBuiltinModule('crypto').getHashes().length",
+  'the memory of the heap': 'process.memoryUsage().heapUsed',
+  'the work of the processor': 'process.cpuUsage().user',
+  'when its folder was made': 'fs.statSync(import.meta.dirname).mtimeMs',
+  'when its copy was made': 'fs.statSync(import.meta.filename).ctimeMs',
+  'when its copy was made, later': 'Number((await fs.promises.stat(import.meta.filename)).birthtime)',
+  'when its copy was read':
+    'await new Promise((done) => fs.stat(import.meta.filename, (_, stats) => done(stats.atimeMs)))',
+  'the node of its copy': '(await (await fs.promises.open(import.meta.filename)).stat()).ino',
   'random bytes': "process.getBuiltinModule('crypto').randomBytes(8).toString('hex')",
   'a random number below ten million': "process.getBuiltinModule('crypto').randomInt(1e7)",
 };
@@ -110,11 +144,79 @@ const BLOCKED: Readonly<Record<string, string>> = {
   'the clock of a database, required': "createRequire(import.meta.url)('node:sqlite') && 'sqlite'",
   'the clock of an HTTP answer': "process.getBuiltinModule('http') && 'http'",
   'the certificates of the machine': "(await import('tls')).getCACertificates('system').length",
+  'the clock of a server by an old name': "createRequire(import.meta.url)('_http_server') && 'http'",
+  'the clock of a server by the loader': "process.getBuiltinModule('module')._load('http') && 'http'",
+  'the clock of a server from a module in a URL':
+    "(await import('data:text/javascript,export * from \"http\"')) && 'http'",
+  'hooks of its own': "process.getBuiltinModule('module').registerHooks({}) && 'hooks'",
+  'a histogram': "(await import('node:perf_hooks')).createHistogram().count",
+  'WASI, which has clocks': "(await import('node:wasi')) && 'wasi'",
+  'the test runner': "(await import('node:test')) && 'test'",
+  'a new key': "process.getBuiltinModule('crypto').generateKeySync('hmac', { length: 64 }).export()[0] & 1",
+  'a new pair of keys': "process.getBuiltinModule('crypto').generateKeyPairSync('ed25519') && 'keys'",
+  'a new key of the web':
+    "(await crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, true, ['sign'])) && 'key'",
+  'a new secret': "process.getBuiltinModule('crypto').createECDH('prime256v1').generateKeys()[1] & 1",
+  'the number of what runs': "process.getBuiltinModule('async_hooks').executionAsyncId() & 1",
+  'what is active': 'process.getActiveResourcesInfo().length',
+  'the order of the disk': 'fs.opendirSync(import.meta.dirname).readSync().name',
+  'an id of an object': 'URL.createObjectURL(new Blob([])).length',
+  'a channel': "new MessageChannel() && 'channel'",
+  'the version of V8 as it caches code': "process.getBuiltinModule('v8').cachedDataVersionTag()",
+  'the heap': "process.getBuiltinModule('v8').getHeapStatistics().heap_size_limit",
+  'name servers': "process.getBuiltinModule('dns').getServers().join()",
   'a report of the machine': 'process.report.getReport().header.osRelease',
   'the clock of another realm': "process.getBuiltinModule('vm').runInNewContext('new Date().getFullYear()')",
   'the release of the kernel in a file': "fs.readFileSync('/proc/sys/kernel/osrelease', 'utf8')",
   'the internals of Node.js': "process.binding('os') && 'internals'",
   'a name': "(await process.getBuiltinModule('dns').promises.lookup('example.org')).address",
+};
+
+/** What no machine decides, although it looks as if one did: it is the same at every call. */
+const STABLE: Readonly<Record<string, string>> = {
+  'digests, compression and signatures with a secret': `await (async () => {
+    const { createHash } = await import('node:crypto');
+    const { gzipSync, gunzipSync } = await import('node:zlib');
+    const how = { name: 'HMAC', hash: 'SHA-256' };
+    const key = await crypto.subtle.importKey('raw', Buffer.from('k'), how, false, ['sign']);
+    const mac = await crypto.subtle.sign('HMAC', key, Buffer.from('x'));
+    return [createHash('sha256').update('x').digest('hex').length, gunzipSync(gzipSync('x')).toString(), mac.byteLength];
+  })()`,
+  'which of two timers ends first':
+    'await Promise.race([3, 2].map((ms) => new Promise((done) => setTimeout(done, ms, ms))))',
+  'how much happens until a timer ends': `await (async () => {
+    let [n, over] = [0, false];
+    setTimeout(() => { over = true; }, 2);
+    for (; !over; n++) await new Promise((done) => setImmediate(done));
+    return n;
+  })()`,
+  'how much happens until the host answers': `await (async () => {
+    let n = 0;
+    const counting = setInterval(() => { n += 1; }, 1);
+    await ctx.artifacts.stat(args.text);
+    clearInterval(counting);
+    return n;
+  })()`,
+  'which of two files is read first': `await Promise.race([1, 2].map(async (n) => {
+    await fs.promises.readFile(import.meta.filename);
+    return n;
+  }))`,
+  'how much happens until a file is read': `await (async () => {
+    let [n, over] = [0, false];
+    fs.promises.readFile(import.meta.filename).then(() => { over = true; });
+    for (; !over; n++) await new Promise((done) => setImmediate(done));
+    return n;
+  })()`,
+  'whether something was collected': `await (async () => {
+    const weak = new WeakRef({});
+    for (let n = 0; n < 200; n++) { new Array(100_000).fill(n); await new Promise((done) => setImmediate(done)); }
+    return weak.deref() !== undefined;
+  })()`,
+  'timers as promises': `await (async () => {
+    const { setTimeout: sleep } = await import('node:timers/promises');
+    const signal = AbortSignal.timeout(1);
+    return [await sleep(3, 'slept'), signal.aborted];
+  })()`,
 };
 
 const entries = (table: Readonly<Record<string, string>>) =>
@@ -127,12 +229,14 @@ import os, { hostname } from 'node:os';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { version } from 'node:process';
+import { getRandomValues, randomBytes, randomFill, randomFillSync, randomInt, randomUUID, webcrypto } from 'node:crypto';
+const atLoad = Math.random() < 0.5;
 let count = 0;
 const connect = (target) => new Promise((resolve, reject) => {
   const socket = process.getBuiltinModule('net').connect(target, () => { socket.destroy(); resolve('connected'); });
   socket.on('error', reject);
 });
-const TRIES = { ${entries(UNSTABLE)}, ${entries(BLOCKED)},
+const TRIES = { ${entries(UNSTABLE)}, ${entries(BLOCKED)}, ${entries(STABLE)},
   'an artifact': async (args, ctx) => ctx.artifacts.stat(args.text),
   'the text of an artifact': async (args, ctx) => ctx.artifacts.readText(args.text, { maxBytes: 5 }),
   'another artifact': async (args, ctx) => ctx.artifacts.stat('${OTHER_ID}'),
@@ -145,6 +249,7 @@ const definition = { ${Object.entries(GOOD)
 const canonicalize = async (args, ctx) => {
   const answer = await definition.canonicalize(args, ctx);
   if (args.try === 'an end') process.exit(4);
+  if (args.try === 'sqlite') await import('node:sqlite');
   if (!TRIES[args.try]) throw new TypeError(\`TRIES[\${args.try}] is not there; see \${import.meta.filename}\`);
   try {
     answer.canonicalParams.got = await TRIES[args.try](args, ctx);
@@ -210,6 +315,24 @@ describe('a toolpack', () => {
       assert.ok(refused);
     });
   }
+
+  for (const what of Object.keys(STABLE)) {
+    it(`is answered alike about ${what}`, async () => {
+      const first = await attempt(what);
+      assert.equal(first.refused, undefined);
+      for (let n = 0; n < 5; n++) {
+        const { params } = await fixture.prepare(pack, { ...args, try: what, n });
+        assert.deepEqual((params.params as { got: unknown }).got, first.got);
+      }
+    });
+  }
+
+  it('is told which module is withheld, and why', async () => {
+    await assert.rejects(attempt('sqlite'), {
+      reason: 'toolpack.failed',
+      message: /Cannot use "node:sqlite" in a toolpack: it is withheld, since it reaches the clock/,
+    });
+  });
 
   it('can ask for the size and the text of an artifact that its arguments name', async () => {
     assert.deepEqual((await attempt('an artifact')).got, { artifactId: TEXT_ID, size: TEXT.length });

@@ -1,10 +1,14 @@
 // Owns: the program that holds a toolpack in its own process: loads the module, answers the host's questions, one JSON line each.
 // Refuses: trust. Whatever it says is checked again outside; it is here to run the pack's code, not to guard it.
-
+import type { createEncoder, Unsafe } from './encode-answer.ts';
+import type { keepTime, Timeline } from './keep-time.ts';
+import type { Chance, seedChance } from './seed-chance.ts';
 import type { Variation, vary } from './vary.ts';
+import type { withholdModules } from './withhold-modules.ts';
 
 // Every function here is shipped to that process as its own text, so that nothing but the pack has to be shown to it: each
 // may refer to nothing outside of itself, and must not say `import()`, which the build turns into something else.
+// The pack may change every builtin: what runs after it was loaded uses only what was taken before, and no iterator.
 
 export interface HostOptions {
   /** The URL of the pack's module. */
@@ -12,20 +16,19 @@ export interface HostOptions {
   /** The text of the module `haft/toolpack`. */
   readonly toolpack: string;
   readonly variation: Variation;
+  /** The variables that it may see, beside invented ones. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface HostPieces {
   load(specifier: string): Promise<{ readonly default?: unknown }>;
   readonly vary: typeof vary;
-  readonly findUnsafe: typeof findUnsafe;
+  readonly keepTime: typeof keepTime;
+  readonly seedChance: typeof seedChance;
+  readonly withholdModules: typeof withholdModules;
+  readonly createEncoder: typeof createEncoder;
   readonly refusalIn: typeof refusalIn;
   readonly contextOf: typeof contextOf;
-}
-
-/** One thing in a value that JSON cannot say. */
-export interface Unsafe {
-  readonly path: string;
-  readonly fact: string;
 }
 
 /** What the author's `refuseArgument` said. */
@@ -50,161 +53,268 @@ interface Frame {
 
 type AnyDefinition = Readonly<Record<string, unknown>>;
 
+/** What one question has used of time and chance. */
+type Scope = Chance & Timeline;
+
 export function hostToolpack(options: HostOptions, pieces: HostPieces): void {
-  const write = process.stdout.write.bind(process.stdout);
-  // What the pack prints is no answer.
-  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
-  const send = (frame: object) => void write(`${JSON.stringify(frame)}\n`);
-  const waiting = new Map<number, { resolve(value: unknown): void; reject(reason: unknown): void }>();
+  const { stringify, parse } = JSON;
+  const { apply, setPrototypeOf } = Reflect;
+  const { keys, create } = Object;
+  const { isArray } = Array;
+  const [RealPromise, RealError, clone] = [Promise, Error, structuredClone];
+  const { slice, indexOf } = String.prototype;
+  const { writeSync, fstat } = process.getBuiltinModule('node:fs');
+  const { from: bytesOf } = Buffer;
+  const { setImmediate: soon } = globalThis;
+  const { AsyncLocalStorage } = process.getBuiltinModule('node:async_hooks');
+  const { registerHooks, syncBuiltinESMExports } = process.getBuiltinModule('node:module');
+  const exit = process.exit.bind(process);
+  const stdin = heldFast(process.stdin);
+  const encoder = pieces.createEncoder();
+  const cut = (text: string, most: number): string => apply(slice, text, [0, most]) as string;
+
+  const send = (text: string): void => {
+    const line = bytesOf(`${text}\n`);
+    for (let at = 0; at < line.length; ) {
+      try {
+        at += writeSync(1, line, at);
+      } catch (thrown) {
+        if ((thrown as NodeJS.ErrnoException).code !== 'EAGAIN') throw thrown;
+      }
+    }
+  };
+
+  const storage = new AsyncLocalStorage<Scope>();
+  const within = storage.run.bind(storage) as <T>(scope: Scope, question: () => T) => T;
+  const stored = storage.getStore.bind(storage);
+  const newScope = (): Scope => ({
+    state: 0,
+    clock: 0,
+    timers: 0,
+    next: undefined,
+    asked: undefined,
+    unanswered: 0,
+    disarm: undefined,
+    isFiring: false,
+  });
+  // What is not done for any question, such as a queue that the module began, counts for the last one.
+  let latest = newScope();
+  const current = (): Scope => stored() ?? latest;
+
+  type Waiter = { resolve(value: unknown): void; reject(reason: unknown): void };
+  const waiting = create(null) as Record<number, ((frame: Frame) => void) | undefined>;
   let asked = 0;
   const askFor =
-    (id: number): Ask =>
+    (id: number, scope: Scope): Ask =>
     (method, ...params) =>
-      new Promise((resolve, reject) => {
+      new RealPromise((resolve, reject) => {
+        let list = '';
+        for (let n = 0; n < params.length; n++)
+          list += `${n === 0 ? '' : ','}${(stringify(params[n]) as string | undefined) ?? 'null'}`;
         asked += 1;
-        waiting.set(asked, { resolve, reject });
-        send({ ask: asked, for: id, method, params });
+        const answered = time.ask(scope);
+        const waiter: Waiter = { resolve, reject };
+        waiting[asked] = ({ ok, value, message }) =>
+          answered(() => (ok ? waiter.resolve(value) : waiter.reject(new RealError(message))));
+        send(`{"ask":${asked},"for":${id},"method":${stringify(method)},"params":[${list}]}`);
       });
 
-  pieces.vary(options.variation);
-  // They tell the machine's own clock or settings from below JavaScript, where nothing can be varied.
-  const withheld = /^(?:node:)?(?:sqlite|https?|http2|tls|inspector(?:\/promises)?|trace_events)$/;
-  const refuse = (specifier: string): void => {
-    if (!withheld.test(specifier)) return;
-    const message = `${specifier} is not available in a toolpack: it tells the clock or the settings of the machine`;
-    throw Object.assign(new Error(message), { code: 'ERR_WITHHELD' });
-  };
-  const { getBuiltinModule } = process;
-  const { registerHooks } = getBuiltinModule('node:module');
-  Object.defineProperty(process, 'getBuiltinModule', {
-    value(id: string) {
-      refuse(id);
-      return getBuiltinModule(id);
-    },
-  });
+  // The pool of threads takes its size from the environment when it is first used.
+  fstat(0, () => {});
+  const time = pieces.keepTime(options.variation, current);
+  pieces.seedChance(options.variation.flip, current);
+  pieces.vary(options.variation, options.env, time);
+  const check = pieces.withholdModules();
+  syncBuiltinESMExports();
   registerHooks({
     resolve(specifier, context, next) {
-      refuse(specifier);
-      return specifier === 'haft/toolpack'
-        ? { url: 'haft:toolpack', format: 'module', shortCircuit: true }
-        : next(specifier, context);
+      if (specifier === 'haft/toolpack')
+        return { url: 'haft:toolpack', format: 'module', shortCircuit: true };
+      check(specifier);
+      return next(specifier, context);
     },
-    load: (url, context, next) =>
-      url === 'haft:toolpack'
-        ? { format: 'module', source: options.toolpack, shortCircuit: true }
-        : next(url, context),
+    load(url, context, next) {
+      if (url === 'haft:toolpack') return { format: 'module', source: options.toolpack, shortCircuit: true };
+      check(url);
+      return next(url, context);
+    },
   });
+  // No answer could be waited for without them: who changes them is told so, by the line that does it.
+  Object.preventExtensions(Object.prototype);
+  for (const [target, key] of [
+    [Promise.prototype, 'then'],
+    [Promise.prototype, 'constructor'],
+    [Promise, Symbol.species],
+  ] as const)
+    Object.defineProperty(target, key, {
+      configurable: false,
+      ...(key === Symbol.species ? {} : { writable: false }),
+    });
+
+  const isPlaced = /^(?:file:\/\/)?\/.*:\d+\n/;
   const loaded = pieces
     .load(options.entry)
     .then(({ default: given }) => {
-      if (given === undefined) throw new Error('the module has no default export');
-      return (Array.isArray(given) ? given : [given]) as readonly unknown[];
+      if (given === undefined) throw new RealError('the module has no default export');
+      return { list: (isArray(given) ? given : [given]) as readonly unknown[] };
     })
     .catch((thrown: unknown) => {
-      if (!(thrown instanceof SyntaxError) || /^(?:file:\/\/)?\/.*:\d+\n/.test(thrown.stack ?? ''))
-        throw thrown;
+      if (!(thrown instanceof SyntaxError) || isPlaced.test(thrown.stack ?? '')) throw thrown;
       // Where it is Node.js says only when a process ends of it.
-      return new Promise<never>(() =>
-        setImmediate(() => {
+      return new RealPromise<never>(() =>
+        soon(() => {
           throw thrown;
         }),
       );
     });
   loaded.catch(() => {});
 
-  const find = async (name: string | undefined): Promise<AnyDefinition> => {
-    const found = (await loaded).find((one) => (one as AnyDefinition | null)?.toolName === name);
-    if (!found) throw new Error(`the module has no tool "${name}"`);
-    return found as AnyDefinition;
+  const find = async (name: string | undefined): Promise<{ tool: AnyDefinition }> => {
+    const { list } = await loaded;
+    for (let n = 0; n < list.length; n++) {
+      const tool = list[n] as AnyDefinition | null;
+      if (tool?.toolName === name) return { tool: tool as AnyDefinition };
+    }
+    throw new RealError(`the module has no tool "${name}"`);
   };
   const call = (tool: AnyDefinition, method: string, ...args: unknown[]): unknown =>
-    (tool[method] as (...args: unknown[]) => unknown).apply(tool, args);
+    apply(tool[method] as () => unknown, tool, args);
   const schemaOf = (value: unknown): unknown => {
     const standard = (
       value as { '~standard'?: { jsonSchema?: { input(options: object): unknown } } } | null | undefined
     )?.['~standard'];
     if (standard === undefined) return value;
-    if (!standard.jsonSchema) throw new Error('its library does not implement Standard JSON Schema');
+    if (!standard.jsonSchema) throw new RealError('its library does not implement Standard JSON Schema');
     return standard.jsonSchema.input({ target: 'draft-2020-12' });
   };
-  const describe = (one: unknown): object => {
-    if (typeof one !== 'object' || one === null)
-      return {
-        fields: {},
-        functions: [],
-        faults: [{ key: '', fact: `it is ${one === null ? 'null' : `a ${typeof one}`}` }],
+  /** A list or an object of texts that are JSON already. */
+  const joined = (before: string, one: string): string => (before === '' ? one : `${before},${one}`);
+  const describe = (one: unknown): string => {
+    if (typeof one !== 'object' || one === null) {
+      const fact = stringify(`it is ${one === null ? 'null' : `a ${typeof one}`}`);
+      return `{"fields":{},"functions":[],"faults":[{"key":"","fact":${fact}}]}`;
+    }
+    let fields = '';
+    let functions = '';
+    let faults = '';
+    const names = keys(one);
+    for (let n = 0; n < names.length; n++) {
+      const key = names[n] as string;
+      const named = stringify(key);
+      const fault = (path: string, fact: string): void => {
+        faults = joined(faults, `{"key":${named},"path":${stringify(path)},"fact":${stringify(fact)}}`);
       };
-    const fields: Record<string, unknown> = {};
-    const functions: string[] = [];
-    const faults: object[] = [];
-    for (const [key, given] of Object.entries(one)) {
-      if (key === 'canonicalize' || key === 'run') {
-        if (typeof given === 'function') functions.push(key);
-        continue;
-      }
       try {
-        const value = key === 'input' || key === 'result' ? schemaOf(given) : given;
-        const unsafe = pieces.findUnsafe(value);
-        if (unsafe) faults.push({ key, ...unsafe });
-        else fields[key] = value;
+        const given = (one as AnyDefinition)[key];
+        if (key === 'canonicalize' || key === 'run') {
+          if (typeof given === 'function') functions = joined(functions, named);
+          continue;
+        }
+        const { text, unsafe } = encoder(key === 'input' || key === 'result' ? schemaOf(given) : given);
+        if (unsafe) fault(unsafe.path, unsafe.fact);
+        else fields = joined(fields, `${named}:${text}`);
       } catch (thrown) {
-        faults.push({ key, path: '', fact: String((thrown as Error)?.message ?? thrown) });
+        fault('', said(thrown, 'message'));
       }
     }
-    return { fields, functions, faults };
+    return `{"fields":{${fields}},"functions":[${functions}],"faults":[${faults}]}`;
+  };
+  const said = (thrown: unknown, key: 'message' | 'stack'): string => {
+    try {
+      const text = (thrown as Error | null | undefined)?.[key];
+      return `${text ?? (key === 'stack' ? '' : (thrown as string))}`;
+    } catch {
+      return key === 'stack' ? '' : 'it threw something that cannot be shown as text';
+    }
   };
 
-  const OPS: Readonly<Record<string, (frame: Frame, ask: Ask) => Promise<unknown>>> = {
-    async load() {
+  type Answer = { readonly text?: string; readonly unsafe?: Unsafe };
+  const answer = async ({ id = 0, op, tool: name, input = {}, times = 1 }: Frame): Promise<Answer> => {
+    if (op === 'load') {
       await loaded;
-      return null;
-    },
-    describe: async () => (await loaded).map(describe),
-    async canonicalize({ tool: name, input, times = 1 }, ask) {
-      const tool = await find(name);
-      const { canonicalize: ctx } = pieces.contextOf(ask, {});
-      let answer: unknown;
-      for (let n = 0; n < times; n++) answer = await call(tool, 'canonicalize', structuredClone(input), ctx);
-      return answer;
-    },
-    async run({ tool: name, input = {}, times = 1 }, ask) {
-      const tool = await find(name);
-      let answer: unknown;
-      for (let n = 0; n < times; n++) {
-        const given = { ...structuredClone(input), declaredOutputs: tool.declaredOutputs };
-        answer = await call(tool, 'run', pieces.contextOf(ask, given).run);
-      }
-      return answer;
-    },
+      return { text: 'null' };
+    }
+    if (op === 'describe') {
+      const { list } = await loaded;
+      let all = '';
+      for (let n = 0; n < list.length; n++) all = joined(all, describe(list[n]));
+      return { text: `[${all}]` };
+    }
+    const { tool } = await find(name);
+    let last: unknown;
+    for (let n = 0; n < times; n++) {
+      const scope = newScope();
+      latest = scope;
+      const ask = askFor(id, scope);
+      last = await within(scope, () =>
+        op === 'run'
+          ? call(
+              tool,
+              'run',
+              pieces.contextOf(ask, { ...clone(input), declaredOutputs: tool.declaredOutputs }).run,
+            )
+          : call(tool, 'canonicalize', clone(input), pieces.contextOf(ask, {}).canonicalize),
+      );
+    }
+    return encoder(last);
   };
   const handle = async (frame: Frame): Promise<void> => {
     if (frame.answer !== undefined) {
-      const waiter = waiting.get(frame.answer);
-      waiting.delete(frame.answer);
-      if (frame.ok) waiter?.resolve(frame.value);
-      else waiter?.reject(new Error(frame.message));
+      const answered = waiting[frame.answer];
+      delete waiting[frame.answer];
+      answered?.(frame);
       return;
     }
+    const re = `{"re":${frame.id},"ok":`;
     try {
-      const value = await OPS[frame.op ?? '']?.(frame, askFor(frame.id ?? 0));
-      const unsafe = pieces.findUnsafe(value);
-      send(unsafe ? { re: frame.id, ok: false, unsafe } : { re: frame.id, ok: true, value });
+      const { text, unsafe } = await answer(frame);
+      if (!unsafe) return send(`${re}true,"value":${text}}`);
+      send(`${re}false,"unsafe":{"path":${stringify(unsafe.path)},"fact":${stringify(unsafe.fact)}}}`);
     } catch (thrown) {
-      const refused = pieces.refusalIn(thrown);
-      const message = String((thrown as Error)?.message ?? thrown).slice(0, 2_000);
-      const stack = String((thrown as Error)?.stack ?? '').slice(0, 8_000);
-      send({ re: frame.id, ok: false, ...(refused ? { refused } : { message, stack }) });
+      const refused = pieces.refusalIn(thrown, cut);
+      const path = stringify(refused?.path);
+      const fact = stringify(refused?.fact);
+      const message = stringify(cut(said(thrown, 'message'), 2_000));
+      const stack = stringify(cut(said(thrown, 'stack'), 8_000));
+      send(
+        refused
+          ? `${re}false,"refused":{"path":${path},"fact":${fact}}}`
+          : `${re}false,"message":${message},"stack":${stack}}`,
+      );
     }
   };
 
   let rest = '';
-  process.stdin.setEncoding('utf8');
-  process.stdin.on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) void handle(JSON.parse(line) as Frame);
-  });
-  process.stdin.on('end', () => process.exit(0));
+  stdin.setEncoding('utf8');
+  const take = (chunk: string): void => {
+    let from = 0;
+    for (;;) {
+      const end = apply(indexOf, chunk, ['\n', from]) as number;
+      if (end === -1) break;
+      const frame = parse(rest + (apply(slice, chunk, [from, end]) as string)) as Frame;
+      // What it does not say it does not inherit either.
+      setPrototypeOf(frame, null);
+      rest = '';
+      from = end + 1;
+      void handle(frame);
+    }
+    rest += apply(slice, chunk, [from]) as string;
+  };
+  // Events are told by the listener's `apply`.
+  Object.defineProperty(take, 'apply', { value: Function.prototype.apply });
+  stdin.on('data', take);
+  stdin.on('end', () => exit(0));
+
+  /** The stream with its methods as its own: what the pack makes of those of all streams does not change it. */
+  function heldFast<T extends object>(stream: T): T {
+    for (let from = stream; from && from !== Object.prototype; from = Object.getPrototypeOf(from) as T)
+      for (const key of Object.getOwnPropertyNames(from)) {
+        const { value } = Object.getOwnPropertyDescriptor(from, key) ?? {};
+        if (typeof value === 'function' && key !== 'constructor' && !Object.hasOwn(stream, key))
+          Object.defineProperty(stream, key, { value, configurable: true, writable: true });
+      }
+    return stream;
+  }
 }
 
 /** Both contexts, as the ABI shows them; every method is a question to the host. */
@@ -236,39 +346,17 @@ export function contextOf(ask: Ask, input: Readonly<Record<string, unknown>>) {
 }
 
 /** Whatever the author's own code made of it on the way: it is known by its mark. */
-export function refusalIn(thrown: unknown): RefusedArgument | undefined {
+export function refusalIn(
+  thrown: unknown,
+  cut: (text: string, most: number) => string,
+): RefusedArgument | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined;
-  const { refusedArgument: path, message } = thrown as { refusedArgument?: unknown; message?: unknown };
-  if (typeof path !== 'string') return undefined;
-  return { path: path.slice(0, 500), fact: String(message).slice(0, 2_000) };
-}
-
-/** The first thing that would not be the same after JSON. */
-export function findUnsafe(value: unknown): Unsafe | undefined {
-  const walk = (one: unknown, path: string, above: readonly unknown[]): Unsafe | undefined => {
-    const no = (fact: string): Unsafe => ({ path, fact });
-    if (one === null || typeof one === 'string' || typeof one === 'boolean') return undefined;
-    if (typeof one === 'number') return Number.isFinite(one) ? undefined : no(`it is ${one}`);
-    if (typeof one !== 'object') return no(one === undefined ? 'it is undefined' : `it is a ${typeof one}`);
-    if (above.includes(one)) return no('it is a cycle');
-    if (above.length > 64) return no('it lies more than 64 levels deep');
-    const proto = Object.getPrototypeOf(one) as unknown;
-    const isList = Array.isArray(one);
-    if (isList ? proto !== Array.prototype : proto !== Object.prototype && proto !== null)
-      return no(`it is not a plain ${isList ? 'array' : 'object'}`);
-    if (Object.getOwnPropertySymbols(one).length > 0) return no('it has a symbol as a key');
-    const keys = isList ? Array.from(one, (_, at) => String(at)) : Object.keys(one);
-    if (isList && Object.keys(one).some((key) => !keys.includes(key)))
-      return no('it is an array with extra properties');
-    for (const key of keys) {
-      const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-      const property = Object.getOwnPropertyDescriptor(one, key);
-      if (!property) return { path: at, fact: 'it is a hole in an array' };
-      if (property.get ?? property.set) return { path: at, fact: 'it is an accessor' };
-      const below = walk(property.value, at, [...above, one]);
-      if (below) return below;
-    }
+  try {
+    const { refusedArgument: path, message } = thrown as { refusedArgument?: unknown; message?: unknown };
+    return typeof path === 'string'
+      ? { path: cut(path, 500), fact: cut(`${message as string}`, 2_000) }
+      : undefined;
+  } catch {
     return undefined;
-  };
-  return walk(value, '', []);
+  }
 }

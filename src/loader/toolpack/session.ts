@@ -3,7 +3,8 @@
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../../contract/program.ts';
-import type { RefusedArgument, Unsafe } from './host.ts';
+import type { Unsafe } from './encode-answer.ts';
+import type { RefusedArgument } from './host.ts';
 import { type OwnTime, startOwnTime } from './own-time.ts';
 import { whereThrown } from './where-thrown.ts';
 
@@ -119,7 +120,7 @@ export function createSession(options: SessionOptions): ToolpackSession {
     program.stdout.on('error', () => {});
     readLines(program, (line) => {
       const frame = parse(line);
-      if (!frame) {
+      if (!frame || (frame.re === undefined && frame.ask === undefined)) {
         lose('it wrote something that is no answer to its standard output');
         end(one);
       } else receive(one, frame);
