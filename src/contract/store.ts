@@ -178,8 +178,8 @@ export interface RetentionStore {
   /** How many rows `archive` would move, over all of its steps. */
   archivable(keep: AuditKeep): Promise<number>;
   /**
-   * Moves the oldest rows into one compressed segment, where every question to the audit still finds them. Answers how many;
-   * 0 where nothing is due. Rows from the oldest call under way on stay. Throws `audit.broken` rather than move a row that
+   * Moves the oldest rows into a compressed segment, several where many are due; every question to the audit still finds them.
+   * Answers how many rows; 0 where nothing is due. Rows from the oldest call under way on stay. Throws `audit.broken` rather than move a row that
    * is not as it was written.
    */
   archive(keep: AuditKeep): Promise<number>;
