@@ -189,6 +189,8 @@ export interface RetentionStore {
   givenUp(): Promise<number>;
   /** Makes the database file smaller where much of it is free; answers by how many bytes. */
   shrink(options: { readonly largest: number }): Promise<number>;
+  /** Brings what was written beside the database into it, so that sizes are those of what is kept. */
+  fold(): Promise<void>;
   sizes(): Promise<StoreSizes>;
   /** Whether this process is the one that cleans up by itself; true at most for one that lives, until it releases. */
   claim(): Promise<boolean>;

@@ -40,6 +40,11 @@ export function createRetention(
       await group.settled();
       return shrinkDatabase(file, connection, largest);
     },
+    async fold() {
+      const { foldLog } = await import('./shrink.ts');
+      await group.settled();
+      await foldLog(file);
+    },
     async sizes() {
       const { pagesOf } = await import('./shrink.ts');
       return connection.read((): StoreSizes => {

@@ -11,13 +11,15 @@ const THREAD = `
   process.emitWarning = () => {};
   const { parentPort, workerData } = require('node:worker_threads');
   const { DatabaseSync } = require('node:sqlite');
-  const database = new DatabaseSync(workerData, { timeout: 100 });
+  const database = new DatabaseSync(workerData.file, { timeout: 100 });
   try {
-    database.exec('PRAGMA synchronous = NORMAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
+    database.exec('PRAGMA synchronous = NORMAL; ' + workerData.sql);
   } catch {}
   database.close();
   parentPort.postMessage('done');
 `;
+
+const FOLD = 'PRAGMA wal_checkpoint(TRUNCATE)';
 
 export interface Pages {
   readonly bytes: number;
@@ -35,14 +37,22 @@ export function pagesOf(connection: Connection): Pages {
 export async function shrinkDatabase(file: string, connection: Connection, largest: number): Promise<number> {
   const { bytes, free } = await connection.read(() => pagesOf(connection));
   if (free < WORTH || free < bytes / 2 || bytes - free > largest) return 0;
+  await foldLog(file);
   const before = statSync(file).size;
+  await inThread(file, `VACUUM; ${FOLD}`);
+  return Math.max(0, before - statSync(file).size);
+}
+
+/** Puts all of the write-ahead log into the database and empties it, unless somebody is in the way. */
+export const foldLog = (file: string): Promise<void> => inThread(file, FOLD);
+
+async function inThread(file: string, sql: string): Promise<void> {
   const { Worker: Thread } = process.getBuiltinModule('node:worker_threads');
-  const thread = new Thread(THREAD, { eval: true, workerData: file });
+  const thread = new Thread(THREAD, { eval: true, workerData: { file, sql } });
   await new Promise<void>((resolve) => {
     thread.once('message', () => resolve());
     thread.once('error', () => resolve());
     thread.once('exit', () => resolve());
   });
   await thread.terminate();
-  return Math.max(0, before - statSync(file).size);
 }
