@@ -277,6 +277,8 @@ export interface ApprovalStore {
   request(approval: Omit<Approval, 'status' | 'decidedTs' | 'decidedBy'>): Promise<Approval>;
   /** Uses up a granted, unexpired approval of this key; at most one caller gets it. Refused ones are answered, too. */
   consume(key: ApprovalKey, now: number): Promise<ApprovalAnswer | undefined>;
+  /** What was used up is granted again, until it expires: the call was refused before it did anything. */
+  giveBack(id: string): Promise<void>;
   decide(id: string, decision: 'granted' | 'refused', by: string, now: number): Promise<Approval | undefined>;
   get(id: string): Promise<Approval | undefined>;
   list(filter: { readonly status?: Approval['status'] }, now: number): Promise<readonly Approval[]>;
