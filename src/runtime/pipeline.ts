@@ -104,6 +104,7 @@ export async function runCall(
       tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
     const run = prepared ? prepared.run : await nameRun(tool, args, engine);
     record.run = run;
+    if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
     giveBack = session.budget.reserve();
     const limit = () => startDeadline(tool.id, limits.timeoutMs, options.signal);
