@@ -30,6 +30,10 @@ const FIRST_SWEEP_MS = 60_000;
 /** A sweep looks at every object: of the time of a host this is the tenth. */
 const SWEEP_REST = 9;
 
+/** Goes of archiving after which policy is asked again, and how soon the next ones follow under load. */
+const MOST_GOES = 8;
+const BEHIND_MS = 100;
+
 /** So many times what is kept, and a host that is never idle archives all the same. */
 const PATIENCE = 2;
 
@@ -80,14 +84,15 @@ export function keepHouse(parts: HousekeepingParts): Housekeeping {
     await shrinkWhenIdle();
   };
 
-  const look = async (): Promise<void> => {
+  /** Answers whether more is due at once. */
+  const look = async (): Promise<boolean> => {
     const count = await parts.head();
     quiet = count === seen ? quiet + 1 : 0;
     seen = count;
     const idle = quiet >= IDLE_LOOKS;
     const file = policy();
     // Where nobody calls, what is kept comes of age slowly.
-    if (!file || quiet % IDLE_LOOKS !== 0) return;
+    if (!file || quiet % IDLE_LOOKS !== 0) return false;
     const keeps = keepsOf(file, clock.now());
     const { audit } = keeps;
     const wanted = idle ? audit : { rows: audit.rows * PATIENCE, since: 0 };
@@ -103,19 +108,25 @@ export function keepHouse(parts: HousekeepingParts): Housekeeping {
         .finally(() => {
           sweeping = undefined;
         });
-    if (!due) return;
+    if (!due) return false;
+    let goes = 0;
     await claimed(async () => {
-      while (!closed && (await retention.archive(wanted)) > 0);
+      while (goes < MOST_GOES && !closed && (await retention.archive(wanted)) > 0) goes++;
       if (!sweeping) await shrinkWhenIdle();
     });
+    return goes === MOST_GOES;
   };
 
   const tick = async (): Promise<void> => {
-    await look().catch(warn);
-    if (!closed)
-      timer = setTimeout(() => {
-        looking = tick();
-      }, everyMs).unref();
+    const isBehind = await look().catch((thrown: unknown) => {
+      warn(thrown);
+      return false;
+    });
+    if (closed) return;
+    const inMs = isBehind && quiet === 0 ? Math.min(BEHIND_MS, everyMs) : everyMs;
+    timer = setTimeout(() => {
+      looking = tick();
+    }, inMs).unref();
   };
   let looking = tick();
 
