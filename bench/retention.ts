@@ -15,6 +15,12 @@ const AT_ONCE = 64;
 const FILES = 200;
 /** In the database, after all was cleaned up: what is kept, and what does not fill a segment. */
 const MOST_ROWS = 20_000 + 4096;
+/** While calls come: twice what is kept, and at most so many segments that wait. */
+const MOST_ROWS_UNDER_LOAD = 2 * 20_000 + 12 * 4096;
+/** Of `.haft` without segments, at any time: those rows, what undo keeps, and the log. */
+const MOST_UNDER_LOAD = 120e6;
+/** How often it is looked at meanwhile. */
+const LOOKS = 20;
 /** Bytes of a row in a segment. */
 const MOST_A_ROW = 120;
 
@@ -60,19 +66,28 @@ async function main(): Promise<void> {
     const began = performance.now();
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
+    const peak = { rows: 0, bytes: 0 };
     await makeCalls(
       runtime,
       () => (made < calls ? made++ : undefined),
-      async (count) => show(runtime, count, began),
+      async (count) => {
+        const sizes = await runtime.sizes();
+        peak.rows = Math.max(peak.rows, sizes.rows);
+        peak.bytes = Math.max(peak.bytes, sizes.total - sizes.segmentBytes);
+        if (count % (Math.ceil(calls / LOOKS) * 2) === 0) show(sizes, count, began);
+      },
+    );
+    console.log(
+      `under load: ${(calls / ((performance.now() - began) / 1000)).toFixed(0)} calls/s; at most ${peak.rows} rows in the database, and .haft ${mb(peak.bytes)} without segments`,
     );
     console.log(
       `event loop: at most ${(delay.max / 1e6).toFixed(0)} ms late, p99 ${(delay.percentile(99) / 1e6).toFixed(0)} ms`,
     );
     delay.disable();
-    await show(runtime, calls, began);
+    show(await runtime.sizes(), calls, began);
     const ended = performance.now();
     console.log('haft gc:', JSON.stringify(await runtime.cleanUp()), took(ended));
-    await show(runtime, calls, began);
+    show(await runtime.sizes(), calls, began);
     const verifying = performance.now();
     const verdict = await runtime.audit.verify();
     console.log('audit verify:', JSON.stringify(verdict), took(verifying));
@@ -83,7 +98,12 @@ async function main(): Promise<void> {
     const { rows, archivedRows, segmentBytes, objects } = await runtime.sizes();
     const bounded = rows < MOST_ROWS && segmentBytes < archivedRows * MOST_A_ROW && objects.undo < 67_108_864;
     if (!bounded) console.log('more is kept than the policy says');
-    if (!verdict.ok || first?.seq !== 1 || !bounded) process.exitCode = 1;
+    const keptUp = peak.rows < MOST_ROWS_UNDER_LOAD && peak.bytes < MOST_UNDER_LOAD;
+    if (!keptUp)
+      console.log(
+        `cleaning up did not keep up with the calls: more than ${MOST_ROWS_UNDER_LOAD} rows or ${mb(MOST_UNDER_LOAD)}`,
+      );
+    if (!verdict.ok || first?.seq !== 1 || !bounded || !keptUp) process.exitCode = 1;
   } finally {
     await runtime.close();
     if (values.keep) console.log(workspace);
@@ -105,7 +125,7 @@ async function makeCalls(
           : { tool: 'file_read', args: { path: 'read.txt', end_byte: n } };
       const { ok, errors } = await runtime.call(request);
       if (!ok) throw new Error(`call ${n}: ${errors[0]?.message}`);
-      if (n > 0 && n % Math.ceil(calls / 10) === 0) await report(n);
+      if (n > 0 && n % Math.ceil(calls / LOOKS) === 0) await report(n);
       // Reads answer without waiting for anything: timers get their turn.
       if (n % 32 === 0) await new Promise(setImmediate);
     }
@@ -113,13 +133,16 @@ async function makeCalls(
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function show(runtime: DefaultRuntime, count: number, began: number): Promise<void> {
-  const { total, database, rows, archivedRows, segmentBytes, objects } = await runtime.sizes();
-  const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+function show(sizes: Awaited<ReturnType<DefaultRuntime['sizes']>>, count: number, began: number): void {
+  const { total, database, rows, archivedRows, segmentBytes, objects } = sizes;
   console.log(
     `${count} calls: .haft ${mb(total)} (database ${mb(database)} with ${rows} rows; segments ${mb(segmentBytes)} with ${archivedRows} rows; undo ${mb(objects.undo)})`,
     took(began),
   );
+}
+
+function mb(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 function took(since: number): string {

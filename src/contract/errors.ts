@@ -283,6 +283,11 @@ export const ERRORS = Object.freeze({
     'Executed again, the run made other outputs, or answered another result.',
     { exit: 1 },
   ),
+  'run.changed': row(
+    'E_VALIDATION_FAIL',
+    'The same call is another run by now, so the earlier one cannot be executed again; what changed since is named.',
+    { http: 409 },
+  ),
   'image.unpinned': row(
     'E_POLICY',
     'No engine that policy lets runs go to has images, and no entry of runs.images has a digest for the name.',

@@ -54,6 +54,8 @@ export interface CallOptions {
   readonly onEvent?: EventListener;
   /** A look at the tool's health by a call: not held up by what is known of it. */
   readonly probe?: boolean;
+  /** Told which run the call is, undefined where it is none, before anything is executed; what it throws ends the call. */
+  onNamed?(run: NamedRun | undefined): MaybePromise<void>;
   /** Of a prepared run: told once its attempt is with the engine, whoever brought it there. */
   onStarted?(attempt: AttemptRecord): void;
   /** The audit row is committed before the answer of a read, too, and not within 50 ms of it. */
@@ -68,10 +70,19 @@ export interface CallOptions {
   readonly placement?: Placement;
 }
 
+/** What a run's id stands for. */
+export interface NamedRun {
+  readonly runId: string;
+  readonly preimage: JsonObject;
+  /** The policy that is part of its name, as canonical JSON. */
+  policy(): Uint8Array;
+}
+
 export const CALL_OPTIONS: KnownFields<CallOptions> = {
   signal: true,
   onEvent: true,
   probe: true,
+  onNamed: true,
   onStarted: true,
   recordFirst: true,
   verify: true,

@@ -178,8 +178,8 @@ export interface RetentionStore {
   /** How many rows `archive` would move, over all of its steps. */
   archivable(keep: AuditKeep): Promise<number>;
   /**
-   * Moves the oldest rows into one compressed segment, where every question to the audit still finds them. Answers how many;
-   * 0 where nothing is due. Rows from the oldest call under way on stay. Throws `audit.broken` rather than move a row that
+   * Moves the oldest rows into a compressed segment, several where many are due; every question to the audit still finds them.
+   * Answers how many rows; 0 where nothing is due. Rows from the oldest call under way on stay. Throws `audit.broken` rather than move a row that
    * is not as it was written.
    */
   archive(keep: AuditKeep): Promise<number>;
@@ -189,6 +189,8 @@ export interface RetentionStore {
   givenUp(): Promise<number>;
   /** Makes the database file smaller where much of it is free; answers by how many bytes. */
   shrink(options: { readonly largest: number }): Promise<number>;
+  /** Brings what was written beside the database into it, so that sizes are those of what is kept. */
+  fold(): Promise<void>;
   sizes(): Promise<StoreSizes>;
   /** Whether this process is the one that cleans up by itself; true at most for one that lives, until it releases. */
   claim(): Promise<boolean>;
@@ -275,6 +277,8 @@ export interface ApprovalStore {
   request(approval: Omit<Approval, 'status' | 'decidedTs' | 'decidedBy'>): Promise<Approval>;
   /** Uses up a granted, unexpired approval of this key; at most one caller gets it. Refused ones are answered, too. */
   consume(key: ApprovalKey, now: number): Promise<ApprovalAnswer | undefined>;
+  /** What was used up is granted again, until it expires: the call was refused before it did anything. */
+  giveBack(id: string): Promise<void>;
   decide(id: string, decision: 'granted' | 'refused', by: string, now: number): Promise<Approval | undefined>;
   get(id: string): Promise<Approval | undefined>;
   list(filter: { readonly status?: Approval['status'] }, now: number): Promise<readonly Approval[]>;

@@ -298,7 +298,7 @@ const givingUp =
   };
 
 /** Not before clients got their first answers. */
-const HOUSEKEEPING_AFTER_MS = 5000;
+const HOUSEKEEPING_AFTER_MS = 2000;
 
 function startHousekeeping(parts: HousekeepingParts): Housekeeping {
   let house: Promise<Housekeeping> | undefined;

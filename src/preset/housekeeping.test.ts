@@ -104,6 +104,38 @@ describe('keepHouse', () => {
       assert.equal(await objects.verify(shared), 'ok');
     }));
 
+  it('goes on archiving while a sweep takes long, under unbroken load', () =>
+    inStore(async (env) => {
+      const parts = partsOf(env, env.store);
+      let sweeping = false;
+      let finish = () => {};
+      const house = keepHouse({
+        ...parts,
+        clock: passing(0),
+        artifacts: () => {
+          sweeping = true;
+          return new Promise((resolve, reject) => {
+            finish = () => parts.artifacts().then(resolve, reject);
+          });
+        },
+      });
+      let calls = 0;
+      const append = () => env.store.audit.append(entry({ callId: `call_${calls++}` }), false);
+      await eventually(async () => {
+        await append();
+        return sweeping;
+      }, 'a sweep begins');
+      const before = (await env.store.retention.sizes()).archivedRows;
+      await eventually(async () => {
+        await append();
+        return (await env.store.retention.sizes()).archivedRows > before + 16;
+      }, 'segments beside it');
+      finish();
+      await house.close();
+      assert.equal((await env.store.audit.verify()).ok, true);
+      assert.equal(await (await env.reopen(env.deadProcess)).retention.claim(), true, 'released');
+    }));
+
   it('does nothing where the policy is not trusted, and says once what goes wrong', () =>
     inStore(async (env) => {
       for (let i = 0; i < 40; i++)

@@ -17,17 +17,21 @@ export interface HousekeepingParts extends CleanUpSite {
   readonly everyMs?: number;
 }
 
-const EVERY_MS = 5000;
+const EVERY_MS = 1000;
+
+/** After so many looks at an audit that does not grow nobody calls. */
+const IDLE_LOOKS = 5;
 
 /** Undo and objects are looked at so often, by whoever is at it. */
 const SWEEP_EVERY_MS = 10 * 60_000;
 
 const FIRST_SWEEP_MS = 60_000;
 
-/** In one go: under unbroken load undo and objects have their turn as well. */
-const MOST_SEGMENTS = 16;
+/** A sweep looks at every object: of the time of a host this is the tenth. */
+const SWEEP_REST = 9;
 
-/** Between two goes where more is due already. */
+/** Goes of archiving after which policy is asked again, and how soon the next ones follow under load. */
+const MOST_GOES = 8;
 const BEHIND_MS = 100;
 
 /** So many times what is kept, and a host that is never idle archives all the same. */
@@ -39,64 +43,99 @@ const LARGEST_SHRUNK = 48 * 1024 * 1024;
 export function keepHouse(parts: HousekeepingParts): Housekeeping {
   const { retention, clock, policy, onWarning, everyMs = EVERY_MS } = parts;
   let seen = -1;
+  let quiet = 0;
   // The first is not long after the start: most hosts do not live for long.
   let swept = clock.now() - SWEEP_EVERY_MS + FIRST_SWEEP_MS;
+  let rested = 0;
+  let sweeping: Promise<void> | undefined;
+  let holds = 0;
   let closed = false;
   let warned = false;
   let timer: NodeJS.Timeout;
-  let underWay: Promise<void> = Promise.resolve();
+
+  const warn = (thrown: unknown): void => {
+    if (!closed && !warned) onWarning(toErrorEntry(thrown).message);
+    warned = true;
+  };
+
+  /** Archiving and sweeping are under way beside each other: the last of the two releases. */
+  const claimed = async (work: () => Promise<void>): Promise<void> => {
+    holds++;
+    try {
+      if (await retention.claim()) await work();
+    } finally {
+      holds--;
+      if (holds === 0) await retention.release();
+    }
+  };
+
+  const shrinkWhenIdle = async (): Promise<void> => {
+    if (!closed && quiet >= IDLE_LOOKS) await retention.shrink({ largest: LARGEST_SHRUNK });
+  };
 
   const sweep = async ({ undo }: Keeps): Promise<void> => {
+    const began = performance.now();
+    swept = clock.now();
     await retention.giveUp(undo);
-    if (closed) return;
-    await (await parts.artifacts()).sweep({ unusedForMs: SHORTEST_LEASE_MS, keepArtifacts: true });
+    if (!closed)
+      await (await parts.artifacts()).sweep({ unusedForMs: SHORTEST_LEASE_MS, keepArtifacts: true });
+    const now = performance.now();
+    rested = now + SWEEP_REST * (now - began);
+    await shrinkWhenIdle();
   };
 
   /** Answers whether more is due at once. */
-  const step = async (): Promise<boolean> => {
+  const look = async (): Promise<boolean> => {
     const count = await parts.head();
-    const idle = count === seen;
+    quiet = count === seen ? quiet + 1 : 0;
     seen = count;
+    const idle = quiet >= IDLE_LOOKS;
     const file = policy();
-    if (!file) return false;
+    // Where nobody calls, what is kept comes of age slowly.
+    if (!file || quiet % IDLE_LOOKS !== 0) return false;
     const keeps = keepsOf(file, clock.now());
     const { audit } = keeps;
     const wanted = idle ? audit : { rows: audit.rows * PATIENCE, since: 0 };
     const due = (await retention.archivable(wanted)) > 0;
-    const overdue = clock.now() - swept >= (idle ? SWEEP_EVERY_MS : PATIENCE * SWEEP_EVERY_MS);
-    if (!due && !overdue) return false;
-    if (!(await retention.claim())) return false;
-    try {
-      let segments = 0;
-      while (segments < MOST_SEGMENTS && !closed && (await retention.archive(wanted)) > 0) segments++;
-      if (!closed && overdue) {
-        swept = clock.now();
-        await sweep(keeps);
-      }
-      if (!closed && idle) await retention.shrink({ largest: LARGEST_SHRUNK });
-      return segments === MOST_SEGMENTS;
-    } finally {
-      await retention.release();
-    }
+    const overdue =
+      !sweeping &&
+      performance.now() >= rested &&
+      clock.now() - swept >= (idle ? SWEEP_EVERY_MS : PATIENCE * SWEEP_EVERY_MS);
+    // Not waited for: a sweep of many objects takes long, and calls leave rows meanwhile.
+    if (overdue)
+      sweeping = claimed(() => sweep(keeps))
+        .catch(warn)
+        .finally(() => {
+          sweeping = undefined;
+        });
+    if (!due) return false;
+    let goes = 0;
+    await claimed(async () => {
+      while (goes < MOST_GOES && !closed && (await retention.archive(wanted)) > 0) goes++;
+      if (!sweeping) await shrinkWhenIdle();
+    });
+    return goes === MOST_GOES;
   };
 
-  const tick = (): void => {
-    const stepping = step().catch((thrown: unknown) => {
-      if (!closed && !warned) onWarning(toErrorEntry(thrown).message);
-      warned = true;
+  const tick = async (): Promise<void> => {
+    const isBehind = await look().catch((thrown: unknown) => {
+      warn(thrown);
       return false;
     });
-    underWay = stepping.then((isBehind) => {
-      if (!closed) timer = setTimeout(tick, isBehind ? Math.min(BEHIND_MS, everyMs) : everyMs).unref();
-    });
+    if (closed) return;
+    const inMs = isBehind && quiet === 0 ? Math.min(BEHIND_MS, everyMs) : everyMs;
+    timer = setTimeout(() => {
+      looking = tick();
+    }, inMs).unref();
   };
-  timer = setTimeout(tick, everyMs).unref();
+  let looking = tick();
 
   return {
     async close() {
       closed = true;
       clearTimeout(timer);
-      await underWay;
+      await looking;
+      await sweeping;
     },
   };
 }

@@ -78,8 +78,7 @@ async function lookAhead({ tool, args, context }: JudgedCall, notes: string[]): 
     if (hidden) notes.push('what it would replace is not shown: policy denies to read it');
     const looked = Promise.resolve(tool.run(dry as never, watching(ctx, planned)));
     // The plan is made before the diff, so that the answer is bound to it all the same.
-    if (hidden)
-      return await looked.then(NOTHING_SHOWN, NOTHING_SHOWN).then((changes) => ({ changes, planned }));
+    if (hidden) return await looked.catch(unlessLater).then(() => ({ changes: [], planned }));
     const data = (await looked) as { readonly changes?: readonly JsonObject[]; readonly diff?: string };
     const { changes = [] } = data;
     const moved = await movedContent(ctx, changes);
@@ -92,6 +91,7 @@ async function lookAhead({ tool, args, context }: JudgedCall, notes: string[]): 
       );
     return { changes, planned, ...(diff === '' ? {} : { diff }) };
   } catch (thrown) {
+    unlessLater(thrown);
     if (!isFailure(thrown)) throw thrown;
     notes.push(`what it would change cannot be shown: ${thrown.message}`);
     return { changes: [], planned };
@@ -103,7 +103,13 @@ function changesNothing({ before, after, movedFrom }: Change): boolean {
   return before.object === after.object && before.mode === after.mode;
 }
 
-const NOTHING_SHOWN = (): readonly JsonObject[] => [];
+/**
+ * What can be done later is no question now: it would be another one than the one a person answered, or will answer, since
+ * what would change is not known.
+ */
+function unlessLater(thrown: unknown): void {
+  if (isFailure(thrown) && thrown.retryable) throw thrown;
+}
 
 /** The changes with their hashes, as the plan has them; the answer of a dry run has only names. */
 function watching(ctx: ToolContext, planned: Change[]): ToolContext {

@@ -110,6 +110,22 @@ async function requireApproval(parts: Parts, question: Question): Promise<Approv
   );
 }
 
+/**
+ * Of a call that failed: the approval holds for the next one where it is certain that nothing was done. That is so before the
+ * tool began, and of a builtin that touches files only, until it said what it is about to change. What programs and
+ * servers did before they failed nobody knows. An approval that cannot be given back stays used up.
+ */
+export async function giveBackUnused(
+  { store }: Pick<Parts, 'store'>,
+  { approval, effects, intended }: Pick<CallRecord, 'approval' | 'effects' | 'intended'>,
+  begun: { readonly origin: string } | 'ended' | undefined,
+): Promise<void> {
+  if (!approval || begun === 'ended') return;
+  const onlyFiles = effects.every(({ kind }) => kind === 'fs.read' || kind === 'fs.write');
+  if (begun && (begun.origin !== 'builtin' || !onlyFiles || intended)) return;
+  await store.approvals.giveBack(approval.id).catch(() => {});
+}
+
 export function createApprovals({ store, clock, events, process }: Parts): RuntimeApprovals {
   return {
     async list(status) {

@@ -4,9 +4,9 @@ import { isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
-import type { CallOptions } from '../contract/runtime.ts';
+import type { CallOptions, NamedRun } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
-import { identifyRun, type RunIdentity, runParams } from './identity.ts';
+import { identifyRun, runParams } from './identity.ts';
 import { projectRun } from './policy/run-projection.ts';
 
 export interface RunNamingSite {
@@ -14,11 +14,6 @@ export interface RunNamingSite {
   prepareSite(signal: AbortSignal, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<PrepareSite>;
   /** Where policy lets a prepared run go. */
   chooseRun(run: RunChoice): Promise<ChosenPlace | undefined>;
-}
-
-export interface NamedRun extends RunIdentity {
-  /** The policy that is part of its name, as canonical JSON. */
-  policy(): Uint8Array;
 }
 
 export interface PreparedCall {

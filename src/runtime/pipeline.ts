@@ -18,7 +18,7 @@ import type { ReplaySource } from '../contract/replay.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } from '../contract/runtime.ts';
 import type { EffectSite } from '../contract/tool.ts';
-import { type ApprovedCall, approveCall } from './approval.ts';
+import { type ApprovedCall, approveCall, giveBackUnused } from './approval.ts';
 import type { ContextMaker } from './context.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { readArgs } from './identity.ts';
@@ -70,6 +70,7 @@ export async function runCall(
   let data: unknown = null;
   let replayed = false;
   let looks = false;
+  let begun: RegisteredTool | 'ended' | undefined;
   let error: ErrorEntry | undefined;
 
   try {
@@ -104,6 +105,7 @@ export async function runCall(
       tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
     const run = prepared ? prepared.run : await nameRun(tool, args, engine);
     record.run = run;
+    if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
     giveBack = session.budget.reserve();
     const limit = () => startDeadline(tool.id, limits.timeoutMs, options.signal);
@@ -112,6 +114,7 @@ export async function runCall(
 
     const hit = record.run && !options.verify ? await site.replay.find(record.run.runId) : undefined;
     if (hit) {
+      begun = 'ended';
       data = hit.data;
       replayed = true;
       await refuseTooLarge(site, record, data, limits.output);
@@ -125,7 +128,9 @@ export async function runCall(
         }
         if (run) await site.keepPolicy(run.preimage.policyHash as string, run.policy);
         const how: Execution = { engine, approved, deadline, emit, ticket };
+        begun = registered;
         data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
+        begun = 'ended';
         await checkOutput(site, registered, record, data, limits.output);
         await syncAndValidate(parts, {
           record,
@@ -147,6 +152,7 @@ export async function runCall(
   } catch (thrown) {
     error = shownError(parts, thrown);
     data = null;
+    await giveBackUnused(parts, record, begun);
     // What the store counts it knows: a session must not come to be by being asked for in vain.
     if (error.reason === 'session.unknown') record.session = site.sessions.defaultId;
   }
@@ -250,7 +256,7 @@ async function decide(record: CallRecord, engine: PolicyEngine): Promise<Decisio
   return decision;
 }
 
-/** Last of all guards, so that no approval is used up by a call that another of them stops. */
+/** Last of all guards, so that no approval is used up by a call that another of them stops; see `giveBackUnused`. */
 async function approve(
   site: PipelineSite,
   call: Pick<ApprovedCall, 'record' | 'tool' | 'args' | 'engine' | 'decision'>,

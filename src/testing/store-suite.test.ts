@@ -115,6 +115,17 @@ const BROKEN: readonly { readonly fault: string; readonly caseName: RegExp; spoi
     },
   },
   {
+    fault: 'grants what a person refused when it is given back',
+    caseName: /giveBack lets what was used up/,
+    spoil: (store) =>
+      withApprovals(store, {
+        giveBack: async (id) => {
+          await store.approvals.decide(id, 'granted', 'nobody', 0);
+          await store.approvals.giveBack(id);
+        },
+      }),
+  },
+  {
     fault: 'grants a call under another policy',
     caseName: /bound to tool, contract, policy and parameters/,
     spoil: (store) =>

@@ -1,14 +1,33 @@
 // Owns: the proof that an approval lets exactly the granted call through, exactly once, and not for ever.
 // Refuses: to look inside: everything goes through the runtime or the command line.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { ERRORS } from '../../src/index.ts';
+import { createDefaultRuntime } from '../../src/preset/default.ts';
+import { processIdentity } from '../../src/stores/process-identity.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/open-sqlite-store.ts';
+import { eventually } from '../support/eventually.ts';
 import { cli, cliJson } from './support/cli.ts';
 import { makeClock } from './support/clock.ts';
 import { haft } from './support/haft.ts';
 import { staged } from './support/staged.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
+
+/** Asks for the call and grants it. */
+async function grant(root: string, tool: string, args: string): Promise<string> {
+  const { document } = await cliJson(root, 'call', tool, args);
+  const [error] = document.errors;
+  assert.equal(error.reason, 'approval.pending', error.message);
+  const { approval_id: id } = error.details;
+  assert.equal((await cli(root, 'approvals', 'grant', id)).status, 0);
+  return id;
+}
+
+async function granted(root: string): Promise<readonly string[]> {
+  const { document } = await cliJson(root, 'approvals', 'list', '--status', 'granted');
+  return document.approvals.map(({ id }: { id: string }) => id);
+}
 
 describe('approvals', () => {
   const ASKING = 'version: 1\npaths:\n  rules:\n    - { path: "locked/**", write: ask }\n';
@@ -54,6 +73,80 @@ describe('approvals', () => {
       assert.equal(readFileSync(path('locked/f.txt'), 'utf8'), 'one');
       assert.equal((await cli(root, 'call', 'file_write', args('one'))).status, 75, 'used up');
     }));
+
+  it('are still there where the call was refused before it did anything: a program is kept from the file', () =>
+    using(async ({ root, path }) => {
+      mkdirSync(path('locked'));
+      writeFileSync(path('locked/f.txt'), 'old');
+      const id = await grant(root, 'file_write', args('one'));
+      const record = path('.haft/placeholders/f-0123456789abcdef');
+      mkdirSync(path('.haft/placeholders'), { recursive: true });
+      const entries = [{ path: path('locked/f.txt') }];
+      writeFileSync(record, JSON.stringify({ process: processIdentity(), entries }));
+      for (let i = 0; i < 2; i++) {
+        const refused = await cliJson(root, 'call', 'file_write', args('one'));
+        assert.equal(refused.document.errors[0].reason, 'lock.busy');
+      }
+      assert.deepEqual(await granted(root), [id]);
+      rmSync(record);
+      assert.equal((await cli(root, 'call', 'file_write', args('one'))).status, 0);
+      assert.equal(readFileSync(path('locked/f.txt'), 'utf8'), 'one');
+      assert.equal((await cli(root, 'call', 'file_write', args('two'))).status, 75, 'used up');
+    }));
+
+  it('are still there where the call gave up waiting for another one, or the file was not as it must be', () =>
+    using(async ({ root, path }) => {
+      await grant(root, 'file_write', args('one'));
+      const store = await openSqliteStore({ folder: path('.haft'), process: processIdentity(), clock: Date });
+      const runtime = await createDefaultRuntime({ workspace: root });
+      const call = (signal?: AbortSignal) =>
+        runtime.call({ tool: 'file_write', args: JSON.parse(args('one')) }, signal ? { signal } : {});
+      try {
+        const release = await store.locks.acquire(
+          [{ path: 'locked/f.txt', tree: false }],
+          new AbortController().signal,
+        );
+        const leave = new AbortController();
+        const waiting = call(leave.signal);
+        await eventually(
+          async () => (await runtime.approvals.list('consumed')).length === 1,
+          'the call waits for the file',
+        );
+        leave.abort();
+        assert.equal((await waiting).ok, false);
+        await release();
+        assert.equal((await runtime.approvals.list('granted')).length, 1);
+        assert.equal((await call()).ok, true);
+        assert.equal((await runtime.approvals.list('granted')).length, 0);
+      } finally {
+        await runtime.close();
+        await store.close();
+      }
+      const missing = JSON.stringify({ path: 'locked/none.txt' });
+      const id = await grant(root, 'fs_delete', missing);
+      const failed = await cliJson(root, 'call', 'fs_delete', missing);
+      assert.equal(failed.document.errors[0].reason, 'path.not_found');
+      assert.deepEqual(await granted(root), [id]);
+      writeFileSync(path('locked/none.txt'), '');
+      assert.equal(
+        (await cli(root, 'call', 'fs_delete', missing)).status,
+        75,
+        'what would change is another',
+      );
+    }));
+
+  it('are used up by a program that failed: what it did is not known', () => {
+    const workspace = makeWorkspace({
+      'haft.yaml':
+        "version: 1\nshell_allow: ['^sleep']\ntools:\n  rules:\n    - { tool: shell_exec, decision: ask }\n",
+    });
+    const { root } = workspace;
+    const failing = JSON.stringify({ cmd: 'sleep 600', timeout_ms: 200 });
+    return grant(root, 'shell_exec', failing)
+      .then(() => cliJson(root, 'call', 'shell_exec', failing))
+      .then(async () => assert.equal((await cli(root, 'call', 'shell_exec', failing)).status, 75))
+      .finally(() => workspace.remove());
+  });
 
   it('cannot be answered with the token for calls: haft serve does not start with one for both', () =>
     using(async ({ root }) => {

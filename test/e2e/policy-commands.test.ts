@@ -158,7 +158,7 @@ describe('haft policy suggest', () => {
         "  - '^npm ci(\\s|$)'  # 1 call of shell_exec",
       ]);
       put('haft.yaml', `version: 1\n${stdout}`);
-      assert.match((await cli(root, 'policy', 'suggest')).stdout, /No denied call/);
+      assert.match((await cli(root, 'policy', 'suggest')).stdout, /^Nothing to suggest\.$/m);
     }));
 
   it('proposes nothing for what nothing can admit', () =>
@@ -167,7 +167,29 @@ describe('haft policy suggest', () => {
       await cli(root, 'call', 'file_write', '{"path":"haft.yaml","content":""}');
       const { status, stdout } = await cli(root, 'policy', 'suggest');
       assert.equal(status, 0);
-      assert.match(stdout, /No denied call/);
+      assert.match(
+        stdout,
+        /^Nothing to suggest\.\n# 2 calls of file_read, file_write .*nothing in haft\.yaml admits them/,
+      );
+    }));
+
+  it('counts paths outside of the workspace, and says why no line is offered and how to allow one', () =>
+    using({ 'haft.yaml': 'version: 1\n' }, async ({ root, put }) => {
+      const paths = ['/etc/hostname', '../y.txt', '../../z/q.txt', '/foo'];
+      for (const path of paths) {
+        const { status, document } = await cliJson(root, 'call', 'file_read', JSON.stringify({ path }));
+        assert.deepEqual([status === 0, document.errors[0].reason], [false, 'path.outside_workspace']);
+      }
+      await cli(root, 'call', 'shell_exec', '{"cmd":"npm ci"}');
+      const { stdout } = await cli(root, 'policy', 'suggest');
+      assert.match(stdout, /# 4 calls of file_read were denied.*outside of the workspace[\s\S]*extra_roots/);
+      assert.match(stdout, /npm ci/);
+      for (const path of paths) assert.ok(!stdout.includes(path), 'the audit does not keep it');
+      assert.deepEqual((await cliJson(root, 'policy', 'suggest')).document.unoffered, [
+        { reason: 'path.outside_workspace', calls: 4, tools: ['file_read'] },
+      ]);
+      put('haft.yaml', `version: 1\n${stdout}`);
+      assert.equal((await cli(root, 'policy', 'check')).status, 0, 'it can be pasted as it is');
     }));
 });
 

@@ -20,6 +20,8 @@ undo:
 /** More than one segment. */
 const CALLS = 4300;
 const HOUR_MS = 3_600_000;
+/** What appending a row writes to the log, at most. */
+const ONE_ROW = 64 * 1024;
 
 async function call(root: string, calls: readonly { tool: string; args: object }[], laterMs = 0) {
   const clock = { now: () => Date.now() + laterMs, monotonic: () => performance.now() };
@@ -61,11 +63,17 @@ describe('haft gc', () => {
 
     const dry = await cliJson(root, 'gc', '--dry-run');
     assert.deepEqual([dry.status, dry.document.dry_run, dry.document.archived], [0, true, { rows: 4096 }]);
+    assert.equal(dry.document.shrunk, null);
     assert.ok(!existsSync(workspace.path('.haft/audit')));
     const { status, document } = await cliJson(root, 'gc');
     assert.equal(status, 0);
     assert.deepEqual(document.archived, dry.document.archived);
     assert.equal(document.sizes.archived_rows, 4096);
+    // Rows that left are not growth, though deleting them was logged; the row of haft gc itself is.
+    const { database, free, segment_bytes: segmentBytes, total } = document.sizes;
+    assert.ok(database <= dry.document.sizes.database + ONE_ROW, `${database} bytes, ${free} free`);
+    assert.ok(total <= dry.document.sizes.total + segmentBytes + ONE_ROW, `${total} bytes`);
+    assert.ok(free > database / 2, `${free} bytes of ${database} are free`);
     assert.equal(readdirSync(workspace.path('.haft/audit')).length, 1);
 
     // One row more than before: that of haft gc itself.

@@ -4,13 +4,48 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { createRuntime } from '../../src/index.ts';
+import { createRuntime, ERRORS } from '../../src/index.ts';
 import { cli, cliJson } from './support/cli.ts';
 import { haft, startHaft } from './support/haft.ts';
 import { stepsPack } from './support/steps-pack.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
 const short = (runId: string) => runId.slice(0, 12);
+
+describe('haft runs verify', () => {
+  it('names what changed where the same call is another run by now, executes nothing, and says what to do', async () => {
+    const workspace = makeWorkspace(stepsPack());
+    const { root, path } = workspace;
+    try {
+      const made = await cliJson(root, 'call', 'steps', JSON.stringify({ how: 'ok', word: 'one' }));
+      const runId = made.document.run_id;
+      const before = readFileSync(path('steps/toolpack.ts'), 'utf8');
+      writeFileSync(path('steps/toolpack.ts'), before.replace('echo "made $2"', 'echo "MADE $2"'));
+      const told = await cli(root, 'runs', 'verify', runId);
+      assert.equal(told.status, ERRORS['run.changed'].exit, told.stderr);
+      assert.equal(told.status, 2);
+      assert.match(told.stderr, /this changed: .*toolpack's code.*haft runs retry.*run\.changed/s);
+      const named = new Set(told.stderr.match(/run_[0-9a-f]+/g));
+      assert.deepEqual([...named], [runId], 'only runs that there are');
+      const { document } = await cliJson(root, 'runs', 'verify', runId);
+      assert.ok(
+        document.errors[0].details.differences.some(({ field }: { field: string }) =>
+          field.startsWith("toolpack's code"),
+        ),
+      );
+      assert.equal((await cliJson(root, 'runs', 'show', runId)).document.attempts.length, 1, 'none was made');
+
+      const retried = await cliJson(root, 'runs', 'retry', runId);
+      assert.notEqual(retried.document.run_id, runId);
+      assert.equal((await cli(root, 'runs', 'verify', retried.document.run_id)).status, 0);
+      writeFileSync(path('steps/toolpack.ts'), before);
+      const again = await cli(root, 'runs', 'verify', runId);
+      assert.equal(again.status, 0, again.stderr);
+    } finally {
+      workspace.remove();
+    }
+  });
+});
 
 describe('haft runs', () => {
   let workspace: Workspace;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { engineFrom, policyFrom } from '../../../test/support/policy-from-text.ts';
 import type { Effect } from '../../contract/effect.ts';
+import { ERRORS, type Reason } from '../../contract/errors.ts';
 import type { Verdict } from '../../contract/policy.ts';
 import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
@@ -11,11 +12,18 @@ import { replayDecisions } from './replay.ts';
 import { suggestPolicy } from './suggest.ts';
 
 let calls = 0;
-const row = (tool: string, verdict: Verdict, effects: readonly Effect[], rule = 'x') => ({
+const row = (
+  tool: string,
+  verdict: Verdict,
+  effects: readonly Effect[],
+  rule = 'x',
+  reason: Reason = 'policy.denied',
+) => ({
   callId: `call_${calls++}`,
   tool,
   effects,
   decision: { verdict, rule },
+  errors: [{ code: ERRORS[reason].code, reason }],
 });
 const exec = (command: string): Effect => ({ kind: 'exec', command });
 const connect = (host: string): Effect => ({ kind: 'net.connect', scheme: 'https', host, port: 443 });
@@ -32,7 +40,7 @@ describe('suggestPolicy', () => {
     row('curl', 'deny', [connect('crates.io')]),
     row('file_write', 'ask', [write('docs/a')]),
     row('shell_exec', 'deny', [exec('ls')]),
-    row('file_write', 'deny', [write('.haft/x')]),
+    row('file_write', 'deny', [write('.haft/x')], 'protected:.haft', 'path.protected'),
     row('file_read', 'allow', [write('a')]),
   ];
 
@@ -52,7 +60,21 @@ describe('suggestPolicy', () => {
       loaded: await policyFrom(await applyAdmit(`version: 1\n${POLICY}\n`, admit)),
     });
     const left = await suggestPolicy(rows, engine);
-    assert.deepEqual(left, { suggestions: [], admit: '' });
+    assert.deepEqual([left.suggestions, left.admit], [[], '']);
+  });
+
+  it('counts what lies outside of the workspace and what nothing admits, and offers no line for it', async () => {
+    const refused = (tool: string, verdict: Verdict = 'deny', effects: readonly Effect[] = []) =>
+      row(tool, verdict, effects, 'input', 'path.outside_workspace');
+    const twice = refused('file_read');
+    const link = refused('fs_list', 'allow', [{ kind: 'fs.read', path: 'link' }]);
+    const outside = [twice, twice, refused('file_read'), refused('shell_exec'), link];
+    const { suggestions, unoffered } = await suggestPolicy([...rows, ...outside], await engineFrom(POLICY));
+    assert.equal(suggestions.length, 4);
+    assert.deepEqual(unoffered, [
+      { reason: 'path.outside_workspace', calls: 4, tools: ['file_read', 'fs_list', 'shell_exec'] },
+      { reason: 'path.protected', calls: 1, tools: ['file_write'] },
+    ]);
   });
 
   it('counts a call once though the audit has two rows of it', async () => {

@@ -1,5 +1,5 @@
 // Owns: turning audited denials into the fewest lines of haft.yaml that would have admitted them.
-// Refuses: what nothing can admit, and writing the file.
+// Refuses: lines for what nothing can admit, or for paths outside of the workspace, which the audit does not keep; and writing the file.
 import type { Effect } from '../../contract/effect.ts';
 import type { AuditRow } from '../../contract/store.ts';
 import type { GrantingEngine } from './create-policy-engine.ts';
@@ -13,31 +13,53 @@ interface Suggestion {
   readonly tools: readonly string[];
 }
 
+/** Denied calls for which no line is offered. */
+interface Unoffered {
+  /** Of the error table: `path.outside_workspace`, or why nothing can admit them. */
+  readonly reason: string;
+  readonly calls: number;
+  readonly tools: readonly string[];
+}
+
 export interface Suggestions {
   /** The most wanted first. */
   readonly suggestions: readonly Suggestion[];
   /** All of them in one piece; empty where there is none. */
   readonly admit: string;
+  /** The most frequent first. */
+  readonly unoffered: readonly Unoffered[];
 }
+
+const OUTSIDE = 'path.outside_workspace';
 
 /** Decides every denied or asked call again under this engine, so that what is granted by now is left out. */
 export async function suggestPolicy(
-  rows: readonly Pick<AuditRow, 'tool' | 'effects' | 'decision' | 'callId'>[],
+  rows: readonly Pick<AuditRow, 'tool' | 'effects' | 'decision' | 'callId' | 'errors'>[],
   engine: GrantingEngine,
 ): Promise<Suggestions> {
   await engine.ready(rows.flatMap(({ effects }): readonly Effect[] => effects));
   const found = new Map<string, { grant: Grant; calls: Set<string>; tools: Set<string> }>();
-  for (const { tool, effects, decision, callId } of rows) {
+  const left = new Map<string, { calls: Set<string>; tools: Set<string> }>();
+  const leave = (reason: string, { callId, tool }: Pick<AuditRow, 'callId' | 'tool'>) => {
+    const known = left.get(reason) ?? { calls: new Set(), tools: new Set() };
+    left.set(reason, { calls: known.calls.add(callId), tools: known.tools.add(tool) });
+  };
+  for (const row of rows) {
+    const { tool, effects, decision, callId, errors } = row;
+    // A path that leads out is refused before it is an effect, or, behind a link, after it was allowed.
+    if (errors.some(({ reason }) => reason === OUTSIDE)) {
+      leave(OUTSIDE, row);
+      continue;
+    }
     if (decision.verdict === 'allow') continue;
     const grant = engine.grantFor(tool, effects);
+    if (!grant) leave(errors[0]?.reason ?? 'policy.denied', row);
     if (!grant || Object.keys(grant).length === 0) continue;
     const admit = renderGrant(grant);
     const known = found.get(admit) ?? { grant, calls: new Set(), tools: new Set() };
     found.set(admit, { grant, calls: known.calls.add(callId), tools: known.tools.add(tool) });
   }
-  const sorted = [...found].sort(
-    ([a, one], [b, other]) => other.calls.size - one.calls.size || (a < b ? -1 : 1),
-  );
+  const sorted = mostWanted(found);
   return {
     suggestions: sorted.map(([admit, { calls, tools }]) => ({
       admit,
@@ -45,5 +67,13 @@ export async function suggestPolicy(
       tools: [...tools].sort(),
     })),
     admit: renderGrant(mergeGrants(sorted.map(([, { grant }]) => grant))),
+    unoffered: mostWanted(left).map(([reason, { calls, tools }]) => ({
+      reason,
+      calls: calls.size,
+      tools: [...tools].sort(),
+    })),
   };
 }
+
+const mostWanted = <T extends { readonly calls: ReadonlySet<string> }>(found: ReadonlyMap<string, T>) =>
+  [...found].sort(([a, one], [b, other]) => other.calls.size - one.calls.size || (a < b ? -1 : 1));

@@ -1,7 +1,6 @@
 // Owns: what hosts can ask of runs: execute, look up, explain, retry, cancel, watch, verify, recover.
 // Refuses: a second way to call a tool: whatever executes again goes through the pipeline.
 import { fail } from '../../contract/errors.ts';
-import type { JsonObject } from '../../contract/json.ts';
 import type { RunRecord } from '../../contract/run.ts';
 import type { RunCallOptions, RuntimeRuns } from '../../contract/runs.ts';
 import type { CallOptions, Runtime } from '../../contract/runtime.ts';
@@ -15,6 +14,7 @@ import type { RunSite } from './run-site.ts';
 import { submitRun } from './submit-run.ts';
 import { verifyRun } from './verify-run.ts';
 import { watchRun } from './watch-run.ts';
+import { withPolicy } from './with-policy.ts';
 
 export interface Runs extends RuntimeRuns {
   /** Goes away from what is only followed; calls under way go on. */
@@ -35,7 +35,7 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
   const callAgain = async (
     { runId, tool, args }: RunRecord,
     options: RunCallOptions,
-    how: Pick<CallOptions, 'verify' | 'resume'> = {},
+    how: Pick<CallOptions, 'verify' | 'resume' | 'onNamed'> = {},
   ) => {
     if (!args) throw fail('run.unknown', `Cannot make the call of ${runId} again: only its result was kept`);
     const { signal, sessionId, backend } = options;
@@ -82,7 +82,7 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
     cancel: async (runId) => cancelRun(site, (await get(runId)).runId),
     watch: async (runId, onLog, signal) => watchRun(site, await get(runId), onLog, signal),
     verify: async (runId, options = {}) =>
-      verifyRun(site, await get(runId), (run) => callAgain(run, options, { verify: true })),
+      verifyRun(site, await get(runId), (run, onNamed) => callAgain(run, options, { verify: true, onNamed })),
     recover,
     look: (runId) => lookAtRun(site, runId, { get, recover }),
     submit: (request, options) => submitRun(request, { ...options, call, leaving: leaving.signal }),
@@ -93,10 +93,4 @@ export function createRuns(site: RunSite, call: Runtime['call']): Runs {
       await Promise.all((site.loaded()?.backends ?? []).map((backend) => backend.close()));
     },
   };
-}
-
-/** What the policy's hash stands for is what people know; the hash alone where that is not kept. */
-async function withPolicy(site: RunSite, preimage: JsonObject): Promise<JsonObject> {
-  const policy = await site.policyOf?.(String(preimage.policyHash));
-  return policy === undefined ? preimage : { ...preimage, policy };
 }

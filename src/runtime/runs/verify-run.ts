@@ -2,34 +2,30 @@
 // Refuses: to compare logs, and to change the result that is kept.
 
 import type { CallResponse } from '../../contract/envelope.ts';
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { AttemptRecord, RunRecord } from '../../contract/run.ts';
 import type { RunData, RunVerification } from '../../contract/runs.ts';
+import type { CallOptions, NamedRun } from '../../contract/runtime.ts';
 import { LOG_ROLE } from '../../contract/toolpack.ts';
 import { resultDigest } from '../result-digest.ts';
 import { explainRuns } from './explain-runs.ts';
 import type { RunSite } from './run-site.ts';
+import { withPolicy } from './with-policy.ts';
 
 export async function verifyRun(
   site: RunSite,
   run: RunRecord,
-  callAgain: (run: RunRecord) => Promise<CallResponse>,
+  callAgain: (run: RunRecord, onNamed: NonNullable<CallOptions['onNamed']>) => Promise<CallResponse>,
 ): Promise<RunVerification> {
   const { runId } = run;
   const before = (await site.store.attempts(runId)).findLast(
     ({ purpose, state }) => purpose === 'run' && state === 'succeeded',
   );
   if (!before) throw fail('run.state', `Cannot verify the run ${runId}: it has not succeeded`);
-  const response = await callAgain(run);
-  if (response.runId !== runId)
-    throw fail(
-      'run.differs',
-      `Cannot verify the run ${runId}: the same call is another run now, ${response.runId}; explain says why`,
-      {
-        run_id: response.runId ?? null,
-      },
-    );
+  const response = await callAgain(run, async (now) => {
+    if (now?.runId !== runId) throw await changed(site, run, now);
+  });
   const again = (await site.store.attempts(runId)).findLast(
     ({ purpose, state }) => purpose === 'verify' && state === 'succeeded',
   );
@@ -49,6 +45,24 @@ export async function verifyRun(
 }
 
 const MOST_PATHS = 10;
+
+/** Before anything is executed: what a run's id stands for is no longer what the call would be made of. */
+async function changed(site: RunSite, run: RunRecord, now: NamedRun | undefined): Promise<Failure> {
+  const { runId, tool } = run;
+  const told = `Cannot verify the run ${runId}`;
+  if (!now)
+    return fail('run.changed', `${told}: "${tool}" makes no runs any more. Its result is kept as it is`);
+  const policy: Json = JSON.parse(Buffer.from(now.policy()).toString('utf8'));
+  const differences = explainRuns(await withPolicy(site, run.preimage), { ...now.preimage, policy });
+  const fields = [...new Set(differences.map(({ field }) => field))];
+  const more = fields.length > MOST_PATHS ? `, and ${fields.length - MOST_PATHS} more` : '';
+  return fail(
+    'run.changed',
+    `${told}: the same call is another run now; since then this changed: ${fields.slice(0, MOST_PATHS).join(', ')}${more}. ` +
+      `Nothing was executed, and its result is kept. To verify it, put that back as it was; to run what there is now, "haft runs retry ${runId}"`,
+    { differences: differences.slice(0, MOST_PATHS).map((one) => ({ ...one })) },
+  );
+}
 
 /** What a run answers is `result` and its outputs; the log among those is another one each time. */
 function compareResults(kept: unknown, seen: unknown): RunVerification['result'] {

@@ -1,23 +1,11 @@
 // Owns: how far the audit of each workspace was seen to come: one small file each, in the folder of this machine's user.
 // Refuses: to forget what it saw: a chain that lacks it is noted beside it, or not at all. Only a person starts anew.
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDigest, sha256Hex } from '../../base/digest.ts';
-import { isFailure } from '../../contract/errors.ts';
 import type { AuditHead, AuditProgress } from '../../contract/store.ts';
-import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
+import { findMachineFiles, type MachineFiles, namesOf } from './machine-file.ts';
+import type { MachineSite } from './machine-folder.ts';
 
 export interface AuditRecord {
   /** The workspace. */
@@ -46,21 +34,18 @@ const MAX_BYTES = 64 * 1024;
 
 export function openAuditHeads(site: MachineSite): AuditHeads {
   const { workspace } = site;
-  const folder = folderOf(site);
-  const file = folder && join(folder, nameOf(workspace));
-  const create = (record: Omit<AuditRecord, 'folder'>): void => {
-    prepareMachineFolder(findMachineFolder(site));
-    prepareMachineFolder(folder!);
-    const temporary = `${file!}.${process.pid}.tmp`;
-    writeFileSync(temporary, bytesOf({ folder: workspace, ...record }), { mode: 0o600 });
-    renameSync(temporary, file!);
-  };
+  const files = findMachineFiles(site, 'heads');
+  const name = nameOf(workspace);
+  const file = files?.pathOf(name);
+  // Not synced, as below.
+  const create = (record: Omit<AuditRecord, 'folder'>) =>
+    files?.replace(name, bytesOf({ folder: workspace, ...record }), { durable: false });
   const read = () => {
-    const record = file === undefined ? undefined : readRecord(file);
+    const record = files && readRecord(files, name);
     return record?.folder === workspace ? record : undefined;
   };
   const movedFrom = (chain: string) =>
-    folder === undefined ? [] : namesIn(folder).flatMap((name) => movedAway(join(folder, name), name, chain));
+    files ? namesOf(files).flatMap((one) => movedAway(files, one, chain)) : [];
   return {
     file,
     read,
@@ -75,11 +60,9 @@ export function openAuditHeads(site: MachineSite): AuditHeads {
       else create(next);
     },
     accept(audit) {
-      if (file === undefined) return;
       if (audit) create(audit);
-      else rmSync(file, { force: true });
-      for (const old of audit ? movedFrom(audit.chain) : [])
-        rmSync(join(folder!, nameOf(old.folder)), { force: true });
+      else files?.remove(name);
+      for (const old of audit ? movedFrom(audit.chain) : []) files?.remove(nameOf(old.folder));
     },
     movedFrom,
   };
@@ -115,54 +98,25 @@ const unmoved = (
 
 const nameOf = (workspace: string) => `${sha256Hex(workspace)}.json`;
 
-function folderOf(site: MachineSite): string | undefined {
-  try {
-    return join(findMachineFolder(site), 'heads');
-  } catch (thrown) {
-    if (isFailure(thrown)) return undefined;
-    throw thrown;
-  }
-}
-
-function movedAway(file: string, name: string, chain: string): readonly AuditRecord[] {
-  const record = readRecord(file);
+function movedAway(files: MachineFiles, name: string, chain: string): readonly AuditRecord[] {
+  const record = readRecord(files, name);
   const counts = record?.chain === chain && name === nameOf(record.folder);
   return counts && !existsSync(join(record.folder, '.haft')) ? [record] : [];
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 /** A file is read while another process writes it at most a few times in a row. */
 const LOOKS = 3;
 
-function readRecord(file: string): AuditRecord | undefined {
-  for (let look = 0; look < LOOKS; look++) {
-    const record = readOnce(file);
-    if (record !== 'torn') return record;
-  }
-  return undefined;
-}
-
-function readOnce(file: string): AuditRecord | 'torn' | undefined {
-  let descriptor: number | undefined;
+function readRecord(files: MachineFiles, name: string): AuditRecord | undefined {
   try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stat = fstatSync(descriptor);
-    const { uid, mode, size } = stat;
-    const own = uid === (process.geteuid?.() ?? uid) && (mode & 0o022) === 0;
-    if (!own || !stat.isFile() || size > MAX_BYTES) return undefined;
-    return parseRecord(readFileSync(descriptor, 'utf8'));
-  } catch {
-    return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
+    for (let time = 0; time < LOOKS; time++) {
+      const looked = files.read(name, { most: MAX_BYTES, own: true });
+      if (!looked || looked === 'damaged') return undefined;
+      const record = parseRecord(looked.text);
+      if (record !== 'torn') return record;
+    }
+  } catch {}
+  return undefined;
 }
 
 function parseRecord(text: string): AuditRecord | 'torn' {

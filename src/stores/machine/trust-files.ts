@@ -1,23 +1,11 @@
 // Owns: the policies that this user trusts on this machine: one small file for each workspace, beside the key.
 // Refuses: a record that another user could have written, and one that lies where a workspace's tools work.
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
-import { fail, isFailure } from '../../contract/errors.ts';
+import { fail } from '../../contract/errors.ts';
 import type { TrustRecord } from '../../contract/trust.ts';
 import { toFailure } from '../store-failure.ts';
-import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
+import { findMachineFiles, type MachineFiles, namesOf } from './machine-file.ts';
+import type { MachineSite } from './machine-folder.ts';
 
 const FORMAT = 1;
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -38,66 +26,50 @@ export interface TrustFiles {
 
 export function openTrustFiles(site: MachineSite): TrustFiles {
   const { workspace } = site;
-  const name = `${sha256Hex(workspace)}.json`;
-  const folder = folderOf(site);
+  const name = nameOf(workspace);
+  const files = findMachineFiles(site, 'trust');
+  const file = files && { folder: files.folder, name };
   return {
-    file: folder === undefined ? undefined : { folder, name },
+    file,
     prepare() {
       try {
-        if (folder === undefined) return undefined;
-        prepareMachineFolder(findMachineFolder(site));
-        prepareMachineFolder(folder);
-        return { folder, name };
+        files?.prepare();
+        return file;
       } catch {
         return undefined;
       }
     },
     read() {
-      const record = folder === undefined ? undefined : readRecord(join(folder, name));
+      const record = files && readRecord(files, name);
       return record?.folder === workspace ? record : undefined;
     },
     write(record) {
-      if (folder === undefined) throw nowhere();
+      if (!files) throw nowhere();
+      const text = `${JSON.stringify({ format: FORMAT, ...record, folder: workspace })}\n`;
       try {
-        prepareMachineFolder(findMachineFolder(site));
-        prepareMachineFolder(folder);
-        replaceFile(
-          join(folder, name),
-          `${JSON.stringify({ format: FORMAT, ...record, folder: workspace })}\n`,
-        );
+        files.replace(name, text, { durable: true });
       } catch (thrown) {
         throw toFailure(thrown, 'Cannot keep the trust');
       }
     },
     remove() {
-      if (folder === undefined) return false;
       try {
-        rmSync(join(folder, name));
-        return true;
+        return files?.remove(name) ?? false;
       } catch (thrown) {
-        if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return false;
         throw toFailure(thrown, 'Cannot revoke the trust');
       }
     },
     list() {
-      const names = folder === undefined ? [] : namesIn(folder).filter((one) => one.endsWith('.json'));
-      const records = names.flatMap((one) => {
-        const record = readRecord(join(folder!, one));
-        return record && one === `${sha256Hex(record.folder)}.json` ? [record] : [];
+      const records = namesOf(files).flatMap((one) => {
+        const record = readRecord(files!, one);
+        return record && one === nameOf(record.folder) ? [record] : [];
       });
       return records.sort((a, b) => (a.folder < b.folder ? -1 : 1));
     },
   };
 }
 
-function folderOf(site: MachineSite): string | undefined {
-  try {
-    return join(findMachineFolder(site), 'trust');
-  } catch (thrown) {
-    if (isFailure(thrown)) return undefined;
-    throw thrown;
-  }
-}
+const nameOf = (workspace: string) => `${sha256Hex(workspace)}.json`;
 
 const nowhere = () =>
   fail(
@@ -105,19 +77,14 @@ const nowhere = () =>
     'Cannot keep the trust: there is no folder for it outside of the workspace; set HOME, or XDG_CONFIG_HOME to such a folder, or give --trust SHA256 with each command',
   );
 
-function readRecord(file: string): TrustRecord | undefined {
-  let descriptor: number | undefined;
+function readRecord(files: MachineFiles, name: string): TrustRecord | undefined {
   try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stat = fstatSync(descriptor);
-    const own = stat.uid === (process.geteuid?.() ?? stat.uid) && (stat.mode & 0o022) === 0;
-    if (!own || !stat.isFile() || stat.size > MAX_BYTES) return undefined;
-    const { format, ...record } = JSON.parse(readFileSync(descriptor, 'utf8'));
+    const looked = files.read(name, { most: MAX_BYTES, own: true });
+    if (!looked || looked === 'damaged') return undefined;
+    const { format, ...record } = JSON.parse(looked.text);
     return format === FORMAT && isRecord(record) ? record : undefined;
   } catch {
     return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
@@ -131,25 +98,4 @@ function isRecord(value: object): value is TrustRecord {
     (lock === null || typeof lock === 'string') &&
     typeof trustedTs === 'number'
   );
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-function replaceFile(file: string, text: string): void {
-  const temporary = `${file}.${process.pid}.tmp`;
-  rmSync(temporary, { force: true });
-  const descriptor = openSync(temporary, 'wx', 0o600);
-  try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-    renameSync(temporary, file);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -13,6 +13,7 @@ const INSERT = `INSERT INTO approvals (id, tool, contract, policy_hash, params_h
   expires_ts, rule, effects, admit, details) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)`;
 const FORGET = 'UPDATE approvals SET details = NULL WHERE details IS NOT NULL AND expires_ts <= ?';
 const CONSUME = "UPDATE approvals SET status = 'consumed' WHERE id = ?";
+const GIVE_BACK = "UPDATE approvals SET status = 'granted' WHERE id = ? AND home = ? AND status = 'consumed'";
 const DECIDE = `UPDATE approvals SET status = ?, decided_by = ?, decided_ts = ?
   WHERE id = ? AND home = ? AND status = 'pending' AND expires_ts > ? RETURNING *`;
 const BY_ID = 'SELECT * FROM approvals WHERE id = ? AND home = ?';
@@ -69,6 +70,10 @@ export function createApprovals(
         if (open?.status === 'granted') connection.sql(CONSUME).run(open.id);
         if (open?.status !== 'granted' && open?.status !== 'refused') return undefined;
         return { status: open.status, id: open.id, decidedBy: open.decided_by ?? '' };
+      }),
+    giveBack: (id) =>
+      group.enqueue(() => {
+        connection.sql(GIVE_BACK).run(id, home);
       }),
     decide: (id, decision, by, now) =>
       group.enqueue(() => {

@@ -86,6 +86,24 @@ describe('retention.archive', () => {
       assert.deepEqual(await later.audit.rows({ callId: 'call_5' }), before.rows[6]);
     }));
 
+  it('moves several segments in one go where many are due, one where few are', () =>
+    inStore(100, async (env) => {
+      const { retention, audit } = env.store;
+      assert.equal(await retention.archive(ALL), 4 * SEGMENT);
+      assert.equal((await segmentsOf(env)).length, 4);
+      assert.equal(await retention.archive({ rows: 52, since: 0 }), SEGMENT);
+      assert.equal((await audit.verify()).ok, true);
+    }));
+
+  it('moves the segments before a row that is not as it was written, then says which', () =>
+    inStore(100, async (env) => {
+      await env.tamper(20);
+      const { retention } = env.store;
+      assert.equal(await retention.archive(ALL), 2 * SEGMENT);
+      await assert.rejects(retention.archive(ALL), { reason: 'audit.broken', message: /row 20: / });
+      assert.equal((await retention.sizes()).archivedRows, 2 * SEGMENT);
+    }));
+
   it('keeps the newest so many rows, and of those what began since', () =>
     inStore(50, async (env) => {
       assert.equal(await archiveAll(env, { rows: 30, since: 0 }), 16);

@@ -4,11 +4,11 @@ import { fail } from '../../contract/errors.ts';
 import type { AuditHead, AuditKeep } from '../../contract/store.ts';
 import { GENESIS, HASH, type StoredRow } from '../audit-row.ts';
 import { toFailure } from '../store-failure.ts';
-import { breathe } from './audit-pages.ts';
 import { type AuditSegments, isProblem } from './audit-segments.ts';
 import { HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
+import { createPace, type Pace } from './pace.ts';
 import { readMark } from './retention-marks.ts';
 import {
   decodeLines,
@@ -18,6 +18,7 @@ import {
   removeStray,
   type Segment,
   writeSegment,
+  writeText,
 } from './segment-file.ts';
 import { problemOf, readExactly } from './verify-audit.ts';
 
@@ -29,14 +30,26 @@ export interface ArchiveSite {
   /** Rows of one segment. */
   readonly segmentRows: number;
   /** Lists the pre-images of rows up to this one, which are looked for in the table of the audit. */
-  listPreImages(upTo: number): Promise<void>;
+  listPreImages(upTo: number, pace: Pace): Promise<void>;
 }
 
 /** Characters: a segment of long rows has fewer of them, so that it can be held in memory. */
 const LONGEST = 32 * 1024 * 1024;
 
-/** Rows that are read, or deleted, at once: about two milliseconds. */
+/** Rows that are read at once: about two milliseconds. */
 const BATCH = 256;
+
+/** Deleting is five times as quick. */
+const DELETED = 1024;
+
+/** What deleting a row writes to the log, about: its page, which others share. */
+const DELETED_BYTES = 800;
+
+/** With so many segments due, this takes as much of the event loop as all calls together. */
+const FAR_BEHIND = 8;
+
+/** Segments that are written beside each other where so many are due: each waits for the disk, and for a thread. */
+const AT_ONCE = 4;
 
 const OLDEST_OPEN = 'SELECT min(seq) AS seq FROM open_intents';
 const BEGUN = 'SELECT start_ts AS ts FROM audit WHERE seq = ?';
@@ -63,30 +76,62 @@ export function countArchivable({ connection, segments, segmentRows }: ArchiveSi
   return due - end;
 }
 
-/** One segment, of fewer rows where they are long; answers how many went into it. */
-export async function archiveSegment(site: ArchiveSite, keep: AuditKeep): Promise<number> {
-  await deleteArchived(site);
+/** One segment, or several where many are due, of fewer rows where they are long; answers how many went into them. */
+export async function archiveSegments(site: ArchiveSite, keep: AuditKeep): Promise<number> {
+  const due = () => site.connection.read(() => countArchivable(site, keep) / site.segmentRows);
   await site.group.settled();
+  const pace = createPace((await due()) / FAR_BEHIND);
+  await deleteArchived(site, pace);
   // Where somebody else was faster there may be more: the border moved on, so this ends.
-  while ((await site.connection.read(() => countArchivable(site, keep))) > 0) {
-    const rows = await tryNext(site);
+  for (let count = await due(); count > 0; count = await due()) {
+    const rows = await tryNext(site, Math.min(AT_ONCE, Math.ceil(count / 2)), pace);
     if (rows > 0) return rows;
   }
   return 0;
 }
 
 /** 0 where somebody else archived these rows meanwhile. */
-async function tryNext(site: ArchiveSite): Promise<number> {
-  const { connection, group, segments, process, segmentRows } = site;
-  const before = await connection.read(() => endOf(segments));
-  const rows = await readWhole(site, before, segmentRows);
-  if (!rows) return 0;
-  await site.listPreImages(before.count + rows.length);
-  const segment = await written(segments.folder, rows, process);
-  const recorded = await group.enqueue(() => record(site, before, segment), true);
-  if (!recorded) return 0;
-  await deleteArchived(site);
-  return rows.length;
+async function tryNext(site: ArchiveSite, count: number, pace: Pace): Promise<number> {
+  const { connection, group, segments } = site;
+  const border = await connection.read(() => endOf(segments));
+  const writing = await startWriting(site, border, count, pace);
+  const done = await settle(writing, segments.folder, pace);
+  const last = done.at(-1)?.last;
+  if (last === undefined) return 0;
+  await site.listPreImages(last, pace);
+  const recorded = await group.enqueue(() => done.filter((one) => record(site, one)), true);
+  if (recorded.length === 0) return 0;
+  await deleteArchived(site, pace);
+  return recorded.at(-1)!.last - border.count;
+}
+
+/** Row by row one after the other; their files are written meanwhile. None where somebody else moved the border. */
+async function startWriting(
+  site: ArchiveSite,
+  border: AuditHead,
+  count: number,
+  pace: Pace,
+): Promise<readonly Promise<Segment>[]> {
+  const { segments, process, segmentRows } = site;
+  const writing: Promise<Segment>[] = [];
+  let head = border;
+  try {
+    while (writing.length < count) {
+      const rows = await readWhole(site, border, head, pace);
+      if (!rows) break;
+      const text = await writeText(rows, pace);
+      const written = writeSegment(segments.folder, rows, text, process);
+      // Waited for later, with the others.
+      written.catch(() => {});
+      writing.push(written);
+      head = { count: head.count + rows.length, hash: rows.at(-1)![HASH] as string };
+      if (rows.length < segmentRows) break;
+    }
+  } catch (thrown) {
+    // What comes before a row that cannot be moved is moved.
+    if (writing.length === 0) throw thrown;
+  }
+  return writing;
 }
 
 const endOf = (segments: AuditSegments): AuditHead => {
@@ -94,10 +139,12 @@ const endOf = (segments: AuditSegments): AuditHead => {
   return end ? { count: end.last, hash: end.hash } : { count: 0, hash: GENESIS };
 };
 
+/** The rows of a segment, undefined where the border is another by now. */
 async function readWhole(
-  { connection, segments }: ArchiveSite,
+  { connection, segments, segmentRows: count }: ArchiveSite,
+  border: AuditHead,
   before: AuditHead,
-  count: number,
+  pace: Pace,
 ): Promise<StoredRow[] | undefined> {
   const rows: StoredRow[] = [];
   let head = before;
@@ -106,7 +153,7 @@ async function readWhole(
     const from = head.count + 1;
     const to = Math.min(before.count + count, from + BATCH - 1);
     const read = await connection.read(() => readExactly(connection, from, to));
-    if ((await connection.read(() => endOf(segments))).count !== before.count) return undefined;
+    if ((await connection.read(() => endOf(segments))).count !== border.count) return undefined;
     for (const row of read) {
       const problem = problemOf(connection, row, head);
       if (problem !== undefined) throw broken(head.count + 1, problem);
@@ -116,7 +163,7 @@ async function readWhole(
       if (length >= LONGEST) return rows;
     }
     if (head.count < to) throw broken(head.count + 1, 'it is missing');
-    await breathe();
+    await pace.pause();
   }
   return rows;
 }
@@ -127,24 +174,39 @@ const lengthOf = (row: StoredRow): number =>
 const broken = (seq: number, problem: string) =>
   fail('audit.broken', `Cannot archive the audit: row ${seq}: ${problem}. It stays as it is`, { seq });
 
-/** Read back before a row is deleted: it leads to the same hash. */
-async function written(folder: string, rows: readonly StoredRow[], process: string): Promise<Segment> {
-  try {
-    const segment = await writeSegment(folder, rows, process);
-    for (const batch of decodeLines(await readLines(folder, segment), segment)) {
-      if (batch.length > 0) await breathe();
+/** Each is read back before a row of it is deleted: it leads to the same hash. Those before one that failed count. */
+async function settle(
+  writing: readonly Promise<Segment>[],
+  folder: string,
+  pace: Pace,
+): Promise<readonly Segment[]> {
+  const reading = writing.map(async (one) => {
+    const segment = await one;
+    return { segment, text: await readLines(folder, segment) };
+  });
+  const done: Segment[] = [];
+  let failure: unknown;
+  for (const result of await Promise.allSettled(reading)) {
+    try {
+      if (result.status === 'rejected') throw result.reason;
+      const { segment, text } = result.value;
+      for (const batch of decodeLines(text, segment)) {
+        if (batch.length > 0) await pace.pause();
+      }
+      if (failure === undefined) done.push(segment);
+    } catch (thrown) {
+      failure ??= thrown;
     }
-    return segment;
-  } catch (thrown) {
-    throw isProblem(thrown)
-      ? fail('file.io', `Cannot archive the audit: what was written cannot be read back: ${thrown.message}`)
-      : toFailure(thrown, 'Cannot archive the audit');
   }
+  if (done.length > 0 || failure === undefined) return done;
+  throw isProblem(failure)
+    ? fail('file.io', `Cannot archive the audit: what was written cannot be read back: ${failure.message}`)
+    : toFailure(failure, 'Cannot archive the audit');
 }
 
 /** Within a transaction. Another process may have archived these rows meanwhile. */
-function record({ connection, segments }: ArchiveSite, before: AuditHead, segment: Segment): boolean {
-  const isNext = endOf(segments).hash === before.hash && isThere(segments.folder, segment);
+function record({ connection, segments }: ArchiveSite, segment: Segment): boolean {
+  const isNext = endOf(segments).hash === segment.prev && isThere(segments.folder, segment);
   if (isNext) {
     const { first, last, prev, first_hash, hash, file, sha256, size } = segment;
     connection.sql(RECORD).run(first, last, prev, first_hash, hash, file, sha256, size);
@@ -154,19 +216,20 @@ function record({ connection, segments }: ArchiveSite, before: AuditHead, segmen
 }
 
 /** Also those that a process left that died after it recorded them. */
-async function deleteArchived({ connection, group, segments }: ArchiveSite): Promise<void> {
+async function deleteArchived({ connection, group, segments }: ArchiveSite, pace: Pace): Promise<void> {
   for (;;) {
     const { first, end } = await connection.read(() => ({
       first: (connection.sql(LEFT).get()?.first as number | null) ?? Number.POSITIVE_INFINITY,
       end: segments.end()?.last ?? 0,
     }));
     if (first > end || first < 1) return;
-    const to = Math.min(end, first + BATCH - 1);
-    await group.enqueue(() => {
+    const to = Math.min(end, first + DELETED * pace.haste - 1);
+    const remove = () => {
       connection.sql(DELETE).run(first, to);
       connection.sql(FORGET_PLACES).run(first, to, readMark(connection, 'given_up'));
-    });
-    await breathe();
+    };
+    await group.enqueue(remove, false, (to - first + 1) * DELETED_BYTES);
+    await pace.pause();
   }
 }
 

@@ -21,7 +21,7 @@ export function createRetention(
   };
   const site: ArchiveSite = {
     ...parts,
-    listPreImages: async (upTo) => (await loadUndo()).listPreImages(upTo),
+    listPreImages: async (upTo, pace) => (await loadUndo()).listPreImages(upTo, pace),
   };
   return {
     async archivable(keep) {
@@ -30,8 +30,8 @@ export function createRetention(
       return connection.read(() => countArchivable(site, keep));
     },
     async archive(keep) {
-      const { archiveSegment } = await import('./archive-audit.ts');
-      return archiveSegment(site, keep);
+      const { archiveSegments } = await import('./archive-audit.ts');
+      return archiveSegments(site, keep);
     },
     giveUp: async (keep, { dryRun = false } = {}) => (await loadUndo()).giveUp(keep, dryRun),
     givenUp: () => connection.read(() => readMark(connection, 'given_up')),
@@ -39,6 +39,11 @@ export function createRetention(
       const { shrinkDatabase } = await import('./shrink.ts');
       await group.settled();
       return shrinkDatabase(file, connection, largest);
+    },
+    async fold() {
+      const { foldLog } = await import('./shrink.ts');
+      await group.settled();
+      await foldLog(file);
     },
     async sizes() {
       const { pagesOf } = await import('./shrink.ts');

@@ -5,22 +5,24 @@ import { breathe, WINDOW } from './audit-pages.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { preImagesIn } from './object-roots.ts';
+import { createPace, type Pace } from './pace.ts';
 import { raiseMark, readMark } from './retention-marks.ts';
 
 export interface UndoRetention {
-  listPreImages(upTo: number): Promise<void>;
+  listPreImages(upTo: number, pace: Pace): Promise<void>;
   giveUp(keep: UndoKeep, dryRun: boolean): Promise<GivenUp>;
 }
 
 /** What is kept of a call beside the bytes: rows, in several tables. */
 const LEAST_BYTES = 512;
 
-/** Rows of one transaction. */
+/** Rows that one transaction writes, and over how many it looks for those to delete. */
 const BATCH = 256;
+const FORGOTTEN = 2048;
 
 const LAST = 'SELECT coalesce(max(seq), 0) AS last FROM changing_calls';
 const CHANGES = `SELECT seq, audit.changes AS changes, audit.start_ts AS ts FROM changing_calls JOIN audit USING (seq)
-  WHERE seq > ? AND seq <= ? AND phase = 'intent' ORDER BY seq LIMIT ${BATCH}`;
+  WHERE seq > ? AND seq <= ? AND phase = 'intent' ORDER BY seq LIMIT ?`;
 const LIST = 'INSERT OR IGNORE INTO preimages (seq, sha256, size, ts) VALUES (?, ?, ?, ?)';
 const NEWEST = `SELECT seq, lower(hex(sha256)) AS sha256, size, ts FROM preimages WHERE seq < ? AND seq > ?
   ORDER BY seq DESC LIMIT ${WINDOW}`;
@@ -33,12 +35,13 @@ const FORGET_PLACES = 'DELETE FROM changing_calls WHERE seq BETWEEN ? AND ?';
 const ARCHIVED = 'SELECT last FROM audit_segments ORDER BY first DESC LIMIT 1';
 
 export function createUndoRetention(connection: Connection, group: GroupCommit): UndoRetention {
-  const listPreImages = async (upTo: number): Promise<void> => {
+  const listPreImages = async (upTo: number, pace: Pace): Promise<void> => {
     for (;;) {
       const listed = await connection.read(() => readMark(connection, 'listed'));
       if (listed >= upTo) return;
-      const rows = await connection.read(() => connection.sql(CHANGES).all(listed, upTo));
-      const end = rows.length < BATCH ? upTo : (rows.at(-1)!.seq as number);
+      const most = BATCH * pace.haste;
+      const rows = await connection.read(() => connection.sql(CHANGES).all(listed, upTo, most));
+      const end = rows.length < most ? upTo : (rows.at(-1)!.seq as number);
       await group.enqueue(() => {
         for (const { seq, changes, ts } of rows) {
           for (const { object, size } of preImagesIn(JSON.parse(changes as string)))
@@ -48,7 +51,7 @@ export function createUndoRetention(connection: Connection, group: GroupCommit):
         }
         raiseMark(connection, 'listed', end);
       });
-      await breathe();
+      await pace.pause();
     }
   };
 
@@ -82,7 +85,7 @@ export function createUndoRetention(connection: Connection, group: GroupCommit):
       for (;;) {
         const first = await connection.read(() => connection.sql(find).get()?.first as number | null);
         if (first === null || first > end) break;
-        await group.enqueue(() => connection.sql(remove).run(first, Math.min(end, first + BATCH - 1)));
+        await group.enqueue(() => connection.sql(remove).run(first, Math.min(end, first + FORGOTTEN - 1)));
         await breathe();
       }
     }
@@ -92,7 +95,8 @@ export function createUndoRetention(connection: Connection, group: GroupCommit):
     listPreImages,
     async giveUp(keep, dryRun) {
       await group.settled();
-      await listPreImages(await connection.read(() => connection.sql(LAST).get()?.last as number));
+      const last = await connection.read(() => connection.sql(LAST).get()?.last as number);
+      await listPreImages(last, createPace(0));
       const horizon = await horizonOf(keep);
       const rest = await connection.read(() => connection.sql(REST).get(horizon));
       const { calls, bytes } = rest as { calls: number; bytes: number };

@@ -50,6 +50,31 @@ export const APPROVAL_CASES: readonly StoreCase[] = [
     },
   },
   {
+    name: 'approvals.giveBack lets what was used up be used once more, and nothing else',
+    async run({ store, reopen }) {
+      await store.approvals.request(question());
+      await store.approvals.giveBack('appr_1');
+      assert.equal((await store.approvals.get('appr_1'))?.decidedBy, null);
+      assert.equal(await store.approvals.consume(question(), 1100), undefined);
+      await store.approvals.decide('appr_1', 'granted', 'person', 1200);
+      await store.approvals.consume(question(), 1300);
+      await store.approvals.giveBack('appr_1');
+      const answers = await Promise.all(
+        [store, await reopen()].map(({ approvals }) => approvals.consume(question(), 1400)),
+      );
+      assert.deepEqual(
+        answers.filter((answer) => answer !== undefined),
+        [{ status: 'granted', id: 'appr_1', decidedBy: 'person' }],
+      );
+      await store.approvals.giveBack('appr_1');
+      assert.equal(await store.approvals.consume(question(), 2000), undefined, 'it expires all the same');
+      await store.approvals.request(question({ id: 'appr_2', createdTs: 2100, expiresTs: 3000 }));
+      await store.approvals.decide('appr_2', 'refused', 'person', 2200);
+      await store.approvals.giveBack('appr_2');
+      assert.equal((await store.approvals.consume(question(), 2300))?.status, 'refused');
+    },
+  },
+  {
     name: 'approvals.consume is bound to tool, contract, policy and parameters',
     async run({ store }) {
       await store.approvals.request(question());

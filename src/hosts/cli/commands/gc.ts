@@ -29,7 +29,7 @@ export const command: Command = {
     if (json) io.out(`${JSON.stringify({ dry_run: dryRun, ...report, sizes: toWire(sizes) })}\n`);
     else {
       io.out(describe(report, dryRun));
-      io.out(`.haft is ${shownSize(sizes.total)}${dryRun ? '' : ' now'}.\n`);
+      io.out(`.haft is ${shownSize(sizes.total)}${dryRun ? '' : ' now'}${freePart(sizes)}.\n`);
     }
     return 0;
   },
@@ -61,9 +61,12 @@ function describe({ archived, undo, objects, shrunk }: CleanUpReport, dryRun: bo
     `${verb('archive', 'Archived')} ${count(archived.rows, 'row')} of the audit.`,
     `${verb('give up', 'Gave up')} undo of ${count(undo.calls, 'call')} (${shownSize(undo.bytes)}).`,
     `${verb('remove', 'Removed')} ${count(objects.objects, 'object')} (${shownSize(objects.bytes)}).`,
-    ...(shrunk > 0 ? [`The database is ${shownSize(shrunk)} smaller.`] : []),
+    ...(shrunk !== null && shrunk > 0 ? [`The database is ${shownSize(shrunk)} smaller.`] : []),
     '',
   ].join('\n');
 }
+
+const freePart = ({ free }: StateSizes): string =>
+  free > 0 ? `; ${shownSize(free)} of it is free space in the database, for what comes next` : '';
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -9,6 +9,8 @@ import { wholeNumber } from '../whole-number.ts';
 export const command: Command = {
   summary: 'Propose haft.yaml lines from calls that were denied',
   usage: '',
+  description:
+    'Prints lines to merge into haft.yaml. Denied calls for which none is offered are counted, with the reason: paths outside of the workspace, which the audit does not keep, and what nothing admits.',
   options: {
     last: { type: 'string', value: 'N', help: 'look at this many of the newest audit rows (default: 1000)' },
   },
@@ -20,9 +22,10 @@ export const command: Command = {
     const rows = await audit.rows({ last: wholeNumber('last', flags.last, 1000) });
     const found = await suggestPolicy(rows, createPolicyEngine({ loaded: policy.current.loaded }));
     if (json) io.out(`${JSON.stringify(found)}\n`);
-    else if (found.suggestions.length === 0)
-      io.out('No denied call could be admitted by a line of haft.yaml.\n');
-    else io.out(describe(found));
+    else {
+      io.out(found.suggestions.length === 0 ? 'Nothing to suggest.\n' : describe(found));
+      io.out(found.unoffered.map(describeUnoffered).join(''));
+    }
     return 0;
   },
 };
@@ -33,6 +36,20 @@ function describe({ admit, suggestions }: Suggestions): string {
   const head = `# ${count(all)} ${all === 1 ? 'was' : 'were'} not admitted. Merge these lines into haft.yaml; where an entry is there already, change it: the strictest one counts.`;
   const lines = admit.trimEnd().split('\n');
   return `${[head, ...lines.map((line) => `${line}${wanted(line, suggestions)}`)].join('\n')}\n`;
+}
+
+/** As comments, so that all of it can be pasted. */
+function describeUnoffered({ reason, calls, tools }: Suggestions['unoffered'][number]): string {
+  const what = `# ${count(calls)} of ${tools.join(', ')} ${calls === 1 ? 'was' : 'were'} denied, and no line is offered`;
+  if (reason !== 'path.outside_workspace') return `${what}: nothing in haft.yaml admits them (${reason}).\n`;
+  return [
+    `${what}: the path lies outside of the workspace (${reason}).`,
+    '# The audit does not keep such paths, and one line opens a whole folder: look at the call, then name the folder it needs, and no more:',
+    '#   paths:',
+    '#     extra_roots:',
+    '#       - ../FOLDER',
+    '',
+  ].join('\n');
 }
 
 function wanted(line: string, suggestions: Suggestions['suggestions']): string {

@@ -11,7 +11,7 @@ export const command: Command = {
   summary: 'Execute a run again and compare every output and the result',
   usage: 'RUN',
   description:
-    'The result that is kept stays as it is, whatever comes out. The exit code is 0 where all outputs and what the tool answered are identical, and 1 where something is not.',
+    'The result that is kept stays as it is, whatever comes out. The exit code is 0 where all outputs and what the tool answered are identical, and 1 where something is not. Where the toolpack, an input or a limit changed since, nothing is executed: what changed is named, and the exit code is 2.',
   options: BACKEND_FLAG,
   examples: ['haft runs verify run_3fa1', 'haft runs verify 3fa1 --backend slurm --json'],
   positionals: [1, 1],

@@ -1,0 +1,149 @@
+// Owns: small files in a folder of this machine's user: looked at without waiting or following links, and replaced whole.
+// Refuses: to know what they hold, and a folder that a workspace's tools could reach.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isFailure } from '../../contract/errors.ts';
+import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
+
+export interface MachineFiles {
+  readonly folder: string;
+  pathOf(name: string): string;
+  /** Makes the folder, for its owner alone. */
+  prepare(): void;
+  /** None where the folder is not there; what else goes wrong is thrown. */
+  names(): readonly string[];
+  /**
+   * Its text; undefined where it is not there. `damaged`: a link, a pipe, a folder, larger than `most`, or, with `own`, a file that
+   * another user owns or can write. What else goes wrong is thrown.
+   */
+  read(name: string, options: ReadOptions): Looked;
+  /** Puts a new file in its place, and makes the folder where it is not there. On the disk when it returns, with `durable`. */
+  replace(name: string, bytes: string | Uint8Array, options: { readonly durable: boolean }): void;
+  /** Whether it was there. */
+  remove(name: string): boolean;
+}
+
+export type Looked = { readonly text: string } | 'damaged' | undefined;
+
+interface ReadOptions {
+  readonly most: number;
+  readonly own: boolean;
+}
+
+/** Throws where there is no folder of this user outside of the workspace. */
+export function openMachineFiles(site: MachineSite, name: string): MachineFiles {
+  const machine = findMachineFolder(site);
+  const folder = join(machine, name);
+  const pathOf = (file: string) => join(folder, file);
+  const prepare = () => {
+    prepareMachineFolder(machine);
+    prepareMachineFolder(folder);
+  };
+  return {
+    folder,
+    pathOf,
+    prepare,
+    names: () => unlessMissing(() => readdirSync(folder)) ?? [],
+    read: (file, options) => unlessMissing(() => look(pathOf(file), options)),
+    replace(file, bytes, { durable }) {
+      prepare();
+      replaceFile(pathOf(file), bytes, durable);
+      if (durable) syncFolder(folder);
+    },
+    remove(file) {
+      const removed = unlessMissing(() => {
+        rmSync(pathOf(file));
+        return true;
+      });
+      if (removed) syncFolder(folder);
+      return removed ?? false;
+    },
+  };
+}
+
+/** The same, for what can do without: undefined where there is no such folder. */
+export function findMachineFiles(site: MachineSite, name: string): MachineFiles | undefined {
+  try {
+    return openMachineFiles(site, name);
+  } catch (thrown) {
+    if (isFailure(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+/** For those that can do without: none where they cannot be listed. */
+export function namesOf(files: MachineFiles | undefined): readonly string[] {
+  try {
+    return files?.names() ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/** Nobody writes to a pipe that lies in its place, and a device never ends: neither is waited for. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+function look(path: string, { most, own }: ReadOptions): Looked {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, FLAGS);
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile() || stat.size > most) return 'damaged';
+    const isOwn = stat.uid === (process.geteuid?.() ?? stat.uid) && (stat.mode & 0o022) === 0;
+    return own && !isOwn ? 'damaged' : { text: readFileSync(descriptor, 'utf8') };
+  } catch (thrown) {
+    // A link, or a socket.
+    if (['ELOOP', 'ENXIO'].includes(codeOf(thrown))) return 'damaged';
+    throw thrown;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function replaceFile(path: string, bytes: string | Uint8Array, durable: boolean): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  // What a process of the same number left.
+  rmSync(temporary, { force: true });
+  const descriptor = openSync(temporary, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, bytes);
+    if (durable) fsyncSync(descriptor);
+    renameSync(temporary, path);
+  } catch (thrown) {
+    rmSync(temporary, { force: true });
+    throw thrown;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function unlessMissing<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (thrown) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(thrown))) return undefined;
+    throw thrown;
+  }
+}
+
+const codeOf = (thrown: unknown): string => (thrown as NodeJS.ErrnoException).code ?? '';
