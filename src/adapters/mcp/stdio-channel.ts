@@ -3,13 +3,12 @@
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
-import { isObject } from '../answer.ts';
 import { type LastWords, lastWords } from '../last-words.ts';
 import { type ServerLog, startLineProgram } from '../line-program.ts';
 import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
 import { type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
-import { MODERN_META, MODERN_VERSION, type RpcAnswer, readAnswer } from './protocol.ts';
+import { MODERN_META, MODERN_VERSION, messagesOf, type RpcAnswer, readAnswer } from './protocol.ts';
 
 export interface StdioChannel extends Channel {
   /** What it wrote to stderr last, and its exit code, once it has ended. */
@@ -37,15 +36,15 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     options.program,
     limit,
     {
-      message(message) {
-        if (!isObject(message)) return;
-        if (typeof message.method === 'string')
-          hear(message, {
-            progress: (token, progress) => requests.notice(token, progress),
-            answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
-            toolsChanged: events.toolsChanged,
-          });
-        else requests.answer(message.id, readAnswer(message));
+      message(line) {
+        for (const message of messagesOf(line))
+          if (typeof message.method === 'string')
+            hear(message, {
+              progress: (token, progress) => requests.notice(token, progress),
+              answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
+              toolsChanged: events.toolsChanged,
+            });
+          else requests.answer(message.id, readAnswer(message));
       },
       noise() {},
       ...oversizedLines({ name, limit, requests, stop: (why) => running.end(why) }),
