@@ -3,6 +3,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CODE_NAME, joinedValue, loadedByNode, readCommandCode } from '../../base/command-code.ts';
+import { fail } from '../../contract/errors.ts';
 import type { Unpinned } from '../../contract/lock.ts';
 import { isWithin } from '../is-within.ts';
 import type { CodeFolder } from './code-copies.ts';
@@ -111,7 +112,12 @@ function takeCode(path: string, word: string, site: Site): void {
   const real = codeAt(path);
   if (real === undefined) return void unpinned.push({ what: word, why: 'it is not there' });
   if (SYSTEM.test(real)) return void unpinned.push({ what: word, why: MACHINE });
-  if (fileAt(real) === undefined) return takeFolder(real, word, site);
+  if (fileAt(real) === undefined) {
+    // An interpreter would wait for it.
+    if (!statSync(real, { throwIfNoEntry: false })?.isDirectory())
+      throw fail('pack.invalid', `Cannot start "${word}": it is neither a file nor a folder`);
+    return takeFolder(real, word, site);
+  }
   const packages = /^.*?\/node_modules(?=\/)/.exec(real)?.[0];
   if (packages !== undefined) {
     const roots = packageFolders(packages, real.slice(packages.length + 1));
