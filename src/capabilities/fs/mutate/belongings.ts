@@ -11,6 +11,7 @@ import { fencesInUse } from '../../fences-in-use.ts';
 import { gitFolders, readText } from '../../git-folders.ts';
 import { cannot } from '../path-failures.ts';
 import { absolute, type Place } from '../root.ts';
+import { hasGitName, MAX_ENTRIES, outlyingParts } from './outlying-parts.ts';
 
 export interface Belongings {
   /**
@@ -24,6 +25,34 @@ export interface Belongings {
 export function createBelongings(workspace: string, isAlive?: (process: string) => boolean): Belongings {
   const inUse = once(() => fencesInUse(workspace, isAlive));
   const looked = new Map<string, Folder>();
+  /** By root. */
+  const outlying = new Map<string, readonly string[] | undefined>();
+  const partsIn = (root: string): readonly string[] | undefined => {
+    if (!outlying.has(root))
+      outlying.set(root, outlyingParts(root, root === workspace ? Number.POSITIVE_INFINITY : MAX_ENTRIES));
+    return outlying.get(root);
+  };
+  /** Repositories around a path are looked at below; what others lay claim to only a look through the roots can tell. */
+  const refuseOutlying = (place: Place, real: string, verb: string): void => {
+    if (!hasGitName(real)) return;
+    for (const root of new Set([workspace, absolute(place.root, '.')])) {
+      const parts = partsIn(root);
+      if (parts === undefined)
+        throw owned(
+          place,
+          verb,
+          'protected:.git',
+          `git looks for files of that name, and its root has over ${MAX_ENTRIES} entries, too many to look for a repository that counts on it; name a smaller folder in paths.extra_roots`,
+        );
+      if (parts.some((part) => isUnder(real, part)))
+        throw owned(
+          place,
+          verb,
+          'protected:.git',
+          'a git repository elsewhere takes it for a part of itself; only git tools write there',
+        );
+    }
+  };
   /** What the mutation may make, absolute. */
   const planned = new Set<string>();
   const look = (path: string): Folder => {
@@ -42,6 +71,7 @@ export function createBelongings(workspace: string, isAlive?: (process: string) 
           'lock.busy',
           `${cannot({ ...place, verb })}: a program is running that is kept from it, and could reach what takes its place; try again when the program has ended`,
         );
+      refuseOutlying(place, real, verb);
       for (let at = rel; ; at = parentOf(at)) {
         const path = absolute(root, at);
         const folder = look(path);
