@@ -55,7 +55,7 @@ const PLACES: Readonly<
       ['call', 'p.x', '{}'],
       ['tools', 'check', 'packs/p'],
     ],
-    says: /"tools\.py" is neither a file nor a folder/,
+    says: /script\.unusable: .*"tools\.py" is not a regular file/,
   },
   'packs/p/helper.py': {
     commands: [['call', 'p.x', '{}'], LIST],
