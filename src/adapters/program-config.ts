@@ -2,7 +2,7 @@
 // Refuses: a field that it does not know, and to run anything.
 import { existsSync } from 'node:fs';
 import { isAbsolute, posix } from 'node:path';
-import { readCommandCode } from '../base/command-code.ts';
+import { modulesFolder, readCommandCode, SYSTEM_PATH } from '../base/command-code.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
@@ -171,7 +171,6 @@ export function callNeeds({ caps = {} }: ProgramConfig, mutates: boolean): Progr
 
 /** What could be one of the workspace. */
 const FILE_NAME = /^[^-/\0\n][^\0\n]{0,254}$/;
-const SYSTEM = /^\/(usr|bin|sbin|lib(32|64|x32)?)\//;
 
 const namedFiles = ({ command, cwd = '.' }: ProgramConfig): string[] =>
   command.filter((word) => FILE_NAME.test(word)).map((word) => posix.join(cwd, word));
@@ -187,8 +186,8 @@ function ownParts({ command, cwd = '.' }: ProgramConfig): string[] {
   const words = interpreter === undefined || script === undefined ? code : [...code, script];
   const folders = words.flatMap((word) => {
     const path = isAbsolute(word) ? posix.normalize(word) : posix.join(cwd, word);
-    if (SYSTEM.test(path) || (isAbsolute(path) && !existsSync(path))) return [];
-    const folder = /^(?:.*?\/)?node_modules(?=\/)/.exec(path)?.[0] ?? posix.dirname(path);
+    if (SYSTEM_PATH.test(path) || (isAbsolute(path) && !existsSync(path))) return [];
+    const folder = modulesFolder(path) ?? posix.dirname(path);
     return /^(\.|\.\.|\/)$|^\.\.\//.test(folder) ? [] : [folder];
   });
   return [...new Set(folders)];

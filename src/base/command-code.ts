@@ -76,6 +76,13 @@ const STARTERS: Readonly<Record<string, RegExp>> = {
 /** Names of code: of a program that is not known, the first of these is its script. */
 export const CODE_NAME = /\.([cm]?[jt]sx?|py|rb|php|pl|sh|lua|jl|R|wasm|jar)$/;
 
+/** What comes with the machine: nobody's code of a workspace. */
+export const SYSTEM_PATH = /^\/(usr|bin|sbin|lib(32|64|x32)?)\//;
+
+/** The topmost `node_modules` that a path lies in. */
+export const modulesFolder = (path: string): string | undefined =>
+  /^(?:.*?\/)?node_modules(?=\/)/.exec(path)?.[0];
+
 export function readCommandCode(command: readonly [string, ...string[]]): CommandCode {
   const programs: [string, ...string[]] = [command[0]];
   let words = command.slice(1);

@@ -107,7 +107,7 @@ const NAMES_NOTHING =
   /^(?:branch|color|extensions|include|includeif|remote|submodule|user)\.(?!.*\.update$)/s;
 
 /** What people's git starts; the others are for servers. */
-const HOOKS =
+export const HOOKS =
   'applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push post-rewrite post-index-change pre-auto-gc reference-transaction fsmonitor-watchman'.split(
     ' ',
   );

@@ -49,7 +49,10 @@ const row = (
 export const ERRORS = Object.freeze({
   // Finding the tool
   'tool.unknown': row('E_VALIDATION_FAIL', 'No tool of this name is installed.', { http: 404, native: 4 }),
-  'tool.disabled': row('E_POLICY', 'The tool is installed but policy does not grant what it needs.'),
+  'tool.disabled': row(
+    'E_POLICY',
+    'The tool is there, and it or its pack is disabled; the message says by what, and what enables it.',
+  ),
   'tool.unhealthy': row('E_INTERNAL', 'The tool is installed but its health check fails.', {
     retryable: true,
     http: 503,

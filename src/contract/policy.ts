@@ -218,6 +218,8 @@ export interface LoadedPolicy {
   readonly sha256: string;
   /** Of the workspaces around this one, as read from here and whole: what one of them does not grant is not granted. */
   readonly outer?: readonly OuterPolicy[];
+  /** Packs that were taken out because the policy of a workspace around this one does not name them, each with that one's name. */
+  readonly unnamed?: readonly { readonly pack: string | JsonObject; readonly by: string }[];
   /** Where its paths lead on this machine: absolute, links followed. Absent where no file was read. */
   readonly resolved?: {
     readonly workspace: string;

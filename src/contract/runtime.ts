@@ -6,6 +6,7 @@ import type { CapabilityFactories, Change } from './capability.ts';
 import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
+import type { Failure } from './errors.ts';
 import type { EventBus, EventListener } from './event.ts';
 import type { ToolHealth } from './health.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
@@ -166,6 +167,8 @@ export interface RuntimeInstallations {
    * `ms`, 5000 by default. Those that did not answer lately are not waited for. Never rejects.
    */
   settle(which?: { readonly name?: string; readonly ms?: number }): Promise<void>;
+  /** Of a tool that is not there: that it is of a pack which is not open, why, and what opens it; else undefined. */
+  explainMissing(id: string): Promise<Failure | undefined>;
   /** The ways out of an installation between its calls: policy as it is then decides each access. */
   handlesFor(installation: Installation): CallHandles;
 }
@@ -277,6 +280,8 @@ export interface RuntimeParts {
   readonly events: EventBus;
   /** What MCP clients call tools; by default as the ids say. */
   readonly names?: ToolNames;
+  /** Asked of a tool that is not there: why it cannot be called, where more is known than that. */
+  readonly explainMissing?: (id: string) => Promise<Failure | undefined>;
   readonly clock: Clock;
   readonly newId: NewId;
   /** This process, as the audit and the locks know it. */

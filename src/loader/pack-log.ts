@@ -5,13 +5,13 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readFileSync,
   renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type BothEnds, createBothEnds } from '../base/both-ends.ts';
+import { readRegularText } from './read-regular.ts';
 
 export interface PackLog {
   /** Pending where it says more in one moment than anybody could read: a flood waits, so that nobody else does. */
@@ -88,7 +88,7 @@ export function readPackLog(folder: string, name: string, most: number): readonl
   try {
     const file = logFile(folder, name);
     if (!lstatSync(file).isFile()) return [];
-    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-most);
+    return readRegularText(file).trimEnd().split('\n').slice(-most);
   } catch {
     return [];
   }
@@ -104,7 +104,7 @@ function append(file: string, text: string): void {
     if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) return;
     appendFileSync(file, text, { mode: 0o600 });
     if (statSync(file).size <= FILE_BYTES) return;
-    const kept = readFileSync(file, 'utf8').slice(-FILE_BYTES / 2);
+    const kept = readRegularText(file).slice(-FILE_BYTES / 2);
     const temporary = `${file}.${process.pid}.tmp`;
     writeFileSync(temporary, kept.slice(kept.indexOf('\n') + 1), { mode: 0o600 });
     renameSync(temporary, file);

@@ -159,6 +159,12 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
       events,
       names,
+      async explainMissing(id) {
+        // What is only tried out is not what the workspace has.
+        if (closed || options.packs) return undefined;
+        const { explainClosed } = await import('./packs/closed-packs.ts');
+        return explainClosed(id, { root, policy: runtime.policy.current.loaded, store, names });
+      },
       clock,
       newId,
       process: identity,

@@ -27,7 +27,7 @@ import { createSpills } from './spills.ts';
 import { standingHandles } from './standing-handles.ts';
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
-  const registry = createRegistry(parts.tools, parts.schemas, parts.names);
+  const registry = createRegistry(parts.tools, parts.schemas, parts.names, parts.explainMissing);
   let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
   const sessions = createSessions(parts, () => engine);
   const history = createHistories(parts.store);
@@ -95,6 +95,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     },
     installations: {
       ...installations,
+      explainMissing: async (id) => parts.explainMissing?.(id),
       handlesFor: (installation) => standingHandles(parts, () => engine, place, installation),
     },
     sessions,

@@ -8,7 +8,7 @@ interface Listed extends Pick<Runtime, 'tools' | 'installations'> {
   packs(): readonly PackState[];
 }
 
-/** Throws `tool.unknown`, or `tool.unhealthy` where its pack is not there. */
+/** Throws `tool.unknown`; `tool.unhealthy` where its pack is not there, `tool.disabled` where that is not open. */
 export async function findListing(runtime: Listed, id: string): Promise<ToolListing> {
   const find = () => runtime.tools().find(({ contract }) => contract.id === id);
   const known = find();
@@ -24,6 +24,9 @@ export async function findListing(runtime: Listed, id: string): Promise<ToolList
       pack,
       hint: `haft tools logs ${pack} shows what it wrote`,
     });
+  const closed = await runtime.installations.explainMissing(id);
+  if (closed)
+    throw fail(closed.reason, closed.message.replace(/^Cannot call "[^"]*"/, shown), closed.details);
   const near = closest(
     id,
     runtime.tools().map(({ contract }) => contract.id),

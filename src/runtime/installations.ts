@@ -21,7 +21,7 @@ import type { AnyTool, EffectSite, ToolGate } from '../contract/tool.ts';
 import { createAnswerSpill, type SpillSite } from './answer-spill.ts';
 import type { Registry } from './registry.ts';
 
-export interface Installations extends Omit<RuntimeInstallations, 'handlesFor'> {
+export interface Installations extends Omit<RuntimeInstallations, 'handlesFor' | 'explainMissing'> {
   /** Why a tool cannot be called until a person accepts it; undefined for all others. */
   quarantined(id: string): string | undefined;
   close(): Promise<void>;

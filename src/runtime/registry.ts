@@ -3,7 +3,7 @@
 import { closest } from '../base/closest.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { MaybePromise, SchemaCheck, SchemaCompiler } from '../contract/json.ts';
-import type { AbsentPack, ToolNames } from '../contract/runtime.ts';
+import type { AbsentPack, RuntimeParts, ToolNames } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import { createToolNames } from './tool-names.ts';
 
@@ -44,6 +44,8 @@ export function createRegistry(
   tools: readonly OfferedTool[],
   schemas: SchemaCompiler,
   names: ToolNames = createToolNames(),
+  /** Why a tool of a pack that is not open cannot be called. */
+  explain: RuntimeParts['explainMissing'] = async () => undefined,
 ): Registry {
   const byId = new Map<string, RegisteredTool>();
   const idsByName = new Map<string, string>();
@@ -136,7 +138,12 @@ export function createRegistry(
         .catch((thrown) => {
           throw isFailure(thrown) ? packIsDown(id, pack, thrown) : thrown;
         });
-      return find(id);
+      try {
+        return find(id);
+      } catch (thrown) {
+        if (!isFailure(thrown) || thrown.reason !== 'tool.unknown') throw thrown;
+        throw (await explain(id)) ?? thrown;
+      }
     },
     find,
     get: (id) => byId.get(id),

@@ -59,7 +59,7 @@ const NEVER: Readonly<Record<string, string>> = {
   'shell.unparsable': 'The line cannot be read.',
   'shell.wrapper': 'The command would start another one that cannot be seen; run that one itself.',
   'tool.changed': 'The tool is another one than was accepted; `haft tools lock --accept` accepts it.',
-  'tool.disabled': 'The list of tools has the line; a call of the tool is denied by the rule itself.',
+  'tool.disabled': 'Its pack is disabled; the message says by what, and how a person enables it.',
 };
 
 interface Stage extends Site {

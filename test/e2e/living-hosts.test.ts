@@ -209,7 +209,7 @@ describe('haft serve and what other processes change', { timeout: 120_000 }, () 
         await tools('add', 'hub', '--', 'node', 'server/hub.mjs');
         await becomes(host, 'hub.echo', 'ok');
         await tools('disable', 'hub');
-        await becomes(host, 'hub.echo', 'tool.unknown');
+        await becomes(host, 'hub.echo', 'tool.disabled');
         await tools('enable', 'hub');
         await becomes(host, 'hub.echo', 'ok');
         await tools('add', 'hub2', '--', 'node', 'server/hub.mjs');

@@ -73,9 +73,9 @@ describe('haft tools add', () => {
     assert.equal((await run('tools', 'disable', 'hub')).stdout, 'disabled hub\n');
     assert.equal((await run('tools', 'disable', 'hub')).stdout, 'hub is disabled already\n');
     assert.equal((await run('tools', 'disable', 'named')).stdout, 'disabled named\n');
-    assert.deepEqual([await call('hub.echo'), await call('named.echo')], ['tool.unknown', 'tool.unknown']);
+    assert.deepEqual([await call('hub.echo'), await call('named.echo')], ['tool.disabled', 'tool.disabled']);
     assert.equal((await run('tools', 'enable', 'named')).stdout, 'enabled named\n');
-    assert.deepEqual([await call('hub.echo'), await call('named.echo')], ['tool.unknown', 'ok']);
+    assert.deepEqual([await call('hub.echo'), await call('named.echo')], ['tool.disabled', 'ok']);
     assert.match(
       (await run('tools', 'enable', 'hob')).stderr,
       /no such pack is installed; did you mean "hub"\?/,

@@ -177,9 +177,9 @@ describe('tools over HTTP', () => {
       host.manage('POST', `/v1/installations/${pack}`, { enabled });
     assert.deepEqual((await turn('hub', false)).json, { pack: 'hub', enabled: false, changed: true });
     assert.deepEqual((await turn('hub', false)).json, { pack: 'hub', enabled: false, changed: false });
-    assert.deepEqual([await echo(), await echo('named')], ['tool.unknown', 'ok']);
+    assert.deepEqual([await echo(), await echo('named')], ['tool.disabled', 'ok']);
     await turn('named', false);
-    assert.equal(await echo('named'), 'tool.unknown');
+    assert.equal(await echo('named'), 'tool.disabled');
     await turn('named', true);
     await turn('hub', true);
     assert.deepEqual([await echo(), await echo('named')], ['ok', 'ok']);

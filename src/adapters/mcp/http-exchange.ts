@@ -5,7 +5,7 @@ import type { AnswerSpill, Invocation } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HttpHandle, HttpHead, HttpRequest } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { type RpcError, readError } from './protocol.ts';
+import { messagesOf, type RpcError, readError } from './protocol.ts';
 import { createEventReader } from './sse.ts';
 
 export interface MessageExchange {
@@ -55,8 +55,7 @@ export async function exchangeMessages(exchange: MessageExchange): Promise<Excha
   };
   let answered = false;
   const take = (text: string): void => {
-    const incoming = parse(text);
-    if (incoming && exchange.heard(incoming)) answered = true;
+    for (const incoming of parse(text)) if (exchange.heard(incoming)) answered = true;
   };
   const events = createEventReader({ maxBytes, overflow, event: ({ data }) => data !== '' && take(data) });
   let chunks: Uint8Array[] = [];
@@ -100,7 +99,7 @@ export async function exchangeMessages(exchange: MessageExchange): Promise<Excha
   begin(response);
   const text = Buffer.concat(chunks).toString();
   const { status } = response;
-  const refusal = status >= 400 ? parse(text)?.error : undefined;
+  const refusal = status >= 400 ? parse(text).find(({ error }) => error !== undefined)?.error : undefined;
   if (status < 300 && text.trim() !== '') take(text);
   return {
     status,
@@ -111,11 +110,10 @@ export async function exchangeMessages(exchange: MessageExchange): Promise<Excha
   };
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+function parse(text: string): ReturnType<typeof messagesOf> {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return messagesOf(JSON.parse(text));
   } catch {
-    return undefined;
+    return [];
   }
 }

@@ -1,51 +1,14 @@
 // Owns: servers that are allowed to be odd, and servers that are not: each a few lines, over real pipes and real HTTP.
 // Refuses: what the official SDKs do; `mcp.test.ts` has those.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
-import { createHttpCapability } from '../../capabilities/http/handle.ts';
-import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
-import type { JsonObject } from '../../contract/json.ts';
-import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
-import { handlesOn, invocationOf, stillPace } from '../fixtures-for-tests.ts';
-import { createMcpAdapter, type McpConnection } from './mcp.ts';
+import { invocationOf } from '../fixtures-for-tests.ts';
+import type { McpConnection } from './mcp.ts';
+import { type Route, withRoute, withScripted } from './odd-servers-for-tests.ts';
 
 const never = new AbortController().signal;
-const TOOL = [boundTool('odd.x', 'mcp', { name: 'x' })];
-
-/** Answers `initialize` and `tools/call`; `odd` sees every message first and answers whether it dealt with it. */
-const scripted = (odd: string) => `
-const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
-const odd = (message) => { ${odd} };
-require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const message = JSON.parse(line);
-  const { id, method, params } = message;
-  if (odd(message)) return;
-  if (method === 'initialize') say({ id, result: { protocolVersion: params.protocolVersion, capabilities: {}, serverInfo: {} } });
-  else if (method === 'tools/call') say({ id, result: { content: [{ type: 'text', text: 'called' }] } });
-  else if (id !== undefined) say({ id, error: { code: -32601, message: 'unknown' } });
-});`;
-
-async function withScripted<T>(
-  odd: string,
-  use: (connection: McpConnection) => Promise<T>,
-  config: JsonObject = {},
-): Promise<T> {
-  return withPrograms({}, async (fixture) => {
-    const adapter = createMcpAdapter({ handlesFor: handlesOn(fixture), pace: stillPace() });
-    const command = ['node', '-e', scripted(odd)];
-    const connection = adapter.open(installationOf('odd', { command, ...config }), TOOL);
-    try {
-      return await use(connection);
-    } finally {
-      await connection.close();
-    }
-  });
-}
 
 const call = (connection: McpConnection) => connection.invoke(invocationOf('odd.x', {}));
 const CALLED = { ok: true, data: { text: 'called' } };
@@ -119,7 +82,7 @@ describe('mcp over pipes', () => {
     });
   });
 
-  it('is not misled by answers to nobody, answers twice, noise and batches', async () => {
+  it('is not misled by answers to nobody, answers twice, noise and empty batches', async () => {
     const odd = `
       if (message.method === 'tools/call') {
         console.log('Server started!'); console.log(''); console.log('[]'); console.log('null');
@@ -130,6 +93,19 @@ describe('mcp over pipes', () => {
     await withScripted(odd, async (connection) => {
       assert.deepEqual(await call(connection), { ok: true, data: { text: 'first' } });
       assert.deepEqual(await call(connection), { ok: true, data: { text: 'first' } });
+    });
+  });
+
+  it('takes answers that come as one list, each for its call', async () => {
+    const odd = `
+      if (message.method !== 'tools/call') return false;
+      const answer = { jsonrpc: '2.0', id: message.id, result: { content: [{ type: 'text', text: 'called' }] } };
+      globalThis.held = [...(globalThis.held ?? []), answer];
+      if (held.length === 3) console.log(JSON.stringify([null, { jsonrpc: '2.0', method: 'notifications/x' }, ...held]));
+      return true;`;
+    await withScripted(odd, async (connection) => {
+      const answers = await Promise.all([call(connection), call(connection), call(connection)]);
+      assert.deepEqual(answers, [CALLED, CALLED, CALLED]);
     });
   });
 
@@ -225,33 +201,6 @@ describe('mcp answers that are none', () => {
   });
 });
 
-type Route = (message: JsonObject | undefined, request: IncomingMessage, response: ServerResponse) => void;
-
-async function withRoute<T>(route: Route, use: (connection: McpConnection) => Promise<T>): Promise<T> {
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    route(body === '' ? undefined : JSON.parse(body), request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const http = createHttpCapability();
-  const handles = { exec: undefined as never, http: http.open(createHttpScope()) };
-  const adapter = createMcpAdapter({ handlesFor: () => handles });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  const connection = adapter.open(
-    installationOf('odd', { url, headers: { authorization: 'Bearer t' } }),
-    TOOL,
-  );
-  try {
-    return await use(connection);
-  } finally {
-    await connection.close();
-    await http.close();
-    server.closeAllConnections();
-    server.close();
-  }
-}
-
 const json = (response: ServerResponse, value: object) =>
   response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
 const initialized = { protocolVersion: '2025-11-25', capabilities: {} };
@@ -283,6 +232,24 @@ describe('mcp over HTTP', () => {
       ['DELETE', undefined, '2025-11-25', 's1', 'Bearer t'],
     ]);
   });
+
+  for (const [how, type, frame] of [
+    ['as JSON', 'application/json', (text: string) => text],
+    ['as an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
+  ] as const)
+    it(`takes an answer that comes in a list, ${how}`, async () => {
+      const route: Route = (message, _, response) => {
+        if (message?.method === 'initialize')
+          return void json(response, { jsonrpc: '2.0', id: message.id, result: initialized });
+        if (message?.method !== 'tools/call') return void response.writeHead(404).end();
+        const list = [
+          { jsonrpc: '2.0', method: 'notifications/x' },
+          { jsonrpc: '2.0', id: message.id, result: called },
+        ];
+        response.setHeader('content-type', type).end(frame(JSON.stringify(list)));
+      };
+      await withRoute(route, async (connection) => assert.deepEqual(await call(connection), CALLED));
+    });
 
   it('takes an answer up again where the server left its stream', async () => {
     let resumed: string | undefined;

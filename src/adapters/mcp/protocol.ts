@@ -59,6 +59,10 @@ export interface ListedTool {
   readonly annotations?: Readonly<Record<string, unknown>>;
 }
 
+/** What a server says at once: a message, or several as one list, which servers of 2025-03-26 may send and others do. */
+export const messagesOf = (said: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  (Array.isArray(said) ? said : [said]).filter(isRecord);
+
 /** The answer that a message is; a server that breaks the protocol is told to whoever waits, at once. */
 export function readAnswer({ result, error }: Readonly<Record<string, unknown>>): RpcAnswer {
   const [hasResult, hasError] = [result ?? undefined, error ?? undefined].map((one) => one !== undefined);

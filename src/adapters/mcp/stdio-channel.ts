@@ -9,7 +9,7 @@ import { type ServerLog, startLineProgram } from '../line-program.ts';
 import { oversizedLines } from '../oversized-lines.ts';
 import { createRequests } from '../requests.ts';
 import { type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
-import { MODERN_META, MODERN_VERSION, type RpcAnswer, readAnswer } from './protocol.ts';
+import { MODERN_META, MODERN_VERSION, messagesOf, type RpcAnswer, readAnswer } from './protocol.ts';
 
 export interface StdioChannel extends Channel {
   /** What it wrote to stderr last, and its exit code, once it has ended. */
@@ -37,15 +37,15 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     options.program,
     limit,
     {
-      message(message) {
-        if (!isRecord(message)) return;
-        if (typeof message.method === 'string')
-          hear(message, {
-            progress: (token, progress) => requests.notice(token, progress),
-            answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
-            toolsChanged: events.toolsChanged,
-          });
-        else requests.answer(message.id, readAnswer(message));
+      message(line) {
+        for (const message of messagesOf(line))
+          if (typeof message.method === 'string')
+            hear(message, {
+              progress: (token, progress) => requests.notice(token, progress),
+              answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
+              toolsChanged: events.toolsChanged,
+            });
+          else requests.answer(message.id, readAnswer(message));
       },
       noise() {},
       ...oversizedLines({ name, limit, requests, stop: (why) => running.end(why) }),

@@ -9,6 +9,7 @@ import { catalogueOf } from './catalogue.ts';
 import { callResult, type Pieces } from './mapping.ts';
 import { createProgressSender } from './progress.ts';
 import {
+  BATCH_VERSION,
   ENVELOPE_VERSIONS,
   HANDSHAKE_VERSIONS,
   isRpcError,
@@ -75,6 +76,8 @@ export function createConnection(
   };
   const serverInfo = { name: 'haft', title: 'Haft', version };
   const underWay = new Map<RequestId, Cancellation>();
+  /** By the last handshake. */
+  let agreed: string | undefined;
   const working = new Set<Promise<void>>();
 
   const reply = (id: RequestId, result: string | Pieces) => {
@@ -99,6 +102,7 @@ export function createConnection(
     initialize: async ({ params }) => {
       const asked = params.protocolVersion as (typeof HANDSHAKE_VERSIONS)[number];
       const protocolVersion = HANDSHAKE_VERSIONS.includes(asked) ? asked : HANDSHAKE_VERSIONS[0];
+      agreed = protocolVersion;
       return JSON.stringify({
         protocolVersion,
         capabilities: CAPABILITIES,
@@ -193,31 +197,43 @@ export function createConnection(
     work.then(() => working.delete(work));
   };
 
+  const take = (message: unknown): void => {
+    if (typeof message !== 'object' || message === null || Array.isArray(message)) {
+      return refuse(null, rpcError(RPC.request, 'A message is one JSON-RPC object'));
+    }
+    const { method, id, params = {} } = message as RpcMessage;
+    if (typeof params !== 'object' || params === null) {
+      return refuse(idOf(message), rpcError(RPC.request, 'params must be an object'));
+    }
+    if (typeof method !== 'string') {
+      // An answer to a request of ours would be fine; we make none.
+      if (isAnswer(message)) return;
+      return refuse(idOf(message), rpcError(RPC.request, 'A message needs a method'));
+    }
+    if (id === undefined) {
+      if (method === 'notifications/cancelled')
+        underWay.get((params as RequestParams).requestId as RequestId)?.cancel();
+      return;
+    }
+    if (typeof id !== 'string' && typeof id !== 'number') {
+      return refuse(null, rpcError(RPC.request, 'id must be a string or a number'));
+    }
+    begin(method, id, params as RequestParams);
+  };
+
+  /** Each message is answered by itself, as soon as it can be. A refusal is told to each: whoever waits, waits for its id. */
+  const takeBatch = (messages: readonly unknown[], refusal = batchRefusal(messages, agreed)): void => {
+    if (!refusal) return messages.forEach(take);
+    const ids = messages.flatMap((message) => (isAnswer(message) ? [] : (idOf(message) ?? [])));
+    for (const id of ids.length > 0 ? ids : [null]) refuse(id, refusal);
+  };
+
   return {
     receive(text) {
       const { message, refusal } = parse(text);
-      if (refusal) return refuse(idOf(message), refusal);
-      if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-        return refuse(null, rpcError(RPC.request, 'A message is one JSON-RPC object'));
-      }
-      const { method, id, params = {} } = message as RpcMessage;
-      if (typeof params !== 'object' || params === null) {
-        return refuse(null, rpcError(RPC.request, 'params must be an object'));
-      }
-      if (typeof method !== 'string') {
-        // An answer to a request of ours would be fine; we make none.
-        if ('result' in message || 'error' in message) return;
-        return refuse(null, rpcError(RPC.request, 'A message needs a method'));
-      }
-      if (id === undefined) {
-        if (method === 'notifications/cancelled')
-          underWay.get((params as RequestParams).requestId as RequestId)?.cancel();
-        return;
-      }
-      if (typeof id !== 'string' && typeof id !== 'number') {
-        return refuse(null, rpcError(RPC.request, 'id must be a string or a number'));
-      }
-      begin(method, id, params as RequestParams);
+      if (Array.isArray(message)) takeBatch(message, refusal);
+      else if (refusal) refuse(idOf(message), refusal);
+      else take(message);
     },
     unreadable: () => refuse(null, rpcError(RPC.parse, 'The line is not UTF-8 text')),
     toolsChanged: () => send(['{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}']),
@@ -241,6 +257,26 @@ function parse(text: string): { readonly message?: unknown; readonly refusal?: R
 function idOf(message: unknown): RequestId | null {
   const { id } = (message ?? {}) as RpcMessage;
   return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
+
+const isAnswer = (message: unknown): boolean =>
+  typeof message === 'object' &&
+  message !== null &&
+  !('method' in message) &&
+  ('result' in message || 'error' in message);
+
+/** Why a batch cannot be taken; undefined where it can. */
+function batchRefusal(messages: readonly unknown[], agreed: string | undefined): RpcError | undefined {
+  const refuse = (fact: string) =>
+    rpcError(RPC.request, `Cannot take a batch: ${fact}; send each message on a line of its own`);
+  if (agreed !== BATCH_VERSION)
+    return refuse(
+      `only revision ${BATCH_VERSION} of MCP has batches, and ${agreed ? `${agreed} was agreed on` : 'none was agreed on'}`,
+    );
+  if (messages.length === 0) return refuse('it is empty');
+  if (messages.some((message) => (message as RpcMessage | null)?.method === 'initialize'))
+    return refuse('"initialize" must not be in one');
+  return undefined;
 }
 
 /** The runtime could not be opened: a bad policy, a damaged store. Every request says so, rather than none. */

@@ -4,6 +4,9 @@
 /** Revisions that open with `initialize`, newest first. */
 export const HANDSHAKE_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
+/** The one revision whose clients may send several messages as one list. */
+export const BATCH_VERSION = '2025-03-26';
+
 /** Revisions without a handshake: every request carries its version, and `server/discover` answers what is spoken. */
 export const ENVELOPE_VERSIONS = ['2026-07-28'] as const;
 

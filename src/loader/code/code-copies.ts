@@ -6,7 +6,6 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -21,6 +20,7 @@ import { digest, sha256Hex } from '../../base/digest.ts';
 import { newId } from '../../base/new-id.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import { isWithin } from '../is-within.ts';
+import { isNotRegular, readRegular } from '../read-regular.ts';
 import {
   isFault,
   type KnownFile,
@@ -121,7 +121,7 @@ export function createCodeCopies(state: string): CodeCopies {
         folders.add(above);
         if (file.link !== undefined) symlinkSync(file.link, target);
         else {
-          const bytes = readFileSync(join(folder, file.path));
+          const bytes = readRegular(join(folder, file.path));
           if (sha256Hex(bytes) !== file.sha256) return false;
           writeFileSync(target, bytes, { mode: file.executable ? 0o555 : 0o444 });
           // Whatever the umask says: another user runs it.
@@ -137,7 +137,7 @@ export function createCodeCopies(state: string): CodeCopies {
       // Somebody else made the same one at the same moment, or the folder changed under the copying.
       if (existsSync(copy) && isWhole(copy, tree.digest, code)) return true;
       const { code: why = '' } = thrown as NodeJS.ErrnoException;
-      if (['ENOENT', 'ELOOP', 'EISDIR', 'ENOTDIR'].includes(why)) return false;
+      if (isNotRegular(thrown) || ['ENOENT', 'ELOOP', 'ENOTDIR'].includes(why)) return false;
       throw fail('path.denied_by_os', `Cannot copy "${folder}" to .haft/packs: the system reports ${why}`);
     } finally {
       rmSync(temporary, { recursive: true, force: true });

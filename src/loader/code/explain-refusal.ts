@@ -1,9 +1,10 @@
 // Owns: telling from a server's own words what its sandbox refused it, by path, and the line that would grant it.
 // Refuses: to guess: a path is named in its complaint, and what would be shown to it is there.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, posix, relative } from 'node:path';
 import { readCommandCode } from '../../base/command-code.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { readRegularText } from '../read-regular.ts';
 
 export interface RefusalSite {
   /** The workspace. */
@@ -62,10 +63,16 @@ function variablesOf({ root, config }: RefusalSite): string[] {
     const path = join(root, cwd, script);
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? READ_BYTES;
     if (size >= READ_BYTES) return [];
-    return [...readFileSync(path, 'utf8').matchAll(VARIABLE)].map(
-      ([, node, python]) => (node ?? python) as string,
-    );
+    return [...textOf(path).matchAll(VARIABLE)].map(([, node, python]) => (node ?? python) as string);
   });
+}
+
+function textOf(path: string): string {
+  try {
+    return readRegularText(path);
+  } catch {
+    return '';
+  }
 }
 
 /** Relative to the workspace: the folders that its code is taken from. */

@@ -2,7 +2,15 @@
 // Refuses: to run anything, and to pass over in silence what it cannot look at.
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { CODE_NAME, joinedValue, loadedByNode, readCommandCode } from '../../base/command-code.ts';
+import {
+  CODE_NAME,
+  joinedValue,
+  loadedByNode,
+  modulesFolder,
+  readCommandCode,
+  SYSTEM_PATH,
+} from '../../base/command-code.ts';
+import { fail } from '../../contract/errors.ts';
 import type { Unpinned } from '../../contract/lock.ts';
 import { isWithin } from '../is-within.ts';
 import type { CodeFolder } from './code-copies.ts';
@@ -29,7 +37,6 @@ export interface ServerCode {
 }
 
 const FETCHER = /^(npx|npm|pnpm|pnpx|yarn|bunx|uvx|uv|pipx|docker|podman|go|cargo|dotnet|java)$/;
-const SYSTEM = /^\/(usr|bin|sbin|lib(32|64|x32)?)\//;
 /** Variables that say what an interpreter loads. */
 const LOADING =
   /^(NODE_OPTIONS|NODE_PATH|PYTHON(PATH|HOME|STARTUP)|PERL5(LIB|OPT)|RUBY(LIB|OPT)|BASH_ENV|ENV|LD_\w+)$/;
@@ -47,7 +54,7 @@ export function findServerCode(config: ServerCommand, root: string): ServerCode 
       // `node` is the one that runs Haft.
       const isOwn = name === 'node' && index === 0;
       if (!isOwn) unpinned.push({ what: name, why: FETCHER.test(name) ? FETCHES : MACHINE });
-    } else if (SYSTEM.test(program)) unpinned.push({ what: program, why: MACHINE });
+    } else if (SYSTEM_PATH.test(program)) unpinned.push({ what: program, why: MACHINE });
     else takeCode(at(program), program, site);
   }
   if (module !== undefined) unpinned.push({ what: module, why: 'a module that the interpreter looks up' });
@@ -107,12 +114,17 @@ interface Site {
 /** A script or a program, with the folder that it lies in: what it loads lies there, or below. */
 function takeCode(path: string, word: string, site: Site): void {
   const { config, root, folders, unpinned } = site;
-  if (SYSTEM.test(path)) return void unpinned.push({ what: word, why: MACHINE });
+  if (SYSTEM_PATH.test(path)) return void unpinned.push({ what: word, why: MACHINE });
   const real = codeAt(path);
   if (real === undefined) return void unpinned.push({ what: word, why: 'it is not there' });
-  if (SYSTEM.test(real)) return void unpinned.push({ what: word, why: MACHINE });
-  if (fileAt(real) === undefined) return takeFolder(real, word, site);
-  const packages = /^.*?\/node_modules(?=\/)/.exec(real)?.[0];
+  if (SYSTEM_PATH.test(real)) return void unpinned.push({ what: word, why: MACHINE });
+  if (fileAt(real) === undefined) {
+    // An interpreter would wait for it.
+    if (!statSync(real, { throwIfNoEntry: false })?.isDirectory())
+      throw fail('pack.invalid', `Cannot start "${word}": it is neither a file nor a folder`);
+    return takeFolder(real, word, site);
+  }
+  const packages = modulesFolder(real);
   if (packages !== undefined) {
     const roots = packageFolders(packages, real.slice(packages.length + 1));
     // The Node.js that runs Haft may be a package, too.

@@ -1,12 +1,13 @@
 // Owns: the package that a server is started from by `npx`: installed once, as a copy, when a person locks or adds the server.
 // Refuses: to install anything for a call, to run install scripts, and to run a copy that is not what was installed.
 import { spawn } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
 import { newId } from '../../base/new-id.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
+import { readRegularText } from '../read-regular.ts';
 import { CODE_BOUNDS, type CodeCopies } from './code-copies.ts';
 import { isFault, readTree } from './read-tree.ts';
 import type { TakenServer } from './taken-server.ts';
@@ -94,7 +95,7 @@ export async function takeNpx(command: NpxCommand, { root, code, install }: NpxS
 function readInstalled(folder: string): Installed | undefined {
   try {
     const file = `${folder}.json`;
-    return lstatSync(file).isFile() ? (JSON.parse(readFileSync(file, 'utf8')) as Installed) : undefined;
+    return lstatSync(file).isFile() ? (JSON.parse(readRegularText(file)) as Installed) : undefined;
   } catch {
     return undefined;
   }
@@ -149,9 +150,9 @@ interface LockedPackages {
 }
 
 function describeInstalled({ spec, bin }: NpxCommand, folder: string): Installed {
-  const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as LockedPackages;
+  const lock = JSON.parse(readRegularText(join(folder, 'package-lock.json'))) as LockedPackages;
   const [name = ''] = Object.keys(lock.packages['']?.dependencies ?? {});
-  const manifest = JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8')) as {
+  const manifest = JSON.parse(readRegularText(join(folder, 'node_modules', name, 'package.json'))) as {
     readonly bin?: string | Record<string, string>;
   };
   const bins = typeof manifest.bin === 'string' ? { [name]: manifest.bin } : (manifest.bin ?? {});

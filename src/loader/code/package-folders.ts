@@ -1,7 +1,8 @@
 // Owns: which packages of a `node_modules` a script of one of them can load: its own, and those that they depend on.
 // Refuses: to look above that folder.
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularText } from '../read-regular.ts';
 
 /** Folders below `modules`, sorted; `path` is the script's, below it. Packages that are not installed are left out. */
 export function packageFolders(modules: string, path: string): readonly string[] {
@@ -22,7 +23,7 @@ export function packageFolders(modules: string, path: string): readonly string[]
 
 function dependenciesOf(folder: string): readonly string[] {
   try {
-    const json = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, object>;
+    const json = JSON.parse(readRegularText(join(folder, 'package.json'))) as Record<string, object>;
     const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = json;
     return Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies });
   } catch {

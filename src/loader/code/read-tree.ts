@@ -182,6 +182,8 @@ function hashFile(at: string, buffer: Buffer, { memory, now }: Hashing): string 
   const descriptor = openSync(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const before = fstatSync(descriptor);
+    // It was one a moment ago: what took its place may have no end.
+    if (!before.isFile()) throw Object.assign(new Error('it is not a regular file'), { code: 'ENOENT' });
     const hash = createSha256();
     for (let got = readSync(descriptor, buffer); got > 0; got = readSync(descriptor, buffer))
       hash.update(buffer.subarray(0, got));

@@ -1,26 +1,19 @@
 // Owns: another text in the place of haft.yaml, whole or not at all, once whoever replaces it has looked at it as a file.
 // Refuses: to judge the text, and a draft where tools could change it after it was judged.
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
+import { isNotRegular, readRegularText } from '../read-regular.ts';
 
 const NAME = 'haft.yaml';
 
 /** Empty where there is none. */
 export function readPolicyText(workspace: string): string {
   try {
-    return readFileSync(join(workspace, NAME), 'utf8');
+    return readRegularText(join(workspace, NAME));
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    if (isNotRegular(thrown)) throw fail('path.not_regular', `Cannot read ${NAME}: it is not a regular file`);
     throw thrown;
   }
 }

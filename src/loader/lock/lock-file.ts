@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { LockFile } from '../../contract/lock.ts';
+import { readRegularText } from '../read-regular.ts';
 import { parseLock, renderLock } from './lock-text.ts';
 
 const NAME = 'haft.lock';
@@ -100,7 +101,7 @@ export function writeLockFile(workspace: string, lock: LockFile): boolean {
 
 function readText(file: string): string | undefined {
   try {
-    return lstatSync(file).isFile() ? readFileSync(file, 'utf8') : undefined;
+    return lstatSync(file).isFile() ? readRegularText(file) : undefined;
   } catch {
     return undefined;
   }

@@ -46,7 +46,10 @@ type Resolver<R = object> = (
 
 const RESOLVERS: { readonly [K in YamlKind]: Resolver<YamlExecutions[K]> } = {
   python({ module, script, warm = false }, way, site) {
-    if (module !== undefined) return { entry: pythonModule(module, site), warm };
+    if (module !== undefined) {
+      const entry = pythonModule(module, way, site);
+      return entry && { entry, warm };
+    }
     return withScript(script, way, 'script', site, (path) => ({ entry: { by: 'script', path }, warm }));
   },
   node({ module, script, node, warm = false }, way, site) {
@@ -114,12 +117,17 @@ function takeScript(written: string, way: Way, site: ExecutionSite): string | un
 }
 
 /** Python finds modules by their names, in the manifest's folder first; what it finds elsewhere is not the pack's. */
-function pythonModule(written: string, site: ExecutionSite): YamlModule {
+function pythonModule(written: string, way: Way | undefined, site: ExecutionSite): YamlModule | undefined {
   const [module = '', callable = ''] = written.split(':');
   const name = module.replaceAll('.', '/');
   for (const below of new Set([site.folder, ''])) {
     for (const file of [`${name}.py`, `${name}/__init__.py`]) {
       const found = site.scripts.find(posix.join(below, file));
+      if ('code' in found && found.code === 'file.not_regular') {
+        const at: Way = { up: way, step: 'module' };
+        site.tell.error('script.unusable', at, `${wayText(at)}: ${quoted(file)} ${found.fact}`);
+        return undefined;
+      }
       if ('code' in found || found.sha256 === null) continue;
       site.used.set(found.path, found);
       return { by: 'module', module, callable, folder: site.folder, file: found.path };

@@ -1,11 +1,12 @@
 // Owns: which files a toolpack is made of, and its digest over exactly those: what is not in it is not shown to its code.
 // Refuses: links, special files, and packages that it does not list as a dependency.
-import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
 import { normalizeRelPath } from '../../base/rel-path.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { isNotRegular, readRegular, readRegularText } from '../read-regular.ts';
 
 export interface PackFiles {
   /** Absolute, links followed. */
@@ -37,9 +38,10 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** A folder is a toolpack when its package.json says which module is one. */
 export function isToolpackFolder(folder: string): boolean {
   try {
-    return typeof toolpackOf(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))) === 'string';
-  } catch {
-    return false;
+    return typeof toolpackOf(JSON.parse(readRegularText(join(folder, 'package.json')))) === 'string';
+  } catch (thrown) {
+    // Whoever reads it as one says what is wrong with it.
+    return isNotRegular(thrown);
   }
 }
 
@@ -63,7 +65,7 @@ export function readPackFiles(dir: string): PackFiles | readonly Diagnostic[] {
   let bytes = 0;
   const take = (path: string): void => {
     if (files.length === MAX_FILES || bytes > MAX_BYTES) return;
-    const content = readFileSync(join(folder, path));
+    const content = readRegular(join(folder, path));
     bytes += content.length;
     files.push({ path, size: content.length, sha256: sha256Hex(content), content });
     if (bytes > MAX_BYTES) tell(path, 'toolpack.size', `The pack is larger than ${MAX_BYTES} bytes`);
@@ -106,10 +108,11 @@ type Tell = (file: string, code: string, message: string, hint?: string) => void
 function readManifest(folder: string, tell: Tell): Manifest | undefined {
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    json = JSON.parse(readRegularText(join(folder, 'package.json')));
   } catch (thrown) {
     const absent = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
-    const fact = absent ? 'It is not there' : 'It is not JSON';
+    const odd = isNotRegular(thrown) ? 'It is not a regular file' : 'It is not JSON';
+    const fact = absent ? 'It is not there' : odd;
     tell('package.json', 'toolpack.package', fact, HINT);
     return undefined;
   }
@@ -161,7 +164,7 @@ function dependencyFolders(folder: string, names: readonly string[], tell: Tell)
       if (found.has(at)) continue;
       found.add(at);
       try {
-        const json = JSON.parse(readFileSync(join(folder, at, 'package.json'), 'utf8')) as {
+        const json = JSON.parse(readRegularText(join(folder, at, 'package.json'))) as {
           dependencies?: unknown;
         };
         visit(namesIn(json.dependencies), at);

@@ -1,9 +1,10 @@
 // Owns: the calls that a toolpack brings to be checked with: `calls/*.json`, each with the files that it names.
 // Refuses: files outside of that folder.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
+import { isNotRegular, readRegular, readRegularText } from '../read-regular.ts';
 import { isRecord } from './check-definition.ts';
 import { CALLS_FOLDER } from './pack-files.ts';
 import { below } from './relpath.ts';
@@ -43,9 +44,9 @@ function readCall(folder: string, name: string): CallFixture {
   const wrong = (fact: string) => fail('pack.invalid', `Cannot take ${CALLS_FOLDER}/${name}: ${fact}`);
   let given: unknown;
   try {
-    given = JSON.parse(readFileSync(join(folder, name), 'utf8'));
-  } catch {
-    throw wrong('it is not JSON');
+    given = JSON.parse(readRegularText(join(folder, name)));
+  } catch (thrown) {
+    throw wrong(isNotRegular(thrown) ? 'it is not a regular file' : 'it is not JSON');
   }
   if (!isRecord(given) || typeof given.tool !== 'string' || !isRecord(given.args))
     throw wrong('it is { "tool", "args", "result" }');
@@ -54,8 +55,11 @@ function readCall(folder: string, name: string): CallFixture {
     if (!place.ok) throw wrong(`"file:${file}": ${place.fact}`);
     try {
       return { name: file, content: readContent(join(folder, place.path)) };
-    } catch {
-      throw wrong(`"file:${file}" is not there`);
+    } catch (thrown) {
+      const fact = isNotRegular(thrown)
+        ? 'holds, or is, what is neither a file nor a folder'
+        : 'is not there';
+      throw wrong(`"file:${file}" ${fact}`);
     }
   });
   const { tool, args, result } = given;
@@ -63,11 +67,11 @@ function readCall(folder: string, name: string): CallFixture {
 }
 
 function readContent(path: string): CallContent {
-  if (!statSync(path).isDirectory()) return readFileSync(path);
+  if (!statSync(path).isDirectory()) return readRegular(path);
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort();
   return names.map((name) => {
     const place = join(path, name);
-    return { path: name, bytes: statSync(place).isDirectory() ? undefined : readFileSync(place) };
+    return { path: name, bytes: statSync(place).isDirectory() ? undefined : readRegular(place) };
   });
 }
 

@@ -1,7 +1,7 @@
 // Owns: where in a toolpack something went wrong: the file, line and column that Node.js says in one of its several ways.
 // Refuses: places outside of the pack, which nobody can put right there.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularText } from '../read-regular.ts';
 
 export interface ThrownPlace {
   /** Relative to the pack's folder. */
@@ -46,7 +46,7 @@ function atImport(trace: string, folder: string): ThrownPlace | undefined {
   const name = asked.slice(asked.lastIndexOf('/') + 1);
   let source: string;
   try {
-    source = readFileSync(join(folder, file), 'utf8');
+    source = readRegularText(join(folder, file));
   } catch {
     return undefined;
   }

@@ -39,8 +39,12 @@ export async function narrowByOuter(
     const before = narrowed.file.packs ?? [];
     narrowed = narrowBy(narrowed, workspace, folder, outer);
     const left = new Set(narrowed.file.packs);
-    for (const pack of before)
-      if (!left.has(pack)) diagnostics.push(unnamed(pack, inner.name, nameOf(folder, workspace)));
+    const by = nameOf(folder, workspace);
+    const lost = before.filter((pack) => !left.has(pack));
+    if (lost.length === 0) continue;
+    diagnostics.push(...lost.map((pack) => unnamed(pack, inner.name, by)));
+    const known = narrowed.unnamed ?? [];
+    narrowed = { ...narrowed, unnamed: [...known, ...lost.map((pack) => ({ pack, by }))] };
   }
   return { value: narrowed, diagnostics };
 }

@@ -14,40 +14,20 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { NO_FENCES } from '../../../contract/capability.ts';
 import type { Fence } from '../../../contract/policy.ts';
 import { NO_NEEDS } from '../../../contract/program.ts';
 import { withPrograms } from '../programs-for-tests.ts';
 import { createFenceFinder } from './find-fences.ts';
+import { findIn, put, withTree } from './trees-for-tests.ts';
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 const ENV: Fence = { glob: '**/.env', read: true, write: true };
 
-function withTree<T>(files: Readonly<Record<string, string>>, use: (root: string) => T): T {
-  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-fences-')));
-  put(root, files);
-  try {
-    return use(root);
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
-}
-
-function put(root: string, files: Readonly<Record<string, string>>): void {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    if (!name.endsWith('/')) writeFileSync(join(root, name), content);
-  }
-}
-
-const find = (root: string, fences: readonly Fence[] = [ENV], finder = createFenceFinder()) => {
-  const { hidden, readOnly } = finder.find({ root, policy: { ...NO_FENCES, fences } }, [
-    { path: root, writable: [] },
-  ]);
-  return { hidden, readOnly };
-};
+const find = (root: string, fences: readonly Fence[] = [ENV], finder = createFenceFinder()) =>
+  findIn(root, fences, finder);
 
 /** As an ordinary user, where this is root. */
 function asNobody<T>(root: string, action: () => T): T {

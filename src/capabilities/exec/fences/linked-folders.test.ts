@@ -1,35 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { NO_FENCES } from '../../../contract/capability.ts';
 import type { Fence } from '../../../contract/policy.ts';
 import { createFenceFinder } from './find-fences.ts';
-
-function withTree<T>(files: Readonly<Record<string, string>>, use: (root: string) => T): T {
-  const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-fences-')));
-  put(root, files);
-  try {
-    return use(root);
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
-}
-
-function put(root: string, files: Readonly<Record<string, string>>): void {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    if (!name.endsWith('/')) writeFileSync(join(root, name), content);
-  }
-}
-
-const find = (root: string, fences: readonly Fence[], finder = createFenceFinder()) => {
-  const { hidden, readOnly } = finder.find({ root, policy: { ...NO_FENCES, fences } }, [
-    { path: root, writable: [] },
-  ]);
-  return { hidden, readOnly };
-};
+import { findIn as find, withTree } from './trees-for-tests.ts';
 
 describe('fences behind links', () => {
   const both = (glob: string): Fence => ({ glob, read: true, write: true });

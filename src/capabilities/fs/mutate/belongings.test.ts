@@ -54,6 +54,23 @@ describe('what belongs to a repository or a workspace below', () => {
     fs.symlinkSync('../linked.cfg', path.join(ws, 'repo/.git/config'));
     put('repo/conf/shared', '[include]\n\tpath = third\n');
     put('repo/conf/third', '');
+    for (const folder of [
+      'far/.git/objects/info',
+      'far/.git/refs',
+      'away/hooks',
+      'away/objs/pack',
+      'late',
+      'prep/hooks',
+    ])
+      fs.mkdirSync(path.join(ws, folder), { recursive: true });
+    put('far/.git/HEAD', 'ref: refs/heads/main\n');
+    put(
+      'far/.git/config',
+      '[core]\n\thooksPath = ../away/hooks\n[include]\n\tpath = ../../away/my.gitconfig\n',
+    );
+    put('far/.git/objects/info/alternates', '../../../away/objs\n');
+    put('late/.git', 'gitdir: ../away/soon\n');
+    put('prep/hooks/pre-push', '');
   });
   after(() => bench.close());
 
@@ -88,6 +105,18 @@ describe('what belongs to a repository or a workspace below', () => {
       edit.write('made/refs/x', 'x', { createDirs: true }),
       edit.write('made/HEAD', 'x', { createDirs: true }),
     ],
+    'a hook in the folder that the core.hooksPath of a repository elsewhere names': [
+      edit.write('away/hooks/pre-commit', 'x'),
+    ],
+    'what the configuration of one elsewhere includes': [edit.write('away/my.gitconfig', 'x')],
+    'objects that one elsewhere shares': [edit.write(`away/objs/pack/pack-${'0'.repeat(40)}.idx`, 'x')],
+    'alternates of those': [edit.write('away/objs/info/alternates', 'x', { createDirs: true })],
+    'a hook where a .git file elsewhere leads, before anything is there': [
+      edit.write('away/soon/hooks/post-checkout', 'x', { createDirs: true }),
+    ],
+    'the same, by a folder that is moved there': [edit.move('prep', 'away/soon')],
+    'the same, by a copy': [edit.copy('prep', 'away/soon')],
+    'the configuration there': [edit.write('away/soon/config', 'x', { createDirs: true })],
     'the workspace, into one': [
       edit.write('objects/x', 'x', { createDirs: true }),
       edit.write('refs/x', 'x', { createDirs: true }),
@@ -120,6 +149,7 @@ describe('what belongs to a repository or a workspace below', () => {
   it('leaves everything else free', async () => {
     await bench.roundTrip([edit.write('in/src/x', 'x'), edit.write('HEAD', 'y'), edit.write('b', 'x')]);
     await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
+    await bench.roundTrip([edit.write('away/pre-commit', 'x'), edit.write('away/config', 'x')]);
     await bench.roundTrip([edit.write('hooked/README', 'x'), edit.write('hooked/tools/own', 'x')]);
   });
 });

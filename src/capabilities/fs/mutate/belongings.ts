@@ -11,6 +11,7 @@ import { fencesInUse } from '../../fences-in-use.ts';
 import { gitFolders, readText } from '../../git-folders.ts';
 import { cannot } from '../path-failures.ts';
 import { absolute, type Place } from '../root.ts';
+import { hasGitName, MAX_ENTRIES, outlyingParts } from './outlying-parts.ts';
 
 export interface Belongings {
   /**
@@ -34,12 +35,41 @@ export function createBelongings(isAlive?: (process: string) => boolean): (works
   };
   return (workspace) =>
     belongingsOf(
+      workspace,
       once(() => fencesInUse(workspace, isAlive)),
       look,
     );
 }
 
-function belongingsOf(inUse: () => ReadonlySet<string>, look: (path: string) => Folder): Belongings {
+function belongingsOf(
+  workspace: string,
+  inUse: () => ReadonlySet<string>,
+  look: (path: string) => Folder,
+): Belongings {
+  /** By root. */
+  const outlying = new Map<string, ReturnType<typeof outlyingParts>>();
+  const partsIn = (root: string) => {
+    const known =
+      outlying.get(root) ?? outlyingParts(root, root === workspace ? Number.POSITIVE_INFINITY : MAX_ENTRIES);
+    outlying.set(root, known);
+    return known;
+  };
+  /** Repositories around a path are looked at below; what others lay claim to only a look through the roots can tell. */
+  const refuseOutlying = (place: Place, real: string, verb: string): void => {
+    if (!hasGitName(real)) return;
+    for (const root of new Set([workspace, absolute(place.root, '.')])) {
+      const parts = partsIn(root);
+      if (typeof parts === 'string')
+        throw owned(place, verb, 'protected:.git', `git looks for files of that name, and ${parts}`);
+      if (parts.some((part) => isUnder(real, part)))
+        throw owned(
+          place,
+          verb,
+          'protected:.git',
+          'a git repository elsewhere takes it for a part of itself; only git tools write there',
+        );
+    }
+  };
   /** What the mutation may make, absolute. */
   const planned = new Set<string>();
   const becomesRepository = (path: string, { hasHead }: Folder) =>
@@ -54,6 +84,7 @@ function belongingsOf(inUse: () => ReadonlySet<string>, look: (path: string) => 
           'lock.busy',
           `${cannot({ ...place, verb })}: a program is running that is kept from it, and could reach what takes its place; try again when the program has ended`,
         );
+      refuseOutlying(place, real, verb);
       for (let at = rel; ; at = parentOf(at)) {
         const path = absolute(root, at);
         const folder = isHollow && at === rel ? HOLLOW : look(path);
