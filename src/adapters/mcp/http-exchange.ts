@@ -1,6 +1,5 @@
 // Owns: one HTTP request of MCP and what comes back: JSON, or events with a message each.
 // Refuses: to know whose answer it is; `heard` says when the one that was waited for has come.
-import { isRecord } from '../../base/is-record.ts';
 import type { AnswerSpill, Invocation } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HttpHandle, HttpHead, HttpRequest } from '../../contract/http.ts';
