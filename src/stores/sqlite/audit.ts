@@ -29,11 +29,11 @@ export function createAudit({ connection, group, writer, segments, process }: Au
       .filter((row) => !isAlive(row.process));
 
   return {
-    append(entry, durable) {
+    append(entry, durable, alone) {
       // Encoded at once, so that the transaction is short; not `async`, which would cost another promise a row.
       try {
         const row = encodeEntry(entry);
-        return group.enqueue(() => writer.append(entry, row), durable);
+        return group.enqueue(() => writer.append(entry, row), durable, undefined, alone);
       } catch (thrown) {
         return Promise.reject(thrown);
       }
