@@ -44,7 +44,10 @@ export function createJsSha256(): Sha256 {
   };
 }
 
-/** One round of 64 bytes. The names are those of FIPS 180-4, section 6.2.2. */
+/**
+ * One round of 64 bytes. The names are those of FIPS 180-4, section 6.2.2. Every sum is cut at once: a number that does not
+ * fit into 32 bits is an object on the heap until V8 has compiled this, and those of one start would fill a quarter of it.
+ */
 function compress(state: Int32Array, w: Int32Array, bytes: Uint8Array, at: number): void {
   for (let t = 0; t < 16; t++) {
     const i = at + t * 4;
@@ -55,7 +58,7 @@ function compress(state: Int32Array, w: Int32Array, bytes: Uint8Array, at: numbe
     const y = w[t - 2]!;
     const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
     const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
-    w[t] = (w[t - 16]! + s0 + w[t - 7]! + s1) | 0;
+    w[t] = (((w[t - 16]! + s0) | 0) + ((w[t - 7]! + s1) | 0)) | 0;
   }
   let a = state[0]!;
   let b = state[1]!;
@@ -67,7 +70,7 @@ function compress(state: Int32Array, w: Int32Array, bytes: Uint8Array, at: numbe
   let h = state[7]!;
   for (let t = 0; t < 64; t++) {
     const big1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
-    const t1 = (h + big1 + ((e & f) ^ (~e & g)) + K[t]! + w[t]!) | 0;
+    const t1 = (((((h + big1) | 0) + ((e & f) ^ (~e & g))) | 0) + ((K[t]! + w[t]!) | 0)) | 0;
     const big0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
     const t2 = (big0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;

@@ -126,7 +126,9 @@ function createMachine(pattern: string): GlobMachine {
 }
 
 /** Texts of which every matching path holds one, as long as can be; none where that cannot be told. */
-function needlesOf(pattern: string): readonly string[] {
+function needlesOf(written: string): readonly string[] {
+  // Brackets stand for one character. Those that do not read at a glance are left, and then nothing can be told.
+  const pattern = written.replaceAll(/\[[!^]?[^\]\\{},/]+\]/g, '?');
   if (/[[\]\\]/.test(pattern)) return [];
   let best: readonly string[] = [];
   const offer = (texts: readonly string[]): void => {

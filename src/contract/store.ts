@@ -102,9 +102,10 @@ export type AuditVerdict =
 export interface AuditStore {
   /**
    * Appends to the chain. Resolves once the row is committed (visible to every process, survives `kill -9`) and,
-   * when `durable`, synced to disk. Rows of one process keep their order; many calls share one commit.
+   * when `durable`, synced to disk. Rows of one process keep their order; many calls share one commit. `alone`: no other
+   * call of this process is under way that could share it, so that none is waited for.
    */
-  append(entry: AuditEntry, durable: boolean): Promise<AppendReceipt>;
+  append(entry: AuditEntry, durable: boolean, alone?: boolean): Promise<AppendReceipt>;
   /**
    * The same for rows that nobody waits for, such as a read's: committed with the next row that somebody does, and
    * within 50 ms. Whoever asks this store for rows or usage sees them at once.

@@ -1,6 +1,7 @@
 // Owns: what a tool is: a contract, its effects, and how it runs.
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
 import { isRecord } from '../base/is-record.ts';
+import { once } from '../base/once.ts';
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
 import { fail } from './errors.ts';
@@ -131,14 +132,52 @@ const BUILTIN_DEFAULTS = {
 
 type DefaultedField = keyof typeof BUILTIN_DEFAULTS;
 /** A builtin's run is its arguments. */
-type ToolSource<Args, Data> = Omit<Tool<Args, Data>, DefaultedField | 'prepare' | 'runInputs' | 'gate'> &
-  Partial<Pick<Tool<Args, Data>, DefaultedField>>;
+type ToolSource<Args, Data> = Omit<
+  Tool<Args, Data>,
+  DefaultedField | 'input' | 'output' | 'prepare' | 'runInputs' | 'gate'
+> &
+  Partial<Pick<Tool<Args, Data>, DefaultedField>> & {
+    /** A function makes it when it is first asked for: of all the tools that there are a command needs one. */
+    readonly input: JsonSchema | (() => JsonSchema);
+    readonly output: JsonSchema | (() => JsonSchema);
+  };
 
 /** Writes a builtin down, with the usual answers filled in. The result is frozen. */
 export function defineBuiltin<Args, Data>(source: ToolSource<Args, Data>): Tool<Args, Data> {
   checkFields(`define the tool "${source.id}"`, source, TOOL_FIELDS, 'fields');
-  return Object.freeze({ ...BUILTIN_DEFAULTS, ...source });
+  const usual = BUILTIN_DEFAULTS;
+  const input = made(source.input);
+  const output = made(source.output);
+  const { textField, examples, previews, needs } = source;
+  // Field by field, so that all have one shape: every start makes all of them.
+  return Object.freeze({
+    id: source.id,
+    version: source.version ?? usual.version,
+    contract: source.contract ?? usual.contract,
+    title: source.title,
+    description: source.description,
+    tags: source.tags ?? usual.tags,
+    get input() {
+      return input();
+    },
+    get output() {
+      return output();
+    },
+    deterministic: source.deterministic ?? usual.deterministic,
+    idempotent: source.idempotent ?? usual.idempotent,
+    mutates: source.mutates ?? usual.mutates,
+    limits: source.limits ?? usual.limits,
+    effects: source.effects,
+    run: source.run,
+    ...(textField === undefined ? undefined : { textField }),
+    ...(examples === undefined ? undefined : { examples }),
+    ...(previews === undefined ? undefined : { previews }),
+    ...(needs === undefined ? undefined : { needs }),
+  });
 }
+
+const made = (schema: JsonSchema | (() => JsonSchema)): (() => JsonSchema) =>
+  typeof schema === 'function' ? once(schema) : () => schema;
 
 /** For tools that a program without types hands over: throws `usage` at the first that is none. */
 export function checkTools(tools: unknown): void {

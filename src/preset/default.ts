@@ -24,7 +24,7 @@ import { createRuntime } from '../runtime/create-runtime.ts';
 import { createEventBus } from '../runtime/events.ts';
 import { createToolNames } from '../runtime/tool-names.ts';
 import { openAuditHeads } from '../stores/machine/audit-heads.ts';
-import { openObjectStore } from '../stores/objects/open-object-store.ts';
+import { lazyObjectStore } from '../stores/objects/lazy-object-store.ts';
 import { isAlive, processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
@@ -116,7 +116,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
   });
   try {
     if (onWarning) warnOfHead(root, store, onWarning);
-    const objects = openObjectStore({
+    const objects = lazyObjectStore({
       folder: `${folder}/objects`,
       process: identity,
       small: store.smallObjects,

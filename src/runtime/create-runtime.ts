@@ -38,6 +38,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     changed: () => parts.events.emit({ type: 'EventMessage', event: 'ToolsChanged', data: {} }),
   });
   const runs = createLazyRuns(parts, (request, options) => call(request, options));
+  const underWay = new Set<Promise<unknown>>();
   const site: PipelineSite = {
     parts,
     registry,
@@ -58,10 +59,10 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     chooseRun: runs.choose,
     keepPolicy: createPolicyKeeper(parts),
     late: createLateRows(parts.store.audit),
+    isAlone: () => underWay.size <= 1,
   };
   const listing: ListingSite = { registry, installations, effectSite: site.effectSite };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
-  const underWay = new Set<Promise<unknown>>();
 
   let isClosed = false;
 

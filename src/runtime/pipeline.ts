@@ -45,6 +45,8 @@ export interface PipelineSite extends RunNamingSite {
   readonly makeContext: ContextMaker;
   readonly replay: ReplaySource;
   readonly late: LateRows;
+  /** No other call is under way. */
+  isAlone(): boolean;
   /** Keeps the policy that a run is made under, for proofs. */
   readonly keepPolicy: KeepPolicy;
 }
@@ -159,7 +161,8 @@ export async function runCall(
 
   const budget = session?.budget;
   const answerFirst = looks && !error && !record.intended && !options.recordFirst && !budget?.limited;
-  error = await writeOutcome(parts, record, { error, budget, late: site.late, answerFirst, release });
+  const alone = options.recordFirst === true && site.isAlone();
+  error = await writeOutcome(parts, record, { error, budget, late: site.late, answerFirst, alone, release });
   giveBack?.();
   await release?.();
   emit({

@@ -78,6 +78,8 @@ export interface Outcome {
   readonly late: LateRows;
   /** The call only looked at something: its row may follow its answer. */
   readonly answerFirst: boolean;
+  /** It is the only call of this process. */
+  readonly alone: boolean;
   /** Gives back the call's locks: queued right behind its row, so that one transaction holds both. */
   readonly release: (() => Promise<void>) | undefined;
 }
@@ -89,7 +91,7 @@ export interface Outcome {
 export async function writeOutcome(
   parts: RuntimeParts,
   record: CallRecord,
-  { error, budget, late, answerFirst, release }: Outcome,
+  { error, budget, late, answerFirst, alone, release }: Outcome,
 ): Promise<ErrorEntry | undefined> {
   const entry = entryOf(parts, record, {
     phase: 'outcome',
@@ -104,7 +106,7 @@ export async function writeOutcome(
   }
   try {
     if (late.owes) await late.catchUp();
-    const written = parts.store.audit.append(entry, record.intended);
+    const written = parts.store.audit.append(entry, record.intended, alone);
     void release?.();
     budget?.adopt((await written).usage);
     return error;

@@ -9,7 +9,6 @@ import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/runtime.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
 import { type Budget, createBudget, smallerBudget } from './budget.ts';
-import { checkNarrowing } from './policy/check-narrowing.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
 
 export interface LiveSession {
@@ -55,6 +54,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
         'policy.invalid',
         `Cannot open the session: ${diagnostics.map(formatDiagnostic).join('\n')}`,
       );
+    const { checkNarrowing } = await import('./policy/check-narrowing.ts');
     checkNarrowing(host().loaded.file, value);
     return value;
   };

@@ -1,9 +1,9 @@
 // Owns: what happens after a call did its work: indices follow, and the rules that it triggers look at it.
 // Refuses: to undo; a blocking violation fails the call and says how to take the change back.
 import { matchesName } from '../base/glob.ts';
+import { once } from '../base/once.ts';
 import type { Effect } from '../contract/effect.ts';
 import { fail } from '../contract/errors.ts';
-import { isExecutedByPeople } from '../contract/executed-files.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuleSubject } from '../contract/rule.ts';
@@ -22,7 +22,8 @@ export interface ValidatedCall {
 
 export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
   const { record, args, engine, deadline } = call;
-  markExecuted(record);
+  const isProgram = record.effects.some(({ kind }) => kind === 'exec');
+  if (record.changes.length > 0 || isProgram) await markExecuted(record, isProgram);
   if (record.changes.length > 0)
     for (const follower of parts.followers) await follower.changed(record.changes, deadline.signal);
   for (const setting of engine.loaded.file.validators ?? []) {
@@ -56,13 +57,16 @@ export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall):
 /** How many paths an answer and a row name. */
 const MOST_NAMED = 20;
 
+/** Not at the top: a call that only looks has no need of it. */
+const loadExecutedFiles = once(() => import('../contract/executed-files.ts'));
+
 /** Says of each file that people or their tools execute outside of the sandbox that this call wrote it. */
-function markExecuted(record: CallRecord): void {
+async function markExecuted(record: CallRecord, isProgram: boolean): Promise<void> {
+  const { isExecutedByPeople } = await loadExecutedFiles();
   const written = new Set<string>();
   for (const { path, after } of record.changes)
     if (after?.type === 'file' && ((after.mode & 0o111) !== 0 || isExecutedByPeople(path))) written.add(path);
   // A redirection of a shell line is no recorded change, but it was declared.
-  const isProgram = record.effects.some(({ kind }) => kind === 'exec');
   for (const effect of record.effects)
     if (isProgram && effect.kind === 'fs.write' && isExecutedByPeople(effect.path)) written.add(effect.path);
   if (written.size === 0) return;

@@ -1,16 +1,16 @@
 // Owns: one run of the command line: find the command, parse its flags, run it, turn failures into exit codes.
 // Refuses: to know any command; they come from the list in commands.ts.
-import { parseArgs } from 'node:util';
 import { closest } from '../../base/closest.ts';
 import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
 import { VERSION } from '../../contract/version.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 import { givenTrust } from '../../preset/trust/trust.ts';
-import { COMMON_OPTIONS, type Command, type CommandOption, type Io } from './command.ts';
+import type { Command, Io } from './command.ts';
 import type { CommandEntry, CommandGroup, Commands } from './commands.ts';
 import { processIo } from './io.ts';
 import { openRuntime } from './open-runtime.ts';
 import { describeError } from './output.ts';
+import { type Parsed, parseFlags } from './parse-flags.ts';
 import { findWorkspace } from './workspace.ts';
 
 export async function runCli(
@@ -53,11 +53,6 @@ function report(io: Io, json: boolean, error: ErrorEntry): void {
     // The answer's own place is gone.
   }
   io.err(describeError(error));
-}
-
-interface Parsed {
-  readonly flags: Record<string, string | boolean | readonly string[] | undefined>;
-  readonly positionals: readonly string[];
 }
 
 async function runCommand(
@@ -147,46 +142,4 @@ function lookUp<T>(word: string, among: Readonly<Record<string, T>>, what: strin
     'usage',
     `Cannot run "${word.slice(0, 80)}": there is no such ${what}${near ? `; did you mean "${near}"?` : ''} (see haft help)`,
   );
-}
-
-function parseFlags(command: Command, name: string, args: readonly string[]): Parsed {
-  const options = { ...COMMON_OPTIONS, ...command.options };
-  const config = Object.fromEntries(
-    Object.entries(options).map(([key, { type, short, multiple = false }]) => [
-      key,
-      { type, multiple, ...(short ? { short } : {}) },
-    ]),
-  );
-  const refuse = (fact: string) => {
-    const usage = `haft ${name} ${command.usage}`.trimEnd();
-    return fail('usage', `Cannot run haft ${name}: ${fact} (usage: ${usage}; --help says more)`);
-  };
-  let parsed: ReturnType<typeof parseArgs>;
-  try {
-    parsed = parseArgs({ args: [...args], options: config, allowPositionals: true });
-  } catch (thrown) {
-    throw refuse(flagProblem(thrown as Error & { code?: string }, options));
-  }
-  const { values, positionals } = parsed;
-  const [least, most] = command.positionals;
-  if (!values.help && positionals.length < least) throw refuse('an argument is missing');
-  if (!values.help && positionals.length > most)
-    throw refuse(`"${positionals[most]!.slice(0, 80)}" is one argument too many`);
-  return { flags: values as Parsed['flags'], positionals };
-}
-
-/** Node's complaint about a flag, in our words and with the nearest flag. */
-function flagProblem(
-  { code, message }: Error & { code?: string },
-  options: Readonly<Record<string, CommandOption>>,
-): string {
-  const flag = /--?[^\s',=]+/.exec(message.replace(/'-., /, "'"))?.[0] ?? '';
-  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const near = closest(
-      flag,
-      Object.keys(options).map((one) => `--${one}`),
-    );
-    return `there is no flag ${flag.slice(0, 80)}${near ? `; did you mean ${near}?` : ''}`;
-  }
-  return `${flag} ${options[flag.slice(2)]?.type === 'string' ? 'needs a value' : 'takes no value'}`;
 }

@@ -1,7 +1,7 @@
 // Owns: the folder of this machine's user that holds Haft's key and system credentials: never part of a workspace.
 // Refuses: one that a workspace's tools could reach, and one that other users can read.
 import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import { configFolder } from '../../contract/own-folders.ts';
 
@@ -20,8 +20,9 @@ export function findMachineFolder({ env, workspace }: MachineSite): string {
       'Cannot find the folder of the key: set HOME, or the key itself in HAFT_KEY',
     );
   }
-  const way = relative(workspace, resolved(folder));
-  if (way === '' || !(way === '..' || way.startsWith('../') || isAbsolute(way))) {
+  // Both are resolved, so that names alone tell.
+  const real = resolved(folder);
+  if (real === workspace || real.startsWith(workspace === '/' ? '/' : `${workspace}/`)) {
     throw fail(
       'credentials.key',
       'Cannot keep credentials: the folder of the key lies in the workspace, where tools work; set XDG_CONFIG_HOME to a folder outside of it',

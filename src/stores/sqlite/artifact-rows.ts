@@ -5,7 +5,6 @@ import { fail } from '../../contract/errors.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { objectRoots } from './object-roots.ts';
 
 const MADE_BY = `(SELECT json_object('runId', attempts.run_id, 'role', role, 'type', type, 'label', label)
   FROM run_outputs JOIN attempts ON attempts.id = attempt_id
@@ -59,7 +58,10 @@ export function createArtifactRows(
         () => ids.filter((id) => connection.sql(FORGET).run(key(id), unusedSince).changes !== 0),
         true,
       ),
-    roots: (undoSince, undoAfter = 0) => objectRoots(connection, undoSince, undoAfter),
+    async *roots(undoSince, undoAfter = 0) {
+      const { objectRoots } = await import('./object-roots.ts');
+      yield* objectRoots(connection, undoSince, undoAfter);
+    },
   };
 }
 

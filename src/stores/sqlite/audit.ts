@@ -8,8 +8,6 @@ import type { AuditSegments } from './audit-segments.ts';
 import { type AuditWriter, HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { queryAudit, readRange } from './query-audit.ts';
-import { verifyAudit } from './verify-audit.ts';
 
 export interface AuditParts {
   readonly connection: Connection;
@@ -31,11 +29,11 @@ export function createAudit({ connection, group, writer, segments, process }: Au
       .filter((row) => !isAlive(row.process));
 
   return {
-    append(entry, durable) {
+    append(entry, durable, alone) {
       // Encoded at once, so that the transaction is short; not `async`, which would cost another promise a row.
       try {
         const row = encodeEntry(entry);
-        return group.enqueue(() => writer.append(entry, row), durable);
+        return group.enqueue(() => writer.append(entry, row), durable, undefined, alone);
       } catch (thrown) {
         return Promise.reject(thrown);
       }
@@ -57,9 +55,11 @@ export function createAudit({ connection, group, writer, segments, process }: Au
     },
     async rows(query) {
       await group.settled();
+      const { queryAudit } = await import('./query-audit.ts');
       return queryAudit(site, query);
     },
     async *hashes(count) {
+      const { readRange } = await import('./query-audit.ts');
       for (const [from, to] of windows(1, count)) {
         const rows = await connection.read(() => connection.sql(HASHES).all(from, to));
         const end = (await connection.read(segments.end))?.last ?? 0;
@@ -69,11 +69,13 @@ export function createAudit({ connection, group, writer, segments, process }: Au
       }
     },
     async body(seq) {
+      const { readRange } = await import('./query-audit.ts');
       const [row] = await readRange(site, { from: seq, to: seq });
       return row && rowBody(row);
     },
     async verify(kept) {
       await group.settled();
+      const { verifyAudit } = await import('./verify-audit.ts');
       return verifyAudit(connection, segments, kept);
     },
     async takeAbandoned(now) {

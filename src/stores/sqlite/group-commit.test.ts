@@ -27,6 +27,34 @@ describe('a group', () => {
       connection.exec('BEGIN; COMMIT');
     }));
 
+  it('of work that is alone waits for no turn of the event loop, and takes what was queued beside it', () =>
+    withGroup(async (group, connection) => {
+      let turned = false;
+      setImmediate(() => {
+        turned = true;
+      });
+      const insert = () => {
+        connection.sql('INSERT INTO t VALUES (1)').run();
+        return connection.sql('SELECT count(*) AS n FROM t').get()?.n;
+      };
+      const alone = group.enqueue(insert, false, undefined, true);
+      const beside = group.enqueue(insert);
+      assert.deepEqual(await Promise.all([alone, beside]), [1, 2]);
+      assert.equal(turned, false);
+    }));
+
+  it('is committed at once where the store closes, since nothing can join it', () =>
+    withGroup(async (group, connection) => {
+      let turned = false;
+      setImmediate(() => {
+        turned = true;
+      });
+      const kept = group.enqueueSoon(() => connection.sql('INSERT INTO t VALUES (1)').run().changes);
+      await group.drain();
+      assert.equal(await kept, 1);
+      assert.equal(turned, false);
+    }));
+
   it('lets one refuse for itself while the others are kept', () =>
     withGroup(async (group, connection) => {
       const insert = () => connection.sql('INSERT INTO t VALUES (1)').run();

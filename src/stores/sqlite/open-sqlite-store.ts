@@ -12,12 +12,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { lazyMethods } from '../../base/lazy-methods.ts';
 import { fail } from '../../contract/errors.ts';
-import type { AuditProgress, Store } from '../../contract/store.ts';
+import type { RunStore } from '../../contract/run-store.ts';
+import type { ApprovalStore, AuditProgress, Store } from '../../contract/store.ts';
 import type { ObjectUses } from '../object-uses.ts';
 import type { SmallObjects } from '../small-objects.ts';
 import { toFailure } from '../store-failure.ts';
-import { createApprovals } from './approvals.ts';
 import { createArtifactRows } from './artifact-rows.ts';
 import { createAudit } from './audit.ts';
 import { createAuditSegments } from './audit-segments.ts';
@@ -31,8 +32,7 @@ import { createInstallations } from './installations.ts';
 import { createLocks } from './locks.ts';
 import { createObjectUses } from './object-uses.ts';
 import { createRetention } from './retention.ts';
-import { createRunStore } from './run-store.ts';
-import { prepareSchema } from './schema.ts';
+import { openSchema } from './schema.ts';
 import { createSessions } from './sessions.ts';
 import { createSmallObjects } from './small-objects.ts';
 import { createToolNames } from './tool-names.ts';
@@ -71,12 +71,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     prepareFolder(folder, options.onWarning);
     const opened = connect(join(folder, 'haft.db'), { patienceMs });
     connection = opened;
-    await untilFree(() => prepareSchema(opened), patienceMs);
+    if (!(await untilFree(() => openSchema(opened), patienceMs))) {
+      const { migrateSchema } = await import('./migrate-schema.ts');
+      await untilFree(() => migrateSchema(opened), patienceMs);
+    }
   } catch (thrown) {
     connection?.close();
     throw toFailure(thrown, `Cannot open the state in "${basename(folder)}"`);
   }
 
+  const tables = connection;
   const walSync = createWalSync(folder);
   const ledger = createUsageLedger(connection);
   const writer = createAuditWriter(connection, ledger);
@@ -98,13 +102,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   let closed: Promise<void> | undefined;
   return {
     audit: createAudit({ connection, group, writer, segments, process: options.process }),
-    approvals: createApprovals(connection, group, clock, home),
+    approvals: lazyMethods<ApprovalStore>(APPROVAL_METHODS, async () =>
+      (await import('./approvals.ts')).createApprovals(tables, group, clock, home),
+    ),
     sessions: createSessions(connection, group),
     locks,
     credentials: createCredentialRows(connection, group),
     installations: createInstallations(connection, group, home),
     toolNames: createToolNames(connection, group),
-    runs: createRunStore(connection, group, options.process),
+    runs: lazyMethods<RunStore>(RUN_METHODS, async () =>
+      (await import('./run-store.ts')).createRunStore(tables, group, options.process),
+    ),
     artifacts: createArtifactRows(connection, group, clock),
     smallObjects: createSmallObjects(connection, group, clock),
     objectUses: createObjectUses(connection, group, clock),
@@ -122,6 +130,23 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     },
   };
 }
+
+const APPROVAL_METHODS = { request: true, consume: true, decide: true, get: true, list: true } as const;
+
+const RUN_METHODS = {
+  begin: true,
+  move: true,
+  finish: true,
+  checkpoint: true,
+  adopt: true,
+  abandoned: true,
+  requestCancel: true,
+  keep: true,
+  get: true,
+  attempt: true,
+  attempts: true,
+  list: true,
+} as const;
 
 /** A copy can bring the rows along, but not these. */
 function homeOf(file: string): string {

@@ -46,40 +46,42 @@ export const artifactGet = defineBuiltin<ArtifactGetArgs, ArtifactGetData>({
     'To see only how one begins use artifact_preview.',
   tags: ['artifacts', 'read'],
   limits: LIMITS,
-  input: record(
-    {
-      artifact: ARTIFACT_ID,
-      path: PATH_IN_TREE,
-      start_byte: count(0, POSITION, 'First byte of a range, counted from 0.'),
-      end_byte: count(0, POSITION, 'End of a range, excluded; beyond the end means the end.'),
-      ...contentProperties(1),
-    },
-    ['artifact'],
-  ),
-  output: record(
-    {
-      ...ARTIFACT_FIELDS,
-      content: { type: 'string' },
-      encoding: { enum: ['utf-8', 'base64'] },
-      start_byte: { type: 'integer' },
-      end_byte: { type: 'integer', description: 'Where content ends; read on from here.' },
-      entries: {
-        type: 'array',
-        items: record(
-          {
-            path: { type: 'string' },
-            type: { enum: ['file', 'dir'] },
-            size: { type: 'integer' },
-            sha256: { type: 'string' },
-            executable: { type: 'boolean' },
-          },
-          ['path', 'type'],
-        ),
+  input: () =>
+    record(
+      {
+        artifact: ARTIFACT_ID,
+        path: PATH_IN_TREE,
+        start_byte: count(0, POSITION, 'First byte of a range, counted from 0.'),
+        end_byte: count(0, POSITION, 'End of a range, excluded; beyond the end means the end.'),
+        ...contentProperties(1),
       },
-      truncated: { type: 'boolean' },
-    },
-    ['artifact', 'kind', 'size', 'truncated'],
-  ),
+      ['artifact'],
+    ),
+  output: () =>
+    record(
+      {
+        ...ARTIFACT_FIELDS,
+        content: { type: 'string' },
+        encoding: { enum: ['utf-8', 'base64'] },
+        start_byte: { type: 'integer' },
+        end_byte: { type: 'integer', description: 'Where content ends; read on from here.' },
+        entries: {
+          type: 'array',
+          items: record(
+            {
+              path: { type: 'string' },
+              type: { enum: ['file', 'dir'] },
+              size: { type: 'integer' },
+              sha256: { type: 'string' },
+              executable: { type: 'boolean' },
+            },
+            ['path', 'type'],
+          ),
+        },
+        truncated: { type: 'boolean' },
+      },
+      ['artifact', 'kind', 'size', 'truncated'],
+    ),
   examples: [
     { title: 'The first kilobyte', args: { artifact: `sha256:${'0'.repeat(64)}`, end_byte: 1024 } },
     { title: 'A file of a tree', args: { artifact: `sha256:${'0'.repeat(64)}`, path: 'src/main.rs' } },

@@ -26,19 +26,21 @@ export const artifactImport = defineBuiltin<ArtifactImportArgs, ArtifactImportDa
     'A folder becomes a tree of its files (names, content, whether they can be run), without .git and .haft; one with links in it is refused.',
   tags: ['artifacts', 'write'],
   limits: { ...LIMITS, maxInputBytes: 16 * 1024 * 1024 },
-  input: record(
-    {
-      path: path('The file or folder. Not together with content.'),
-      content: { type: 'string', description: 'The content itself, instead of a path.' },
-      encoding: {
-        enum: ['utf8', 'base64'],
-        default: 'utf8',
-        description: 'How content is written: as text, or as base64 for other bytes.',
+  input: () =>
+    record(
+      {
+        path: path('The file or folder. Not together with content.'),
+        content: { type: 'string', description: 'The content itself, instead of a path.' },
+        encoding: {
+          enum: ['utf8', 'base64'],
+          default: 'utf8',
+          description: 'How content is written: as text, or as base64 for other bytes.',
+        },
       },
-    },
-    [],
-  ),
-  output: record({ ...ARTIFACT_FIELDS, files: { type: 'integer' } }, ['artifact', 'kind', 'size', 'files']),
+      [],
+    ),
+  output: () =>
+    record({ ...ARTIFACT_FIELDS, files: { type: 'integer' } }, ['artifact', 'kind', 'size', 'files']),
   examples: [
     { title: 'A file', args: { path: 'data/reads.fastq' } },
     { title: 'A text', args: { content: 'a,b\n1,2\n' } },

@@ -34,44 +34,46 @@ export const artifactList = defineBuiltin<ArtifactListArgs, ArtifactListData>({
     'For the next page pass the last id as before. For content use artifact_preview or artifact_get.',
   tags: ['artifacts', 'read'],
   limits: { timeoutMs: 600_000, maxInputBytes: 64 * 1024, maxOutputBytes: 4 * 1024 * 1024 },
-  input: record(
-    {
-      limit: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 1000,
-        default: 50,
-        description: 'How many to answer with; when there are more, truncated is true.',
+  input: () =>
+    record(
+      {
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 1000,
+          default: 50,
+          description: 'How many to answer with; when there are more, truncated is true.',
+        },
+        before: {
+          ...(ARTIFACT_ID as object),
+          description: 'Only artifacts that were there before this one.',
+        },
+        kind: { enum: ['file', 'tree'], description: 'Only files, or only trees.' },
       },
-      before: {
-        ...(ARTIFACT_ID as object),
-        description: 'Only artifacts that were there before this one.',
+      [],
+    ),
+  output: () =>
+    record(
+      {
+        artifacts: {
+          type: 'array',
+          items: record(
+            {
+              ...ARTIFACT_FIELDS,
+              files: { type: 'integer', description: 'How many files a tree has.' },
+              created: { type: 'string', description: 'In UTC: 2026-01-31T12:00:00.000Z.' },
+              run_id: { type: 'string', description: 'The run that made it, where one did.' },
+              role: { type: 'string', description: 'As which output of that run.' },
+              type: { type: 'string' },
+              label: { type: 'string' },
+            },
+            ['artifact', 'kind', 'size', 'files', 'created'],
+          ),
+        },
+        truncated: { type: 'boolean' },
       },
-      kind: { enum: ['file', 'tree'], description: 'Only files, or only trees.' },
-    },
-    [],
-  ),
-  output: record(
-    {
-      artifacts: {
-        type: 'array',
-        items: record(
-          {
-            ...ARTIFACT_FIELDS,
-            files: { type: 'integer', description: 'How many files a tree has.' },
-            created: { type: 'string', description: 'In UTC: 2026-01-31T12:00:00.000Z.' },
-            run_id: { type: 'string', description: 'The run that made it, where one did.' },
-            role: { type: 'string', description: 'As which output of that run.' },
-            type: { type: 'string' },
-            label: { type: 'string' },
-          },
-          ['artifact', 'kind', 'size', 'files', 'created'],
-        ),
-      },
-      truncated: { type: 'boolean' },
-    },
-    ['artifacts', 'truncated'],
-  ),
+      ['artifacts', 'truncated'],
+    ),
   examples: [{ title: 'The newest ten', args: { limit: 10 } }],
   effects: () => [{ kind: 'artifact.read', artifact: '*' }],
   async run({ limit, before, kind }, ctx) {

@@ -41,29 +41,31 @@ export const artifactPreview = defineBuiltin<ArtifactPreviewArgs, ArtifactPrevie
     'Verified against its id. For content to work with use artifact_get.',
   tags: ['artifacts', 'read'],
   limits: LIMITS,
-  input: record(
-    {
-      artifact: ARTIFACT_ID,
-      path: PATH_IN_TREE,
-      lines: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 1000,
-        default: 20,
-        description: 'How many lines to show.',
+  input: () =>
+    record(
+      {
+        artifact: ARTIFACT_ID,
+        path: PATH_IN_TREE,
+        lines: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 1000,
+          default: 20,
+          description: 'How many lines to show.',
+        },
       },
-    },
-    ['artifact'],
-  ),
-  output: record(
-    {
-      ...ARTIFACT_FIELDS,
-      looks_like: { enum: ['text', 'binary', 'tree'] },
-      text: { type: 'string' },
-      truncated: { type: 'boolean', description: 'There is more than is shown.' },
-    },
-    ['artifact', 'kind', 'size', 'looks_like', 'text', 'truncated'],
-  ),
+      ['artifact'],
+    ),
+  output: () =>
+    record(
+      {
+        ...ARTIFACT_FIELDS,
+        looks_like: { enum: ['text', 'binary', 'tree'] },
+        text: { type: 'string' },
+        truncated: { type: 'boolean', description: 'There is more than is shown.' },
+      },
+      ['artifact', 'kind', 'size', 'looks_like', 'text', 'truncated'],
+    ),
   examples: [{ title: 'The first five lines', args: { artifact: `sha256:${'0'.repeat(64)}`, lines: 5 } }],
   effects: ({ artifact }) => [{ kind: 'artifact.read', artifact }],
   async run(args, ctx) {

@@ -25,58 +25,62 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
   idempotent: false,
   mutates: true,
   previews: true,
-  input: record(
-    {
-      path: path(
-        'The one file, or the folder (".", or ending in "/") that the diff headers are relative to.',
-      ),
-      unified_diff: {
-        type: 'string',
-        minLength: 1,
-        description: 'The diff, as git diff or diff -u print it.',
-      },
-      ...MUTATION_PROPERTIES,
-    },
-    ['path', 'unified_diff'],
-  ),
-  output: record(
-    {
-      patched: { type: 'boolean', description: 'False only in a dry run.' },
-      hunks_applied: { type: 'integer' },
-      files: {
-        type: 'array',
-        items: record(
-          {
-            path: { type: 'string' },
-            change: { enum: ['modify', 'create', 'delete', 'rename', 'copy'] },
-            hunks_applied: { type: 'integer' },
-            from: { type: 'string' },
-            moved: {
-              type: 'array',
-              description: 'Hunks that are not at the lines that their headers state.',
-              items: record(
-                {
-                  hunk: { type: 'integer', description: 'Its number in this file of the diff, from 1.' },
-                  line: { type: 'integer', description: 'Where it begins in the file as it was.' },
-                  offset: {
-                    type: 'integer',
-                    description: 'How many lines below the stated one; negative above it.',
-                  },
-                },
-                ['hunk', 'line', 'offset'],
-              ),
-            },
-            sha256: sha256('Of the new content; absent for a deleted file.'),
-          },
-          ['path', 'change', 'hunks_applied'],
+  input: () =>
+    record(
+      {
+        path: path(
+          'The one file, or the folder (".", or ending in "/") that the diff headers are relative to.',
         ),
+        unified_diff: {
+          type: 'string',
+          minLength: 1,
+          description: 'The diff, as git diff or diff -u print it.',
+        },
+        ...MUTATION_PROPERTIES,
       },
-      not_kept: losses('What a replaced file had and the new one was not given; absent when there is none.'),
-      sha256: sha256('Of the new content, where the diff is about one file that remains.'),
-      ...PREVIEW_PROPERTIES,
-    },
-    ['patched', 'hunks_applied', 'files'],
-  ),
+      ['path', 'unified_diff'],
+    ),
+  output: () =>
+    record(
+      {
+        patched: { type: 'boolean', description: 'False only in a dry run.' },
+        hunks_applied: { type: 'integer' },
+        files: {
+          type: 'array',
+          items: record(
+            {
+              path: { type: 'string' },
+              change: { enum: ['modify', 'create', 'delete', 'rename', 'copy'] },
+              hunks_applied: { type: 'integer' },
+              from: { type: 'string' },
+              moved: {
+                type: 'array',
+                description: 'Hunks that are not at the lines that their headers state.',
+                items: record(
+                  {
+                    hunk: { type: 'integer', description: 'Its number in this file of the diff, from 1.' },
+                    line: { type: 'integer', description: 'Where it begins in the file as it was.' },
+                    offset: {
+                      type: 'integer',
+                      description: 'How many lines below the stated one; negative above it.',
+                    },
+                  },
+                  ['hunk', 'line', 'offset'],
+                ),
+              },
+              sha256: sha256('Of the new content; absent for a deleted file.'),
+            },
+            ['path', 'change', 'hunks_applied'],
+          ),
+        },
+        not_kept: losses(
+          'What a replaced file had and the new one was not given; absent when there is none.',
+        ),
+        sha256: sha256('Of the new content, where the diff is about one file that remains.'),
+        ...PREVIEW_PROPERTIES,
+      },
+      ['patched', 'hunks_applied', 'files'],
+    ),
   examples: [
     {
       title: 'Change one line',

@@ -37,10 +37,6 @@ export interface FileReadData extends TextContent, Partial<RangeData> {
 const WHOLE_PASS = 64 * 1024 * 1024;
 const PIECE = 1024 * 1024;
 
-export function isRange(args: RangeArgs): boolean {
-  return hasLines(args) || args.start_byte !== undefined || args.end_byte !== undefined;
-}
-
 function hasLines(args: RangeArgs): boolean {
   return args.start_line !== undefined || args.end_line !== undefined;
 }

@@ -16,7 +16,7 @@ import {
   sha256,
 } from './arguments.ts';
 import { reads, writes } from './file-effects.ts';
-import { lossesOf, previewEdit } from './preview.ts';
+import { lossesOf } from './losses-of.ts';
 import { fromContent } from './text-content.ts';
 
 export interface FileWriteArgs extends MutationArgs {
@@ -50,37 +50,39 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
   tags: ['filesystem', 'write'],
   mutates: true,
   previews: true,
-  input: record(
-    {
-      path: path('The file.'),
-      content: { type: 'string', description: 'All that the file shall hold, as text or as base64.' },
-      encoding: { enum: ['utf8', 'base64'], default: 'utf8', description: 'What content is.' },
-      create_dirs: flag(true, 'Create missing folders above the file.'),
-      must_create: flag(false, 'Refuse with path.exists when something is there.'),
-      mode_octal: {
-        type: 'string',
-        pattern: '^0?[0-7]{3}$',
-        description:
-          'Permission bits, such as 0644 or 0755. By default those of the replaced file, else 0644.',
+  input: () =>
+    record(
+      {
+        path: path('The file.'),
+        content: { type: 'string', description: 'All that the file shall hold, as text or as base64.' },
+        encoding: { enum: ['utf8', 'base64'], default: 'utf8', description: 'What content is.' },
+        create_dirs: flag(true, 'Create missing folders above the file.'),
+        must_create: flag(false, 'Refuse with path.exists when something is there.'),
+        mode_octal: {
+          type: 'string',
+          pattern: '^0?[0-7]{3}$',
+          description:
+            'Permission bits, such as 0644 or 0755. By default those of the replaced file, else 0644.',
+        },
+        attribution: { type: 'object', description: 'Whose work this is, for the audit: {"task_id": 42}.' },
+        ...MUTATION_PROPERTIES,
       },
-      attribution: { type: 'object', description: 'Whose work this is, for the audit: {"task_id": 42}.' },
-      ...MUTATION_PROPERTIES,
-    },
-    ['path', 'content'],
-  ),
-  output: record(
-    {
-      written: { type: 'boolean', description: 'False only in a dry run.' },
-      bytes: { type: 'integer' },
-      sha256: sha256('Of the content; what expected_sha256 takes next time.'),
-      created: { type: 'boolean', description: 'Nothing was there before.' },
-      not_kept: losses(
-        'What the replaced file had and the new one was not given; absent when there is none.',
-      ),
-      ...PREVIEW_PROPERTIES,
-    },
-    ['written', 'bytes', 'sha256', 'created'],
-  ),
+      ['path', 'content'],
+    ),
+  output: () =>
+    record(
+      {
+        written: { type: 'boolean', description: 'False only in a dry run.' },
+        bytes: { type: 'integer' },
+        sha256: sha256('Of the content; what expected_sha256 takes next time.'),
+        created: { type: 'boolean', description: 'Nothing was there before.' },
+        not_kept: losses(
+          'What the replaced file had and the new one was not given; absent when there is none.',
+        ),
+        ...PREVIEW_PROPERTIES,
+      },
+      ['written', 'bytes', 'sha256', 'created'],
+    ),
   examples: [
     { title: 'A new file', args: { path: 'src/auth.rs', content: 'pub fn login() {}\n', must_create: true } },
     { title: 'An executable', args: { path: 'bin/run.sh', content: '#!/bin/sh\n', mode_octal: '0755' } },
@@ -100,6 +102,7 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
     };
     const answer = { bytes: bytes.length, sha256: sha256Hex(bytes) };
     if (args.dry_run) {
+      const { previewEdit } = await import('./preview.ts');
       const preview = await previewEdit(ctx, edit);
       return { written: false, ...answer, created: preview.changes.at(-1)?.change === 'create', ...preview };
     }

@@ -13,7 +13,7 @@ import {
   record,
 } from './arguments.ts';
 import { reads, readsTree, writesTree } from './file-effects.ts';
-import { lossesOf, previewEdit } from './preview.ts';
+import { lossesOf } from './losses-of.ts';
 
 export interface FsCopyArgs extends MutationArgs {
   readonly src: string;
@@ -39,30 +39,32 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
   idempotent: false,
   mutates: true,
   previews: true,
-  input: record(
-    {
-      src: path('What to copy.'),
-      dst: path('The path of the copy.'),
-      overwrite: flag(false, 'Replace the file at dst, or merge into the folder there.'),
-      preserve_mode: flag(
-        true,
-        'Give the copy the permission bits of the original and, as root, its owner; set-user-id and set-group-id go only with the owner. Otherwise those of the file that it replaces, else 0644 (folders 0755).',
-      ),
-      create_dirs: flag(true, 'Create missing folders above dst.'),
-      ...MUTATION_PROPERTIES,
-    },
-    ['src', 'dst'],
-  ),
-  output: record(
-    {
-      copied: { type: 'boolean', description: 'False only in a dry run.' },
-      not_kept: losses(
-        'What the original has and its new place could not be given; absent when there is none.',
-      ),
-      ...PREVIEW_PROPERTIES,
-    },
-    ['copied'],
-  ),
+  input: () =>
+    record(
+      {
+        src: path('What to copy.'),
+        dst: path('The path of the copy.'),
+        overwrite: flag(false, 'Replace the file at dst, or merge into the folder there.'),
+        preserve_mode: flag(
+          true,
+          'Give the copy the permission bits of the original and, as root, its owner; set-user-id and set-group-id go only with the owner. Otherwise those of the file that it replaces, else 0644 (folders 0755).',
+        ),
+        create_dirs: flag(true, 'Create missing folders above dst.'),
+        ...MUTATION_PROPERTIES,
+      },
+      ['src', 'dst'],
+    ),
+  output: () =>
+    record(
+      {
+        copied: { type: 'boolean', description: 'False only in a dry run.' },
+        not_kept: losses(
+          'What the original has and its new place could not be given; absent when there is none.',
+        ),
+        ...PREVIEW_PROPERTIES,
+      },
+      ['copied'],
+    ),
   examples: [{ title: 'Copy a file', args: { src: 'config.example.json', dst: 'config.json' } }],
   effects: (args, site) => [
     readsTree(site, args.src),
@@ -79,7 +81,10 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
       createDirs: args.create_dirs,
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
-    if (args.dry_run) return { copied: false, ...(await previewEdit(ctx, edit)) };
+    if (args.dry_run) {
+      const { previewEdit } = await import('./preview.ts');
+      return { copied: false, ...(await previewEdit(ctx, edit)) };
+    }
     const lost = lossesOf(ctx, await ctx.fs.mutate([edit]), 'kept');
     return { copied: true, ...(lost.length > 0 ? { not_kept: lost } : {}) };
   },

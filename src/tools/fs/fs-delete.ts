@@ -14,7 +14,6 @@ import {
   record,
 } from './arguments.ts';
 import { reads, writes, writesTree } from './file-effects.ts';
-import { previewEdit } from './preview.ts';
 
 export interface FsDeleteArgs extends MutationArgs {
   readonly path: string;
@@ -37,25 +36,27 @@ export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
   idempotent: false,
   mutates: true,
   previews: true,
-  input: record(
-    {
-      path: path('What to delete.'),
-      recursive: flag(false, 'Delete a folder with everything in it.'),
-      force: flag(false, 'Nothing at path is no failure.'),
-      ...MUTATION_PROPERTIES,
-    },
-    ['path'],
-  ),
-  output: record(
-    {
-      deleted: {
-        type: 'boolean',
-        description: 'False in a dry run, and with force where nothing was there.',
+  input: () =>
+    record(
+      {
+        path: path('What to delete.'),
+        recursive: flag(false, 'Delete a folder with everything in it.'),
+        force: flag(false, 'Nothing at path is no failure.'),
+        ...MUTATION_PROPERTIES,
       },
-      ...PREVIEW_PROPERTIES,
-    },
-    ['deleted'],
-  ),
+      ['path'],
+    ),
+  output: () =>
+    record(
+      {
+        deleted: {
+          type: 'boolean',
+          description: 'False in a dry run, and with force where nothing was there.',
+        },
+        ...PREVIEW_PROPERTIES,
+      },
+      ['deleted'],
+    ),
   examples: [{ title: 'Delete a folder', args: { path: 'build', recursive: true } }],
   effects(args, site) {
     const place = site.place(args.path);
@@ -73,7 +74,10 @@ export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
       force: args.force,
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
-    if (args.dry_run) return { deleted: false, ...(await previewEdit(ctx, edit)) };
+    if (args.dry_run) {
+      const { previewEdit } = await import('./preview.ts');
+      return { deleted: false, ...(await previewEdit(ctx, edit)) };
+    }
     const changes = await ctx.fs.mutate([edit]);
     return { deleted: changes.length > 0 };
   },

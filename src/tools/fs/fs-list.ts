@@ -32,37 +32,39 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
   tags: ['filesystem', 'read'],
   textField: 'files',
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 16 * 1024 * 1024 },
-  input: record(
-    {
-      glob: {
-        type: 'string',
-        minLength: 1,
-        maxLength: 1024,
-        default: '**',
-        description:
-          'A glob or a folder, relative to the workspace root. Write \\* for a star that is part of a name.',
+  input: () =>
+    record(
+      {
+        glob: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1024,
+          default: '**',
+          description:
+            'A glob or a folder, relative to the workspace root. Write \\* for a star that is part of a name.',
+        },
+        max_results: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100_000,
+          default: 5000,
+          description: 'How many paths to answer with; when there are more, truncated is true.',
+        },
+        include_hidden: flag(false, 'Also names that begin with a dot.'),
+        include_ignored: flag(false, 'Also what .gitignore files ignore, such as build output.'),
+        include_dirs: flag(false, 'Also folders; their paths end with a slash.'),
       },
-      max_results: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 100_000,
-        default: 5000,
-        description: 'How many paths to answer with; when there are more, truncated is true.',
+      [],
+    ),
+  output: () =>
+    record(
+      {
+        files: { type: 'array', items: { type: 'string' } },
+        count: { type: 'integer' },
+        truncated: { type: 'boolean' },
       },
-      include_hidden: flag(false, 'Also names that begin with a dot.'),
-      include_ignored: flag(false, 'Also what .gitignore files ignore, such as build output.'),
-      include_dirs: flag(false, 'Also folders; their paths end with a slash.'),
-    },
-    [],
-  ),
-  output: record(
-    {
-      files: { type: 'array', items: { type: 'string' } },
-      count: { type: 'integer' },
-      truncated: { type: 'boolean' },
-    },
-    ['files', 'count', 'truncated'],
-  ),
+      ['files', 'count', 'truncated'],
+    ),
   examples: [
     { title: 'Rust sources', args: { glob: 'src/**/*.rs' } },
     { title: 'What is in a folder', args: { glob: 'src' } },

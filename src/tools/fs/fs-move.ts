@@ -13,7 +13,7 @@ import {
   record,
 } from './arguments.ts';
 import { readsTree, writesTree } from './file-effects.ts';
-import { lossesOf, previewEdit } from './preview.ts';
+import { lossesOf } from './losses-of.ts';
 
 export interface FsMoveArgs extends MutationArgs {
   readonly src: string;
@@ -38,26 +38,28 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
   idempotent: false,
   mutates: true,
   previews: true,
-  input: record(
-    {
-      src: path('What to move.'),
-      dst: path('Its new path.'),
-      overwrite: flag(false, 'Replace the file, link or empty folder at dst.'),
-      create_dirs: flag(true, 'Create missing folders above dst.'),
-      ...MUTATION_PROPERTIES,
-    },
-    ['src', 'dst'],
-  ),
-  output: record(
-    {
-      moved: { type: 'boolean', description: 'False only in a dry run.' },
-      not_kept: losses(
-        'What the original has and its new place could not be given; absent when there is none.',
-      ),
-      ...PREVIEW_PROPERTIES,
-    },
-    ['moved'],
-  ),
+  input: () =>
+    record(
+      {
+        src: path('What to move.'),
+        dst: path('Its new path.'),
+        overwrite: flag(false, 'Replace the file, link or empty folder at dst.'),
+        create_dirs: flag(true, 'Create missing folders above dst.'),
+        ...MUTATION_PROPERTIES,
+      },
+      ['src', 'dst'],
+    ),
+  output: () =>
+    record(
+      {
+        moved: { type: 'boolean', description: 'False only in a dry run.' },
+        not_kept: losses(
+          'What the original has and its new place could not be given; absent when there is none.',
+        ),
+        ...PREVIEW_PROPERTIES,
+      },
+      ['moved'],
+    ),
   examples: [{ title: 'Rename a file', args: { src: 'src/old.rs', dst: 'src/new.rs' } }],
   // Where something is moved to, it may be readable: policy is asked as for reading it here.
   effects: (args, site) => [
@@ -74,7 +76,10 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
       createDirs: args.create_dirs,
       ...(args.expected_sha256 === undefined ? {} : { expectedSha256: args.expected_sha256 }),
     };
-    if (args.dry_run) return { moved: false, ...(await previewEdit(ctx, edit)) };
+    if (args.dry_run) {
+      const { previewEdit } = await import('./preview.ts');
+      return { moved: false, ...(await previewEdit(ctx, edit)) };
+    }
     const lost = lossesOf(ctx, await ctx.fs.mutate([edit]), 'kept');
     return { moved: true, ...(lost.length > 0 ? { not_kept: lost } : {}) };
   },

@@ -67,87 +67,93 @@ export const grep = defineBuiltin<GrepArgs, GrepData>({
     'To see only which files match, or how often, set mode: that is shorter. To list files by name use fs_list; to read one use file_read.',
   tags: ['filesystem', 'read', 'search'],
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 32 * 1024 * 1024 },
-  input: record(
-    {
-      pattern: {
-        type: 'string',
-        minLength: 1,
-        maxLength: 8192,
-        description: 'What to search for, line by line: "fn \\w+_test\\(", "TODO|FIXME".',
-      },
-      glob: {
-        type: 'string',
-        minLength: 1,
-        maxLength: 1024,
-        default: '**',
-        description:
-          'Which files, relative to the workspace root: "src/**/*.rs", "*.{md,txt}". A folder means everything in it.',
-      },
-      case_sensitive: flag(true, 'Whether upper and lower case are different letters.'),
-      fixed_strings: flag(false, 'Take the pattern as plain text.'),
-      multiline: flag(false, 'Let a match span lines; write (?s) for a dot that matches line breaks, too.'),
-      context: whole(0, 100, 0, 'How many lines to show before and after each match.'),
-      context_before: whole(0, 100, undefined, 'The same before it only; overrides context.'),
-      context_after: whole(0, 100, undefined, 'The same after it only; overrides context.'),
-      file_types: {
-        type: 'array',
-        items: { enum: Object.keys(FILE_TYPES) },
-        maxItems: 32,
-        default: [],
-        description: 'Only files of these types, by their names. Empty: of any.',
-      },
-      mode: {
-        enum: ['matches', 'files', 'count'],
-        default: 'matches',
-        description: 'matches: the lines. files: only which files match. count: how many lines in each file.',
-      },
-      max_results: whole(
-        1,
-        100_000,
-        1000,
-        'How many matches (or files) to answer with; when there are more, truncated is true.',
-      ),
-      include_hidden: flag(false, 'Also names that begin with a dot.'),
-      include_ignored: flag(false, 'Also what .gitignore files ignore, and folders of dependencies.'),
-      max_line_bytes: whole(16, 65_536, 1024, 'Longer lines are cut, around the match.'),
-    },
-    ['pattern'],
-  ),
-  output: record(
-    {
-      matches: {
-        type: 'array',
-        description: 'In mode matches.',
-        items: record(
-          {
-            file: { type: 'string' },
-            line: { type: 'integer' },
-            col: { type: 'integer', description: 'Where the match begins in the line: a byte, from 1.' },
-            snippet: { type: 'string', description: 'The line, or all lines of a match that spans several.' },
-            end_line: { type: 'integer', description: 'Of a match that spans several lines.' },
-            snippet_col: {
-              type: 'integer',
-              description: 'Only where the line was cut: where the snippet begins.',
-            },
-            snippet_b64: { type: 'string', description: 'Only where it is not UTF-8: the very bytes.' },
-            before: { type: 'array', items: { type: 'string' } },
-            after: { type: 'array', items: { type: 'string' } },
-          },
-          ['file', 'line', 'col', 'snippet'],
+  input: () =>
+    record(
+      {
+        pattern: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 8192,
+          description: 'What to search for, line by line: "fn \\w+_test\\(", "TODO|FIXME".',
+        },
+        glob: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1024,
+          default: '**',
+          description:
+            'Which files, relative to the workspace root: "src/**/*.rs", "*.{md,txt}". A folder means everything in it.',
+        },
+        case_sensitive: flag(true, 'Whether upper and lower case are different letters.'),
+        fixed_strings: flag(false, 'Take the pattern as plain text.'),
+        multiline: flag(false, 'Let a match span lines; write (?s) for a dot that matches line breaks, too.'),
+        context: whole(0, 100, 0, 'How many lines to show before and after each match.'),
+        context_before: whole(0, 100, undefined, 'The same before it only; overrides context.'),
+        context_after: whole(0, 100, undefined, 'The same after it only; overrides context.'),
+        file_types: {
+          type: 'array',
+          items: { enum: Object.keys(FILE_TYPES) },
+          maxItems: 32,
+          default: [],
+          description: 'Only files of these types, by their names. Empty: of any.',
+        },
+        mode: {
+          enum: ['matches', 'files', 'count'],
+          default: 'matches',
+          description:
+            'matches: the lines. files: only which files match. count: how many lines in each file.',
+        },
+        max_results: whole(
+          1,
+          100_000,
+          1000,
+          'How many matches (or files) to answer with; when there are more, truncated is true.',
         ),
+        include_hidden: flag(false, 'Also names that begin with a dot.'),
+        include_ignored: flag(false, 'Also what .gitignore files ignore, and folders of dependencies.'),
+        max_line_bytes: whole(16, 65_536, 1024, 'Longer lines are cut, around the match.'),
       },
-      files: { type: 'array', items: { type: 'string' }, description: 'In mode files.' },
-      counts: {
-        type: 'array',
-        description:
-          'In mode count: how many lines match in each file; with multiline, how many matches there are.',
-        items: record({ file: { type: 'string' }, count: { type: 'integer' } }, ['file', 'count']),
+      ['pattern'],
+    ),
+  output: () =>
+    record(
+      {
+        matches: {
+          type: 'array',
+          description: 'In mode matches.',
+          items: record(
+            {
+              file: { type: 'string' },
+              line: { type: 'integer' },
+              col: { type: 'integer', description: 'Where the match begins in the line: a byte, from 1.' },
+              snippet: {
+                type: 'string',
+                description: 'The line, or all lines of a match that spans several.',
+              },
+              end_line: { type: 'integer', description: 'Of a match that spans several lines.' },
+              snippet_col: {
+                type: 'integer',
+                description: 'Only where the line was cut: where the snippet begins.',
+              },
+              snippet_b64: { type: 'string', description: 'Only where it is not UTF-8: the very bytes.' },
+              before: { type: 'array', items: { type: 'string' } },
+              after: { type: 'array', items: { type: 'string' } },
+            },
+            ['file', 'line', 'col', 'snippet'],
+          ),
+        },
+        files: { type: 'array', items: { type: 'string' }, description: 'In mode files.' },
+        counts: {
+          type: 'array',
+          description:
+            'In mode count: how many lines match in each file; with multiline, how many matches there are.',
+          items: record({ file: { type: 'string' }, count: { type: 'integer' } }, ['file', 'count']),
+        },
+        count: { type: 'integer', description: 'How many matches, or files, are in this answer.' },
+        truncated: { type: 'boolean' },
       },
-      count: { type: 'integer', description: 'How many matches, or files, are in this answer.' },
-      truncated: { type: 'boolean' },
-    },
-    ['count', 'truncated'],
-  ),
+      ['count', 'truncated'],
+    ),
   examples: [
     { title: 'Panics in Rust sources', args: { pattern: 'panic!', glob: 'src/**', case_sensitive: false } },
     { title: 'Which files mention it', args: { pattern: 'TODO|FIXME', mode: 'files' } },

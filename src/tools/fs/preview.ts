@@ -1,7 +1,7 @@
 // Owns: the answer of a dry run: the planned changes, and a diff where that can be read.
 // Refuses: to decide what would be refused; the plan of the real change does, by `fs.preview`.
 import type { makeUnifiedDiff } from '../../base/unified-diff/make-diff.ts';
-import type { Change, Edit, EntryState, Loss, ToolContext } from '../../contract/capability.ts';
+import type { Change, Edit, EntryState, ToolContext } from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { PlannedChange, Preview } from './arguments.ts';
 import { asBuffer, isText } from './text-content.ts';
@@ -24,21 +24,6 @@ export function previewOf(ctx: ToolContext, changes: readonly Change[], diff: st
   }
   const shown = changes.slice(0, SHOWN_ENTRIES).map(planned);
   return { dry_run: true, changes: shown, ...(diff === undefined ? {} : { diff }) };
-}
-
-/** What entries should have and could not be given, with a warning that counts them. */
-export function lossesOf(
-  ctx: ToolContext,
-  changes: readonly Change[],
-  verb: 'restored' | 'kept',
-): readonly Loss[] {
-  const lost = changes.flatMap(({ path, lost = [] }) => lost.map((one) => ({ path, ...one })));
-  const [first] = lost;
-  if (!first) return [];
-  const more = lost.length > 1 ? `, and ${lost.length - 1} more` : '';
-  const message = `Not ${verb}: ${first.what.replaceAll('_', ' ')} of "${first.path}" (${first.why})${more}`;
-  ctx.warn({ reason: 'file.not_kept', message });
-  return lost;
 }
 
 /** A unified diff, or undefined where one side is binary or too large to read. Undefined bytes are no file. */

@@ -6,9 +6,10 @@ import { fail } from '../../contract/errors.ts';
 import type { EffectSite } from '../../contract/tool.ts';
 import type { MutationArgs, Preview } from './arguments.ts';
 import { reads, writes } from './file-effects.ts';
+import { lossesOf } from './losses-of.ts';
 import { applyTo, editsOf, type Patched, type PatchedFile } from './patch-edits.ts';
 import { type PatchTarget, patchTargets } from './patch-targets.ts';
-import { diffOf, lossesOf, previewOf } from './preview.ts';
+import { diffOf, previewOf } from './preview.ts';
 
 export interface FilePatchArgs extends MutationArgs {
   readonly path: string;

@@ -1,25 +1,12 @@
-// Owns: `undo`: taking back what one earlier call changed.
+// Owns: the contract of `undo`: taking back what one earlier call changed.
 // Refuses: to destroy work that came after it, and calls whose replaced content was not kept.
-import type { CallHistory, Change, Edit, Loss, ToolContext } from '../../contract/capability.ts';
-import type { Effect } from '../../contract/effect.ts';
-import { fail, isFailure } from '../../contract/errors.ts';
+import { once } from '../../base/once.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { flag, losses, PREVIEW_PROPERTIES, type Preview, record } from './arguments.ts';
-import { diffOf, lossesOf, previewOf, readShown } from './preview.ts';
-import { explainConflict } from './undo-conflict.ts';
+import { flag, losses, PREVIEW_PROPERTIES, record } from './arguments.ts';
+import type { UndoArgs, UndoData } from './run-undo.ts';
 
-export interface UndoArgs {
-  readonly call_id: string;
-  readonly dry_run: boolean;
-  readonly no_undo: boolean;
-}
-
-export interface UndoData extends Partial<Preview> {
-  readonly undone: boolean;
-  readonly restored: readonly string[];
-  readonly removed?: readonly string[];
-  readonly not_restored?: readonly Loss[];
-}
+/** Not at the top: no other tool should wait for it. */
+const load = once(() => import('./run-undo.ts'));
 
 export const undo = defineBuiltin<UndoArgs, UndoData>({
   id: 'undo',
@@ -32,129 +19,36 @@ export const undo = defineBuiltin<UndoArgs, UndoData>({
   idempotent: false,
   mutates: true,
   previews: true,
-  input: record(
-    {
-      call_id: {
-        type: 'string',
-        minLength: 1,
-        maxLength: 128,
-        description: 'The call_id of the answer to the call that shall be taken back.',
+  input: () =>
+    record(
+      {
+        call_id: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 128,
+          description: 'The call_id of the answer to the call that shall be taken back.',
+        },
+        dry_run: flag(false, 'Change nothing; answer with what would be restored.'),
+        no_undo: flag(false, 'Keep no copy of what is taken back; the undo then cannot be undone.'),
       },
-      dry_run: flag(false, 'Change nothing; answer with what would be restored.'),
-      no_undo: flag(false, 'Keep no copy of what is taken back; the undo then cannot be undone.'),
-    },
-    ['call_id'],
-  ),
-  output: record(
-    {
-      undone: { type: 'boolean', description: 'False only in a dry run.' },
-      restored: { type: 'array', items: { type: 'string' }, description: 'Every path that was put back.' },
-      removed: {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'Every path that is gone, since the call had made it; absent when there is none.',
+      ['call_id'],
+    ),
+  output: () =>
+    record(
+      {
+        undone: { type: 'boolean', description: 'False only in a dry run.' },
+        restored: { type: 'array', items: { type: 'string' }, description: 'Every path that was put back.' },
+        removed: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'Every path that is gone, since the call had made it; absent when there is none.',
+        },
+        not_restored: losses('What an entry had and could not be given; absent when there is none.'),
+        ...PREVIEW_PROPERTIES,
       },
-      not_restored: losses('What an entry had and could not be given; absent when there is none.'),
-      ...PREVIEW_PROPERTIES,
-    },
-    ['undone', 'restored'],
-  ),
+      ['undone', 'restored'],
+    ),
   examples: [{ title: 'Take a call back', args: { call_id: 'call_4x7q0n5h2k9d3m8c1v6b' } }],
-  async effects(args, site) {
-    const history = await site.history.changes(args.call_id);
-    return history ? history.changes.flatMap(effectsOf) : [];
-  },
-  async run(args, ctx) {
-    const { changes } = await undoable(args.call_id, ctx);
-    // The last change first: a file goes before the folder that was made for it.
-    const edits = changes.toReversed().map((change): Edit => ({ op: 'revert', change }));
-    const reverted = await (args.dry_run ? ctx.fs.preview(edits) : ctx.fs.mutate(edits)).catch(
-      async (thrown: unknown) => {
-        if (!isFailure(thrown)) throw thrown;
-        // It may have been given up since this looked.
-        if (thrown.reason === 'object.missing') await undoable(args.call_id, ctx);
-        if (thrown.reason !== 'undo.conflict') throw thrown;
-        throw await explainConflict(ctx, args.call_id, changes, thrown);
-      },
-    );
-    const isGone = ({ after }: Change) => after === undefined || after === null;
-    const gone = new Set(reverted.flatMap((change) => (isGone(change) ? [change.path] : movedAway(change))));
-    const restored = [...new Set(reverted.flatMap(touched))].filter((path) => !gone.has(path)).sort();
-    const removed = gone.size > 0 ? { removed: [...gone].sort() } : {};
-    if (restored.length + gone.size === 0) {
-      const message = `Nothing had to be restored: all is as it was before "${args.call_id}"`;
-      ctx.warn({ reason: 'undo.nothing', message });
-    }
-    const lost = lossesOf(ctx, reverted, 'restored');
-    const notRestored = lost.length > 0 ? { not_restored: lost } : {};
-    if (!args.dry_run) {
-      ctx.testify({ undoes: args.call_id });
-      return { undone: true, restored, ...removed, ...notRestored };
-    }
-    const diff = await restoringDiff(ctx, args.call_id, reverted);
-    return { undone: false, restored, ...removed, ...notRestored, ...previewOf(ctx, reverted, diff) };
-  },
+  effects: async (args, site) => (await load()).undoEffects(args, site),
+  run: async (args, ctx) => (await load()).runUndo(args, ctx),
 });
-
-async function undoable(callId: string, ctx: ToolContext): Promise<CallHistory> {
-  const history = await ctx.history.changes(callId);
-  if (!history) throw fail('undo.unknown', `Cannot undo "${callId}": no call of this id changed anything`);
-  if (history.changes.length === 0) {
-    const fact = `what "${history.tool}" changed is not known: only changes that Haft's own file tools make are kept`;
-    throw fail('undo.not_known', `Cannot undo "${callId}": ${fact}`, { call_id: callId, tool: history.tool });
-  }
-  const undoneBy = await ctx.history.undoneBy(callId);
-  if (undoneBy !== undefined) {
-    const fact = `it is already undone, by "${undoneBy}"; undo that one to have its changes again`;
-    throw fail('undo.already', `Cannot undo "${callId}": ${fact}`, { call_id: callId, undone_by: undoneBy });
-  }
-  const gone = history.changes.find((change) => change.before?.type === 'file' && !change.stored);
-  if (!gone) return restorable(history);
-  const fact = `what "${gone.path}" held was not kept (no_undo)`;
-  throw fail('undo.unknown', `Cannot undo "${callId}": ${fact}`, { path: gone.path });
-}
-
-/** Refused also where the bytes happen to be there still: they may go at any moment. */
-function restorable(history: CallHistory): CallHistory {
-  const { callId, changes, givenUp } = history;
-  const needed = givenUp && changes.find(({ before }) => before?.type === 'file');
-  if (!needed) return history;
-  const fact = `what "${needed.path}" held is kept no longer (undo.keep in haft.yaml says for how long)`;
-  throw fail('undo.given_up', `Cannot undo "${callId}": ${fact}`, { call_id: callId, path: needed.path });
-}
-
-/** Reading too: a refusal and a dry run show content. */
-function effectsOf(change: Change): Effect[] {
-  const tree =
-    change.movedFrom !== undefined || change.fingerprint !== undefined ? { tree: true as const } : {};
-  return touched(change).flatMap((path): Effect[] => [
-    { kind: 'fs.read', path, ...tree },
-    { kind: 'fs.write', path, ...tree },
-  ]);
-}
-
-const movedAway = ({ movedFrom }: Change): string[] => (movedFrom === undefined ? [] : [movedFrom]);
-
-function touched({ path, movedFrom }: Change): string[] {
-  return movedFrom === undefined ? [path] : [path, movedFrom];
-}
-
-/** What an undo would do to the files as they are. Undefined where a part of it cannot be shown. */
-async function restoringDiff(
-  ctx: ToolContext,
-  callId: string,
-  reverted: readonly Change[],
-): Promise<string | undefined> {
-  const diffs: string[] = [];
-  for (const { path, before, after, movedFrom } of reverted) {
-    if (movedFrom !== undefined) return undefined;
-    if (before?.type !== 'file' && after?.type !== 'file') continue;
-    const present = before?.type === 'file' ? await readShown(ctx, path) : undefined;
-    const past = after?.type === 'file' ? await ctx.history.content(callId, path, 'before') : undefined;
-    if ((before?.type === 'file' && !present) || (after?.type === 'file' && !past)) return undefined;
-    const diff = await diffOf(present && { path, bytes: present }, past && { path, bytes: past });
-    if (diff === undefined) return undefined;
-    diffs.push(diff);
-  }
-  return diffs.join('');
-}

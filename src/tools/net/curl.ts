@@ -27,7 +27,7 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
   tags: ['network', 'http'],
   idempotent: false,
   limits: { timeoutMs: TIMEOUT_MS, maxInputBytes: 16 * MIB, maxOutputBytes: 8 * MIB },
-  input: {
+  input: () => ({
     type: 'object',
     properties: {
       method: {
@@ -77,8 +77,8 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
     },
     required: ['url'],
     additionalProperties: false,
-  },
-  output: {
+  }),
+  output: () => ({
     type: 'object',
     properties: {
       status: { type: 'integer' },
@@ -122,7 +122,7 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
     },
     required: ['status', 'headers', 'body_b64', 'truncated', 'url', 'redirects', 'timings'],
     additionalProperties: false,
-  },
+  }),
   examples: [
     { title: 'Read a page', args: { url: 'https://doc.rust-lang.org/std/' } },
     {

@@ -32,7 +32,7 @@ export const procList = defineBuiltin<ProcListArgs, ProcListData>({
     'Secrets in command lines are shown as [redacted]. Kernel threads are shown in brackets.',
   tags: ['process', 'read'],
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 64 * 1024 * 1024 },
-  input: {
+  input: () => ({
     type: 'object',
     properties: {
       filter: {
@@ -52,8 +52,8 @@ export const procList = defineBuiltin<ProcListArgs, ProcListData>({
     },
     required: [],
     additionalProperties: false,
-  },
-  output: {
+  }),
+  output: () => ({
     type: 'object',
     properties: {
       processes: {
@@ -78,7 +78,7 @@ export const procList = defineBuiltin<ProcListArgs, ProcListData>({
     },
     required: ['processes', 'count', 'truncated'],
     additionalProperties: false,
-  },
+  }),
   examples: [
     { title: 'What uses the processor most', args: { limit: 5 } },
     { title: 'Builds under way', args: { filter: 'cargo|node' } },

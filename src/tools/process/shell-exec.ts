@@ -29,7 +29,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
     maxInputBytes: 8 * 1024 * 1024,
     maxOutputBytes: 32 * 1024 * 1024,
   },
-  input: {
+  input: () => ({
     type: 'object',
     properties: {
       cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The line, as bash reads it.' },
@@ -56,8 +56,8 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
     },
     required: ['cmd'],
     additionalProperties: false,
-  },
-  output: {
+  }),
+  output: () => ({
     type: 'object',
     properties: {
       code: { type: ['integer', 'null'], description: 'The exit code; 128 + n where signal n ended it.' },
@@ -86,7 +86,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
     },
     required: ['code', 'signal', 'stdout', 'stderr', 'timed_out', 'connections', 'sandbox'],
     additionalProperties: false,
-  },
+  }),
   examples: [{ title: 'Run the tests', args: { cmd: 'npm test', timeout_ms: 120_000 } }],
   // Taking a line apart needs a grammar, which comes with the first line.
   effects: async (args, site) => (await load()).shellExecEffects(args, site),

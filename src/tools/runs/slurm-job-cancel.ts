@@ -25,7 +25,7 @@ export const slurmJobCancel = defineBuiltin<RunArgs, RunFields>({
   mutates: true,
   limits: LIMITS,
   input: RUN_ARGS,
-  output: record(RUN_FIELDS, RUN_FIELD_NAMES),
+  output: () => record(RUN_FIELDS, RUN_FIELD_NAMES),
   examples: [{ title: 'A run that is under way', args: { run_id: EXAMPLE_RUN } }],
   needs: () => [onBackend('slurm')],
   effects: ({ run_id: run }) => [onBackend('slurm'), { kind: 'run.read', run }, { kind: 'run.cancel', run }],

@@ -26,26 +26,27 @@ export const slurmJobCollect = defineBuiltin<RunArgs, SlurmJobCollectData>({
   tags: ['runs', 'slurm', 'read'],
   limits: LIMITS,
   input: RUN_ARGS,
-  output: record(
-    {
-      run_id: RUN_ID,
-      result: { description: 'What the tool answers.' },
-      outputs: {
-        type: 'array',
-        items: record(
-          {
-            role: { type: 'string' },
-            type: { type: 'string' },
-            label: { type: 'string' },
-            artifact_id: { type: 'string' },
-            size: { type: 'integer' },
-          },
-          ['role', 'type', 'label', 'artifact_id', 'size'],
-        ),
+  output: () =>
+    record(
+      {
+        run_id: RUN_ID,
+        result: { description: 'What the tool answers.' },
+        outputs: {
+          type: 'array',
+          items: record(
+            {
+              role: { type: 'string' },
+              type: { type: 'string' },
+              label: { type: 'string' },
+              artifact_id: { type: 'string' },
+              size: { type: 'integer' },
+            },
+            ['role', 'type', 'label', 'artifact_id', 'size'],
+          ),
+        },
       },
-    },
-    ['run_id', 'result', 'outputs'],
-  ),
+      ['run_id', 'result', 'outputs'],
+    ),
   examples: [{ title: 'A run that succeeded', args: { run_id: EXAMPLE_RUN } }],
   needs: () => [onBackend('slurm')],
   effects: ({ run_id: run }) => [onBackend('slurm'), { kind: 'run.read', run }],

@@ -30,37 +30,39 @@ export const slurmSubmit = defineBuiltin<SlurmSubmitArgs, SlurmSubmitData>({
   tags: ['runs', 'slurm', 'write'],
   mutates: true,
   limits: LIMITS,
-  input: record(
-    {
-      tool: { type: 'string', minLength: 1, maxLength: 200, description: 'The tool of a toolpack.' },
-      args: {
-        type: 'object',
-        default: {},
-        description: 'Its arguments, as a direct call would have them.',
+  input: () =>
+    record(
+      {
+        tool: { type: 'string', minLength: 1, maxLength: 200, description: 'The tool of a toolpack.' },
+        args: {
+          type: 'object',
+          default: {},
+          description: 'Its arguments, as a direct call would have them.',
+        },
+        placement: {
+          ...(record(
+            {
+              partition: { type: 'string' },
+              account: { type: 'string' },
+              qos: { type: 'string' },
+              gres: { type: 'string' },
+            },
+            [],
+          ) as object),
+          description:
+            'Where on the cluster, among what runs.slurm of haft.yaml lists. Changes nothing in the run.',
+        },
       },
-      placement: {
-        ...(record(
-          {
-            partition: { type: 'string' },
-            account: { type: 'string' },
-            qos: { type: 'string' },
-            gres: { type: 'string' },
-          },
-          [],
-        ) as object),
-        description:
-          'Where on the cluster, among what runs.slurm of haft.yaml lists. Changes nothing in the run.',
+      ['tool'],
+    ),
+  output: () =>
+    record(
+      {
+        ...RUN_FIELDS,
+        replayed: { type: 'boolean', description: 'An earlier, verified result is there already.' },
       },
-    },
-    ['tool'],
-  ),
-  output: record(
-    {
-      ...RUN_FIELDS,
-      replayed: { type: 'boolean', description: 'An earlier, verified result is there already.' },
-    },
-    [...RUN_FIELD_NAMES, 'replayed'],
-  ),
+      [...RUN_FIELD_NAMES, 'replayed'],
+    ),
   examples: [
     {
       title: 'A sort of a table',
