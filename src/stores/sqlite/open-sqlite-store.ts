@@ -131,7 +131,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   };
 }
 
-const APPROVAL_METHODS = { request: true, consume: true, decide: true, get: true, list: true } as const;
+const APPROVAL_METHODS = {
+  request: true,
+  consume: true,
+  giveBack: true,
+  decide: true,
+  get: true,
+  list: true,
+} as const;
 
 const RUN_METHODS = {
   begin: true,
