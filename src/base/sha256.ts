@@ -46,7 +46,7 @@ export function createJsSha256(): Sha256 {
 
 /**
  * One round of 64 bytes. The names are those of FIPS 180-4, section 6.2.2. Every sum is cut at once: a number that does not
- * fit into 32 bits is an object on the heap until V8 has compiled this, and those of one start would fill a quarter of it.
+ * fit into 32 bits is an object on the heap until V8 has compiled this, and a start has little room for those.
  */
 function compress(state: Int32Array, w: Int32Array, bytes: Uint8Array, at: number): void {
   for (let t = 0; t < 16; t++) {

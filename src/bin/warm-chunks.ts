@@ -62,7 +62,7 @@ function load(name: string): unknown {
   return chunk.exports;
 }
 
-/** Every module of a file asks for its own: `require` takes longer to find one again than all else that a start does with it. */
+/** Every module in a file asks for its own; `require` would look each of them up anew. */
 const builtins = new Map<string, unknown>();
 
 function requireBuiltin(id: string): unknown {

@@ -83,7 +83,7 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
   const schedule = (alone = false): void => {
     if (scheduled) return;
     scheduled = true;
-    // A turn of the event loop is a millisecond of a process that lives for one call: the engine tidies up in it.
+    // V8 may collect garbage in a turn of the event loop, which a process that lives for one call need not wait for.
     if (alone) queueMicrotask(flush);
     else setImmediate(flush);
   };
