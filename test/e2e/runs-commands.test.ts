@@ -208,6 +208,7 @@ describe('haft runs', () => {
   });
 
   it('collect writes verified outputs where one says, never over anything, all or nothing', async () => {
+    mkdirSync(workspace.path('some'));
     const to = workspace.path('some/where');
     const { document } = await json('collect', ids.one!, '--to', to);
     assert.equal(readFileSync(`${to}/answer.txt`, 'utf8'), 'one\n');
