@@ -21,6 +21,7 @@ export const command: Command = {
     'haft runs verify-bundle result.bundle.tar --key host.pub',
   ],
   positionals: [1, 1],
+  anywhere: true,
   async run({ positionals, flags, io, json }) {
     const { checkBundle } = await import('../../../preset/prove.ts');
     const verdict = await withFile(positionals[0]!, async (source) =>
@@ -34,7 +35,9 @@ export const command: Command = {
       if (!trusted) io.err('haft: no key to compare with was given: see --key\n');
     } else {
       for (const { part, problem } of problems)
-        io.err(`haft: ${part}: ${problem} [E_INTERNAL bundle.altered]\n`);
+        io.err(
+          `haft: ${part === 'archive' ? positionals[0] : part}: ${problem} [E_INTERNAL bundle.altered]\n`,
+        );
     }
     return ok ? 0 : ERRORS['bundle.altered'].exit;
   },
