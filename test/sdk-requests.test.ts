@@ -1,6 +1,7 @@
 // Owns: what the SDK refuses of a program that no compiler looked at: fields and options that there are not, and wrong types.
 // Refuses: what other doors take; their own tests have that.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { type CallRequest, createRuntime, type DefaultRuntime, defineTool } from '../src/index.ts';
 import { makeWorkspace, type Workspace } from './e2e/support/workspace.ts';
@@ -56,6 +57,22 @@ const REFUSED: readonly (readonly [title: string, request: Anything, says: RegEx
 ];
 
 describe('runtime.call', () => {
+  it('refuses a backend or a place for a tool that runs on none, and does nothing', async () => {
+    const write = { tool: 'file_write', args: { path: 'new.txt', content: 'x' } };
+    for (const options of [
+      { backend: 'foo' },
+      { backend: 'local' },
+      { backend: '' },
+      { placement: { partition: 'long' } },
+    ])
+      for (const request of [write, { tool: 'file_read', args: { path: 'a.txt' } }]) {
+        const { errors } = await runtime.call(request, options);
+        assert.equal(errors[0]?.reason, 'usage', JSON.stringify(options));
+        assert.match(errors[0].message, /only tools of toolpacks run on a backend/);
+      }
+    assert.ok(!existsSync(workspace.path('new.txt')));
+  });
+
   for (const [title, request, says] of REFUSED) {
     it(`refuses ${title}, and records that`, async () => {
       const response = await runtime.call(request as CallRequest);

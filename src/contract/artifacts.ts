@@ -110,7 +110,7 @@ export interface ArtifactStore {
 export interface ArtifactPart {
   /** The file in a tree. */
   readonly path?: string;
-  /** Bytes from here on, and up to there without it; beyond the end is the end. */
+  /** Bytes from here on, and up to there without it; an `end` beyond the end is the end. Other ranges are `input.range`. */
   readonly start?: number;
   readonly end?: number;
 }

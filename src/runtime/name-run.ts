@@ -1,6 +1,6 @@
 // Owns: which run a call is: what it depends on, by params and policy, before anybody looks for an earlier result.
 // Refuses: to execute anything, and a run that policy lets go nowhere.
-import { isFailure } from '../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
@@ -21,12 +21,14 @@ export interface PreparedCall {
   readonly ticket: Omit<RunTicket, 'session'>;
 }
 
-/** Of a deterministic tool that is not prepared; asked once policy has let it be called. */
+/** Of a deterministic tool that is not prepared; asked once policy has let it be called. Throws where somebody chose a place for it. */
 export async function nameRun(
   tool: AnyTool,
   args: JsonObject,
   engine: PolicyEngine,
+  { backend, placement }: Pick<CallOptions, 'backend' | 'placement'> = {},
 ): Promise<NamedRun | undefined> {
+  if (backend !== undefined || placement !== undefined) throw placeless(tool, backend);
   if (!tool.deterministic || tool.prepare) return undefined;
   const params = await runParams(tool, args);
   if (!params) return undefined;
@@ -34,6 +36,15 @@ export async function nameRun(
     ...identifyRun(tool, params, engine.hashFor(tool.id)),
     policy: () => engine.projectionFor(tool.id),
   };
+}
+
+function placeless({ id }: AnyTool, backend: string | undefined): Failure {
+  const where = backend === undefined ? 'at a place of a cluster' : `on "${backend.slice(0, 80)}"`;
+  const hint = backend === undefined ? 'the place' : 'the backend';
+  return fail(
+    'usage',
+    `Cannot run "${id}" ${where}: only tools of toolpacks run on a backend; leave ${hint} out`,
+  );
 }
 
 /** The run that a prepared call is. Throws what policy denies of it. */

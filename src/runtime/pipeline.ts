@@ -105,7 +105,7 @@ export async function runCall(
     const decision = await decide(record, engine);
     const prepared =
       tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
-    const run = prepared ? prepared.run : await nameRun(tool, args, engine);
+    const run = prepared ? prepared.run : await nameRun(tool, args, engine, options);
     record.run = run;
     if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };

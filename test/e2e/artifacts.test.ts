@@ -50,6 +50,11 @@ describe('haft artifacts', () => {
     });
     assert.equal(haft(['cat', out.trim()]).out, 'one\ntwo\n');
     assert.equal(haft(['cat', out.trim(), '--range', '4:7']).out, 'two');
+    for (const range of ['5:2', '100:200', '9:']) {
+      const refused = haft(['cat', out.trim(), '--range', range]);
+      assert.deepEqual([refused.status, refused.out], [2, ''], range);
+      assert.match(refused.err, /input\.range/);
+    }
   });
 
   it('imports standard input, byte for byte', () => {

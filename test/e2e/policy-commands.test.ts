@@ -208,6 +208,13 @@ describe('haft policy hash', () => {
       put('haft.yaml', POLICY.replace('read: deny', 'read: allow'));
       assert.notEqual(await hash('file_read'), ofRead);
     }));
+
+  it('has none for a tool that there is not, and names the nearest', () =>
+    using({ 'haft.yaml': POLICY }, async ({ root }) => {
+      const { status, stdout, stderr } = await cli(root, 'policy', 'hash', 'file_raed');
+      assert.deepEqual([status, stdout], [2, '']);
+      assert.match(stderr, /no such tool; did you mean "file_read"\?.*tool\.unknown/);
+    }));
 });
 
 describe('haft policy replay', () => {

@@ -84,6 +84,33 @@ describe('haft runs export and verify-bundle', () => {
     }
   });
 
+  it('is checked in the root of the machine, where no workspace can be', () => {
+    const { status, out, err } = haft(['runs', 'verify-bundle', bundle()], '/');
+    assert.equal(status, 0, err);
+    assert.ok(out.includes(run));
+    const named = haft(['runs', 'verify-bundle', bundle(), '--workspace', '/no/such'], '/');
+    assert.deepEqual([named.status, /there is no such folder/.test(named.err)], [2, true]);
+  });
+
+  it('is told from what is no bundle in one sentence, which shows nothing of the file', () => {
+    const other = join(elsewhere, 'other');
+    const foreign = join(elsewhere, 'foreign.tar');
+    writeFileSync(join(elsewhere, 'hidden'), 'SECRET');
+    spawnSync('tar', ['-cf', foreign, '-C', elsewhere, 'hidden']);
+    for (const content of ['', 'SECRET '.repeat(500), Buffer.alloc(4096), readFileSync(foreign)]) {
+      writeFileSync(other, content);
+      const { status, out, err } = haft(['runs', 'verify-bundle', other]);
+      assert.deepEqual([status, out], [1, '']);
+      assert.equal(
+        err,
+        `haft: ${other}: It is not a bundle as "haft runs export" writes one [E_INTERNAL bundle.altered]\n`,
+      );
+      const { ok, problems } = JSON.parse(haft(['runs', 'verify-bundle', other, '--json']).out);
+      assert.deepEqual([ok, problems.length], [false, 1]);
+    }
+    for (const name of ['other', 'foreign.tar', 'hidden']) rmSync(join(elsewhere, name));
+  });
+
   it('is held against the key that one knows the host by', () => {
     const key = join(home, 'host.pub');
     writeFileSync(key, haft(['audit', 'checkpoint', '--key']).out);

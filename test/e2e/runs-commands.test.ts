@@ -108,7 +108,15 @@ describe('haft runs', () => {
     assert.equal((await run('list', '--tool', 'none')).stdout, 'No run matches.\n');
     const wrong = await run('list', '--status', 'faild');
     assert.deepEqual([wrong.status, /did you mean "failed"/.test(wrong.stderr)], [2, true]);
-    assert.equal((await run('list', '--since', 'yesterday')).status, 2);
+    const nowhere = await run('list', '--backend', 'dokcer');
+    assert.deepEqual(
+      [nowhere.status, /no backend "dokcer"; did you mean "docker"/.test(nowhere.stderr)],
+      [2, true],
+    );
+    for (const when of ['yesterday', '2026-13-45', '2026-02-30', '2026-01-01T99:00:00Z', '12', '12y']) {
+      const never = await run('list', '--since', when);
+      assert.deepEqual([never.status, /12h, 30d or 8w, or a date/.test(never.stderr)], [2, true], when);
+    }
   });
 
   it('show tells attempts, outputs and what was observed, of a run named by a few digits', async () => {
@@ -208,6 +216,7 @@ describe('haft runs', () => {
   });
 
   it('collect writes verified outputs where one says, never over anything, all or nothing', async () => {
+    mkdirSync(workspace.path('some'));
     const to = workspace.path('some/where');
     const { document } = await json('collect', ids.one!, '--to', to);
     assert.equal(readFileSync(`${to}/answer.txt`, 'utf8'), 'one\n');

@@ -120,6 +120,14 @@ describe('tools over HTTP', () => {
     assert.equal(await echo(), 'ok');
   });
 
+  it('refuses a backend for a tool that runs on none', async () => {
+    for (const tool of ['fs_list', 'hub.echo']) {
+      const args = tool === 'fs_list' ? {} : { text: 'hi' };
+      const { status, json } = await host.ask('POST', '/v1/call?backend=foo', { tool, args });
+      assert.deepEqual([status, json.errors[0].reason], [400, 'usage'], tool);
+    }
+  });
+
   it('looks at the health of all of them, or of one', async () => {
     const all = await host.manage('GET', '/v1/health');
     assert.deepEqual(

@@ -160,6 +160,24 @@ describe('a policy that came with a clone', () => {
     assert.equal(await reads(root), 'policy.untrusted');
   });
 
+  it('is not called trusted by another hash than its own, trusted or not', async () => {
+    const wrong = '0'.repeat(64);
+    const root = clone({ 'haft.yaml': PLAIN });
+    for (const state of ['new', 'trusted']) {
+      if (state === 'trusted') assert.equal((await trust(root)).status, 0);
+      const other = await cli(root, 'trust', '--sha256', wrong);
+      assert.deepEqual([other.status, other.stdout], [3, ''], state);
+      assert.match(other.stderr, /it is not the file with that hash .*policy\.untrusted/s);
+      for (const text of ['yes', '', wrong.slice(1), `${hashOf(root)},yes`])
+        assert.equal((await cli(root, 'trust', `--sha256=${text}`)).status, 2, `${state}: ${text}`);
+    }
+    assert.equal((await trust(root)).status, 0);
+    assert.equal((await cli(root, 'trust', '--revoke', '--sha256', wrong)).status, 2);
+    assert.equal(await reads(root), 'ok', 'it is still trusted');
+    const none = await cli(clone({}), 'trust', '--sha256', wrong);
+    assert.deepEqual([none.status, none.stdout], [3, '']);
+  });
+
   it('is not read out of a cache that somebody prepared for its hash', async () => {
     const root = clone({ 'haft.yaml': PLAIN });
     const hash = hashOf(root);

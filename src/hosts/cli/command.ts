@@ -27,6 +27,8 @@ export interface Command {
   readonly reads?: boolean;
   /** It works also where a pack is wrong: that one is left out, and said. So does whatever only reads. */
   readonly lenient?: boolean;
+  /** It needs no workspace: it works where there can be none, such as in `/`. One that is named has to be there. */
+  readonly anywhere?: boolean;
   /** It goes on until it is told to stop, and takes over what changes meanwhile. */
   readonly lives?: boolean;
   /** Answers with the exit code. Failures of the table may be thrown. */

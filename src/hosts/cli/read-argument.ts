@@ -18,11 +18,7 @@ export async function readFileArgument(path: string, limit: number): Promise<Uin
     }
     return readFileSync(fd);
   } catch (thrown) {
-    const code = (thrown as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT') throw fail('usage', `Cannot read ${path}: there is no such file`);
-    if (code === 'EISDIR') throw fail('usage', `Cannot read ${path}: it is a directory`);
-    if (code === 'EACCES') throw fail('usage', `Cannot read ${path}: permission denied`);
-    throw thrown;
+    throw (await import('./named-path.ts')).readFailure(thrown, path);
   } finally {
     if (fd !== undefined) closeSync(fd);
   }

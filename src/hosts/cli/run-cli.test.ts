@@ -95,6 +95,7 @@ describe('runCli', () => {
       [['call', 'file_read', 'path=x'], /as JSON: unexpected token "p"; write them like/],
       [['call', 'file_read', '[1]'], /they are no JSON object; write them like/],
       [['call', 'file_read', '@no-such-file'], /Cannot read no-such-file: there is no such file/],
+      [['runs', 'list', '--backend', 'foo'], /no backend "foo"; take one of local, docker, slurm/],
       [['completion', 'tcsh'], /take one of bash, zsh, fish/],
       [['tools', 'list', '--workspace', '/no/such/folder'], /there is no such folder/],
     ];

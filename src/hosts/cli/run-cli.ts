@@ -1,6 +1,7 @@
 // Owns: one run of the command line: find the command, parse its flags, run it, turn failures into exit codes.
 // Refuses: to know any command; they come from the list in commands.ts.
 import { closest } from '../../base/closest.ts';
+import { once } from '../../base/once.ts';
 import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
 import { VERSION } from '../../contract/version.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
@@ -59,17 +60,21 @@ async function runCommand(
   command: Command,
   run: Parsed & { readonly io: Io; readonly json: boolean },
 ): Promise<number> {
-  const workspace = findWorkspace(run.flags.workspace as string | undefined);
+  const given = run.flags.workspace as string | undefined;
+  const find = once(() => findWorkspace(given));
+  if (!command.anywhere || given !== undefined) find();
   const takeBack = giveTrust(run.flags.trust);
   let opened: Promise<DefaultRuntime> | undefined;
   try {
     return await command.run({
       ...run,
-      workspace,
+      get workspace() {
+        return find();
+      },
       runtime() {
         const frozen = run.flags.frozen === true;
         const { lives: living = false, reads = false, lenient = reads } = command;
-        opened ??= openRuntime(workspace, run.io, { frozen, living, reads, lenient });
+        opened ??= openRuntime(find(), run.io, { frozen, living, reads, lenient });
         return opened;
       },
     });

@@ -22,6 +22,8 @@ const PIECE = 1024 * 1024;
 export async function verifyBundle(source: TarSource, options: VerifyOptions = {}): Promise<BundleVerdict> {
   const problems: BundleProblem[] = [];
   const entries = await entriesOf(source, problems);
+  if (![...entries.keys(), ...problems.map(({ part }) => part)].some((path) => FILES.has(path)))
+    return noBundle(entries.size);
   const text = (path: string) => textOf(source, entries.get(path));
 
   const key = await findKey(text, options.key, problems);
@@ -45,6 +47,19 @@ export async function verifyBundle(source: TarSource, options: VerifyOptions = {
     files: entries.size,
   };
 }
+
+const FILES: ReadonlySet<string> = new Set(Object.values(BUNDLE_FILES));
+
+/** Of something else there is nothing to say part by part. */
+const noBundle = (files: number): BundleVerdict => ({
+  ok: false,
+  problems: [{ part: 'archive', problem: 'It is not a bundle as "haft runs export" writes one' }],
+  runId: null,
+  tool: null,
+  signedBy: null,
+  trusted: false,
+  files,
+});
 
 async function entriesOf(source: TarSource, problems: BundleProblem[]): Promise<Map<string, TarEntry>> {
   const entries = new Map<string, TarEntry>();

@@ -64,6 +64,9 @@ describe('openArtifactStore', () => {
       assert.deepEqual([part.bytes.length, part.size], [2, 40_000]);
       const bytes = Buffer.alloc(5_000_000, 3);
       const { id } = await artifacts.importBytes(bytes);
+      assert.equal((await artifacts.read(id, { start: 5_000_000 })).bytes.length, 0);
+      for (const range of [{ start: 5_000_001 }, { start: 5_000_001, end: 6_000_000 }, { start: 5, end: 2 }])
+        await assert.rejects(artifacts.read(id, range), { reason: 'input.range' });
       const pieces: Uint8Array[] = [];
       for await (const piece of artifacts.stream(id)) pieces.push(piece);
       assert.ok(pieces.length > 1);

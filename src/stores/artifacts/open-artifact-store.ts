@@ -2,7 +2,7 @@
 // Refuses: to register what is not durable yet, and to answer for objects that nobody registered.
 import { decodeTree, type TreeEntry } from '../../base/tree-manifest.ts';
 import type { Artifact, ArtifactRows, ArtifactStore } from '../../contract/artifacts.ts';
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail } from '../../contract/errors.ts';
 import type { ObjectId, ObjectStore, StoredObject } from '../../contract/object-store.ts';
 import { importTree } from './import-tree.ts';
 import { materialiseTree, READ_ONLY, setTime } from './materialise.ts';
@@ -94,7 +94,8 @@ export function openArtifactStore(parts: ArtifactStoreParts): ArtifactStore {
     entries,
     async read(id, { path, start = 0, end } = {}) {
       const { id: object, size } = await fileOf(id, path);
-      return { bytes: await objects.getRange(object, start, Math.max(start, end ?? size)), size };
+      if (start > size || (end !== undefined && end < start)) throw noRange(path ?? id, start, end, size);
+      return { bytes: await objects.getRange(object, start, end ?? size), size };
     },
     async *stream(id, path) {
       const { id: object, size } = await fileOf(id, path);
@@ -131,6 +132,14 @@ export function openArtifactStore(parts: ArtifactStoreParts): ArtifactStore {
     sweep: (options) => sweepArtifacts(options, parts),
   };
   return store;
+}
+
+function noRange(name: string, start: number, end: number | undefined, size: number): Failure {
+  const fact =
+    start > size
+      ? `byte ${start} lies outside of its ${size} bytes`
+      : `byte ${end} lies before byte ${start}`;
+  return fail('input.range', `Cannot read ${shown(name)}: ${fact}`, { size });
 }
 
 /** What callers send may be anything. */

@@ -125,8 +125,19 @@ describe('artifact_get', () => {
     const cut = await harness.call(artifactGet, { artifact, start_byte: 4, max_bytes: 3 });
     assert.deepEqual([cut.data.content, cut.data.end_byte, cut.data.truncated], ['456', 7, true]);
     assert.equal(cut.warnings[0]?.reason, 'content.truncated');
-    const beyond = await harness.call(artifactGet, { artifact, start_byte: 40 });
-    assert.deepEqual([beyond.data.content, beyond.data.end_byte], ['', 40]);
+    const last = await harness.call(artifactGet, { artifact, start_byte: 10 });
+    assert.deepEqual([last.data.content, last.data.end_byte], ['', 10]);
+  });
+
+  it('refuses a range that lies outside of the content, or ends before it begins, as file_read does', async () => {
+    const artifact = await importText('0123456789');
+    for (const range of [
+      { start_byte: 40 },
+      { start_byte: 11 },
+      { start_byte: 100, end_byte: 200 },
+      { start_byte: 5, end_byte: 2 },
+    ])
+      assert.equal((await harness.refuse(artifactGet, { artifact, ...range })).reason, 'input.range');
   });
 
   it('cuts between characters, so that text stays text', async () => {

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { fail } from '../../../contract/errors.ts';
 import { artifactId } from '../artifact-id.ts';
 import type { Command, Invocation } from '../command.ts';
+import { checkNew, writeFailure } from '../named-path.ts';
 
 export const command: Command = {
   summary: 'Print the content of an artifact, or copy it to a path',
@@ -30,7 +31,11 @@ export const command: Command = {
       throw fail('usage', 'Cannot copy a part of an artifact: --to takes all of it');
     const artifacts = await (await invocation.runtime()).artifacts();
     if (flags.to !== undefined) {
-      await artifacts.materialise(id, resolve(flags.to as string));
+      const to = flags.to as string;
+      checkNew(to);
+      await artifacts.materialise(id, resolve(to)).catch((thrown: unknown) => {
+        throw writeFailure(thrown, to);
+      });
       return 0;
     }
     if (flags.range !== undefined) {

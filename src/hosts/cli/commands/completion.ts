@@ -43,6 +43,7 @@ export const completionOf = (commands: () => Commands): Command => ({
   examples: ['eval "$(haft completion bash)"', 'haft completion fish | source'],
   positionals: [1, 1],
   choices: Object.keys(SHELLS),
+  anywhere: true,
   async run({ positionals, io }) {
     const shell = positionals[0]!;
     const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;

@@ -9,6 +9,7 @@ import { localPerson, recordManagement } from '../../../preset/record-management
 import { trustWritten } from '../../../preset/trust/trust-question.ts';
 import type { Command } from '../command.ts';
 import { PROJECT_KINDS, renderPolicy } from '../init-policy.ts';
+import { writeFailure } from '../named-path.ts';
 
 export const command: Command = {
   summary: 'Write a haft.yaml for this folder',
@@ -30,7 +31,7 @@ export const command: Command = {
       if (code === 'ENOENT') throw fail('usage', `Cannot use workspace ${folder}: there is no such folder`);
       if (code === 'EACCES' || code === 'EROFS')
         throw fail('path.denied_by_os', 'Cannot write haft.yaml: the folder is not writable');
-      throw thrown;
+      throw writeFailure(thrown, file);
     }
     const sha256 = sha256Hex(text);
     const trusted = await trustWritten(findFolder(folder), sha256);

@@ -1,5 +1,6 @@
 // Owns: `haft policy hash`: what approvals and run identity are bound to.
 // Refuses: to hash the file's bytes: comments and order of keys do not matter.
+import { findListing } from '../../../runtime/find-listing.ts';
 import type { Command } from '../command.ts';
 
 export const command: Command = {
@@ -12,7 +13,9 @@ export const command: Command = {
   lenient: true,
   async run({ positionals, runtime, io, json }) {
     const [tool] = positionals;
-    const engine = (await runtime()).policy.current;
+    const host = await runtime();
+    if (tool !== undefined) await findListing(host, tool);
+    const engine = host.policy.current;
     const hash = tool === undefined ? engine.hash : engine.hashFor(tool);
     io.out(json ? `${JSON.stringify({ ...(tool === undefined ? {} : { tool }), hash })}\n` : `${hash}\n`);
     return 0;

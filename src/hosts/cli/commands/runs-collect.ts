@@ -1,14 +1,16 @@
 // Owns: `haft runs collect`: the outputs of a run as files, each verified against its digest.
 // Refuses: to write over anything, and to leave a part of them behind.
 
+import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { shownSize } from '../../../base/shown-size.ts';
-import { fail } from '../../../contract/errors.ts';
+import { fail, isFailure } from '../../../contract/errors.ts';
 import type { AttemptRecord, RunRecord } from '../../../contract/run.ts';
 import { LOG_ROLE } from '../../../contract/toolpack.ts';
 import type { Command } from '../command.ts';
 import { findRun, shortRun } from '../find-run.ts';
+import { checkNew, writeFailure } from '../named-path.ts';
 import { table } from '../output.ts';
 import { endOf, reasonOf } from '../run-view.ts';
 
@@ -16,7 +18,7 @@ export const command: Command = {
   summary: 'Write the outputs of a run into a folder',
   usage: 'RUN --to DIR',
   description:
-    'Each output is at the path that its program wrote it to, below DIR, beside the log. What is written was verified against its digest. Nothing may be in DIR yet; either all of it is written or nothing.',
+    'Each output is at the path that its program wrote it to, below DIR, beside the log. What is written was verified against its digest. Nothing may be in DIR yet, and the folder above it must be there; either all of it is written or nothing.',
   options: { to: { type: 'string', value: 'DIR', help: 'the folder to make' } },
   examples: ['haft runs collect run_3fa1 --to results/'],
   positionals: [1, 1],
@@ -26,9 +28,11 @@ export const command: Command = {
     const opened = await runtime();
     const { run, attempts } = await opened.runs.look(await findRun(opened.runs, positionals[0]!));
     const outputs = outputsOf(run, attempts);
-    const folder = resolve(flags.to as string);
+    const named = flags.to as string;
+    checkNew(named, { orEmpty: true });
+    const folder = resolve(named);
     const artifacts = await opened.artifacts();
-    await fillNew(folder, async (part) => {
+    await fillNew(named, async (part) => {
       for (const { path, artifact } of outputs) {
         if (io.signal.aborted) throw fail('time.cancelled', 'Cannot collect the outputs: it was interrupted');
         await mkdir(dirname(join(part, path)), { recursive: true });
@@ -73,20 +77,15 @@ function outputsOf(run: RunRecord, attempts: readonly AttemptRecord[]): readonly
 }
 
 /** Under another name until it is whole; an empty folder may be there. */
-async function fillNew(folder: string, fill: (part: string) => Promise<void>): Promise<void> {
-  const part = join(dirname(folder), `.${basename(folder)}.${process.pid}.part`);
+async function fillNew(named: string, fill: (part: string) => Promise<void>): Promise<void> {
+  const folder = resolve(named);
+  const part = join(dirname(folder), `.haft-${randomUUID()}.part`);
   try {
-    await mkdir(dirname(folder), { recursive: true });
     await mkdir(part);
     await fill(part);
     await rename(part, folder);
   } catch (thrown) {
     await rm(part, { recursive: true, force: true });
-    const { code } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR')
-      throw fail('path.exists', `Cannot collect into ${basename(folder)}: something is already there`);
-    if (code === 'EACCES' || code === 'EPERM')
-      throw fail('path.denied_by_os', `Cannot collect into ${basename(folder)}: permission denied`);
-    throw thrown;
+    throw isFailure(thrown) ? thrown : writeFailure(thrown, named);
   }
 }

@@ -1,13 +1,14 @@
 // Owns: `haft runs export`: one file that proves what a run did, for who was not there.
 // Refuses: to write over anything, and to leave half a bundle behind.
 
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { shownSize } from '../../../base/shown-size.ts';
-import { fail } from '../../../contract/errors.ts';
 import type { Command } from '../command.ts';
 import { findRun } from '../find-run.ts';
+import { checkNew, writeFailure } from '../named-path.ts';
 
 export const command: Command = {
   summary: 'Write a run with its proof into one file',
@@ -22,9 +23,10 @@ export const command: Command = {
   async run({ runtime, positionals, flags, io, json }) {
     const opened = await runtime();
     const runId = await findRun(opened.runs, positionals[0]!);
-    const file = resolve((flags.to as string | undefined) ?? `${basename(runId)}.bundle.tar`);
+    const named = (flags.to as string | undefined) ?? `${basename(runId)}.bundle.tar`;
+    const file = resolve(named);
     const { exportRun } = await import('../../../preset/prove.ts');
-    const size = await writeNew(file, exportRun(opened, runId));
+    const size = await writeNew(named, exportRun(opened, runId));
     if (json) io.out(`${JSON.stringify({ run_id: runId, file, size })}\n`);
     else io.out(`${file}  ${shownSize(size)}\n`);
     return 0;
@@ -33,7 +35,15 @@ export const command: Command = {
 
 /** Under another name until it is whole. */
 async function writeNew(file: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  const part = join(dirname(file), `.${basename(file)}.${process.pid}.part`);
+  checkNew(file);
+  // Of writing alone: what keeps the bundle from being made is said as it is.
+  const told = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((thrown: unknown) => {
+      throw writeFailure(thrown, file);
+    });
+  const openNew = (path: string) =>
+    told(open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644));
+  const part = join(dirname(file), `.haft-${randomUUID()}.part`);
   // Taken first: of two who want the same name one is told so before the work.
   const name = await openNew(file);
   try {
@@ -41,14 +51,14 @@ async function writeNew(file: string, pieces: AsyncIterable<Uint8Array>): Promis
     let size = 0;
     try {
       for await (const piece of pieces) {
-        await handle.write(piece);
+        await told(handle.write(piece));
         size += piece.length;
       }
-      await handle.sync();
+      await told(handle.sync());
     } finally {
       await handle.close();
     }
-    await rename(part, file);
+    await told(rename(part, file));
     return size;
   } catch (thrown) {
     await rm(part, { force: true });
@@ -56,19 +66,5 @@ async function writeNew(file: string, pieces: AsyncIterable<Uint8Array>): Promis
     throw thrown;
   } finally {
     await name.close();
-  }
-}
-
-async function openNew(file: string) {
-  try {
-    return await open(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644);
-  } catch (thrown) {
-    const { code = '' } = thrown as NodeJS.ErrnoException;
-    const facts: Readonly<Record<string, string>> = {
-      EEXIST: 'something is already there',
-      ENOENT: 'its folder is not there',
-      EACCES: 'permission denied',
-    };
-    throw fail('usage', `Cannot write ${basename(file)}: ${facts[code] ?? `the system reports ${code}`}`);
   }
 }

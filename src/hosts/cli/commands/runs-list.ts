@@ -2,6 +2,7 @@
 // Refuses: what is large of them; `haft runs show` has it.
 import { closest } from '../../../base/closest.ts';
 import { fail } from '../../../contract/errors.ts';
+import { BACKEND_NAMES } from '../../../contract/policy.ts';
 import { RUN_TRANSITIONS, type RunState } from '../../../contract/run.ts';
 import type { RunQuery } from '../../../contract/run-store.ts';
 import type { Command, Invocation } from '../command.ts';
@@ -61,11 +62,8 @@ export const command: Command = {
 
 function queryOf({ flags }: Invocation): RunQuery {
   const { tool, status, backend, since } = flags as Readonly<Record<string, string | undefined>>;
-  if (status !== undefined && !STATES.includes(status as RunState)) {
-    const near = closest(status, STATES);
-    const hint = near ? `did you mean "${near}"?` : `take one of ${STATES.join(', ')}`;
-    throw fail('usage', `Cannot list runs: there is no status "${status.slice(0, 80)}"; ${hint}`);
-  }
+  checkWord('status', status, STATES);
+  checkWord('backend', backend, BACKEND_NAMES);
   return {
     limit: wholeNumber('limit', flags.limit, 20),
     ...(tool === undefined ? {} : { tool }),
@@ -75,9 +73,29 @@ function queryOf({ flags }: Invocation): RunQuery {
   };
 }
 
+function checkWord(what: string, given: string | undefined, among: readonly string[]): void {
+  if (given === undefined || among.includes(given)) return;
+  const near = closest(given, among);
+  const hint = near ? `did you mean "${near}"?` : `take one of ${among.join(', ')}`;
+  throw fail('usage', `Cannot list runs: there is no ${what} "${given.slice(0, 80)}"; ${hint}`);
+}
+
 function sinceOf(given: string): number {
-  const date = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(given) ? Date.parse(given) : Number.NaN;
-  return Number.isNaN(date) ? Date.now() - duration('since', given) : date;
+  if (/^\d+[hdw]$/.test(given)) return Date.now() - duration('since', given);
+  const date = DATE.test(given) ? Date.parse(given) : Number.NaN;
+  if (isDay(given.slice(0, 10)) && !Number.isNaN(date)) return date;
+  throw fail(
+    'usage',
+    `Cannot use --since ${given.slice(0, 80)}: it takes hours, days or weeks, such as 12h, 30d or 8w, or a date that there is, such as 2026-01-31 or 2026-01-31T18:00:00Z`,
+  );
+}
+
+const DATE = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** 30 February would be parsed as a day of March. */
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 const WIDEST = 60;

@@ -1,11 +1,12 @@
 // Owns: `haft runs verify-bundle`: is this bundle what was signed, and by whom?
 // Refuses: a workspace: it needs nothing but the file, and leaves nothing behind.
-import { existsSync, readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import type { TarSource } from '../../../base/tar.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import { toWire } from '../../../contract/spelling.ts';
 import type { Command } from '../command.ts';
+import { openNamed } from '../named-path.ts';
+import { readFileArgument } from '../read-argument.ts';
 
 export const command: Command = {
   summary: 'Check the bundle of a run, offline',
@@ -20,9 +21,12 @@ export const command: Command = {
     'haft runs verify-bundle result.bundle.tar --key host.pub',
   ],
   positionals: [1, 1],
+  anywhere: true,
   async run({ positionals, flags, io, json }) {
     const { checkBundle } = await import('../../../preset/prove.ts');
-    const verdict = await withFile(positionals[0]!, (source) => checkBundle(source, keyOf(flags.key)));
+    const verdict = await withFile(positionals[0]!, async (source) =>
+      checkBundle(source, await keyOf(flags.key)),
+    );
     const { ok, problems, signedBy, trusted } = verdict;
     if (json) io.out(`${JSON.stringify(toWire(verdict))}\n`);
     else if (ok) {
@@ -31,25 +35,27 @@ export const command: Command = {
       if (!trusted) io.err('haft: no key to compare with was given: see --key\n');
     } else {
       for (const { part, problem } of problems)
-        io.err(`haft: ${part}: ${problem} [E_INTERNAL bundle.altered]\n`);
+        io.err(
+          `haft: ${part === 'archive' ? positionals[0] : part}: ${problem} [E_INTERNAL bundle.altered]\n`,
+        );
     }
     return ok ? 0 : ERRORS['bundle.altered'].exit;
   },
 };
 
-function keyOf(given: unknown): string | undefined {
+/** A key is one line. */
+const LARGEST_KEY = 64 * 1024;
+
+async function keyOf(given: unknown): Promise<string | undefined> {
   if (given === undefined) return undefined;
   const text = String(given);
-  if (existsSync(text)) return readFileSync(text, 'utf8');
+  if (existsSync(text)) return new TextDecoder().decode(await readFileArgument(text, LARGEST_KEY));
   if (text.split('+').length >= 3) return text;
   throw fail('usage', 'Cannot use --key: it takes a public key, or a file that holds one');
 }
 
 async function withFile<T>(path: string, use: (source: TarSource) => Promise<T>): Promise<T> {
-  const handle = await open(path, 'r').catch((thrown: NodeJS.ErrnoException) => {
-    const fact = thrown.code === 'ENOENT' ? 'there is no such file' : `the system reports ${thrown.code}`;
-    throw fail('usage', `Cannot read ${path}: ${fact}`);
-  });
+  const handle = await openNamed(path);
   try {
     const { size } = await handle.stat();
     return await use({

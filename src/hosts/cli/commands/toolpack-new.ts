@@ -7,6 +7,7 @@ import { isWithin } from '../../../loader/is-within.ts';
 import { prepareFolder } from '../../../preset/packs/register-folder.ts';
 import type { Command, Io } from '../command.ts';
 import { linkOwnPackage } from '../link-own-package.ts';
+import { writeFailure } from '../named-path.ts';
 import { isFrozenRun } from '../open-runtime.ts';
 import { SCAFFOLD_ARGS, SCAFFOLD_IMAGE, scaffoldFiles } from '../toolpack-scaffold.ts';
 
@@ -64,7 +65,7 @@ function write(folder: string, name: string, files: Readonly<Record<string, stri
     if (code === 'EEXIST') throw taken(name);
     if (code === 'EACCES' || code === 'EROFS')
       throw fail('path.denied_by_os', `Cannot make the toolpack "${name}": the folder is not writable`);
-    throw thrown;
+    throw writeFailure(thrown, name);
   }
 }
 

@@ -32,6 +32,9 @@ export const command: Command = {
   async run(invocation) {
     const { flags, workspace, io, json } = invocation;
     if (flags.list && flags.revoke) throw fail('usage', 'Cannot both list and revoke trust');
+    const given = hashesOf(flags);
+    if ((flags.list || flags.revoke) && flags.sha256 !== undefined)
+      throw fail('usage', 'Cannot use --sha256 with --list or --revoke: it says which haft.yaml to trust');
     if (flags.list) return list(invocation);
     if (flags.revoke) {
       const revoked = revokeTrust(workspace);
@@ -41,12 +44,14 @@ export const command: Command = {
       return 0;
     }
     const question = await trustQuestion(workspace);
+    // Whoever names a file means that one, whether or not something has to be decided.
+    if (given.length > 0) checkGiven(given, question);
     if (question.state === 'nothing') {
       if (json) io.out(`${JSON.stringify({ trusted: true, sha256: null, changed: false })}\n`);
       else io.out('There is no haft.yaml here: the defaults hold, and need no trust.\n');
       return 0;
     }
-    if (question.state === 'asked') await decide(invocation, question);
+    if (question.state === 'asked') await decide(invocation, question, given.length > 0);
     const changed = question.state === 'asked';
     if (changed) {
       const facts = { sha256: question.sha256 };
@@ -58,21 +63,29 @@ export const command: Command = {
   },
 };
 
-async function decide({ flags, workspace, io, json }: Invocation, question: TrustQuestion): Promise<void> {
-  const given = [flags.sha256, flags.trust].flatMap((text) =>
+const hashesOf = (flags: Invocation['flags']): readonly string[] =>
+  [flags.sha256, flags.trust].flatMap((text) =>
     typeof text === 'string' ? text.split(',').map((one) => checkHash(one, 'the hash')) : [],
   );
-  if (!json || given.length === 0)
-    io.err(`${workspace}\n${question.lines.map((line) => `  ${line}\n`).join('')}`);
-  if (given.length > 0) {
-    if (!given.includes(question.sha256))
-      throw fail(
-        'policy.untrusted',
-        `Cannot trust haft.yaml: it is not the file with that hash (it has ${question.sha256}); review it again`,
-        { sha256: question.sha256 },
-      );
-    return question.keep();
-  }
+
+function checkGiven(given: readonly string[], { state, sha256 }: TrustQuestion): void {
+  if (state === 'nothing')
+    throw fail('policy.untrusted', 'Cannot trust haft.yaml by its hash: there is none in this workspace');
+  if (!given.includes(sha256))
+    throw fail(
+      'policy.untrusted',
+      `Cannot trust haft.yaml: it is not the file with that hash (it has ${sha256}); review it again`,
+      { sha256 },
+    );
+}
+
+async function decide(
+  { workspace, io, json }: Invocation,
+  question: TrustQuestion,
+  isGiven: boolean,
+): Promise<void> {
+  if (!json || !isGiven) io.err(`${workspace}\n${question.lines.map((line) => `  ${line}\n`).join('')}`);
+  if (isGiven) return question.keep();
   if (!io.ask || json)
     throw fail(
       'usage',
