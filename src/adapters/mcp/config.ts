@@ -1,6 +1,6 @@
 // Owns: how an installation describes an MCP server: a program or a URL, and what is laid over its tools.
 // Refuses: both at once, or neither.
-import { fail } from '../../contract/errors.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { PROGRAM_CONFIG, type ProgramConfig, programConfig } from '../program-config.ts';
@@ -47,6 +47,19 @@ export interface McpConfig extends ProgramConfig {
   readonly protocol?: 'auto' | '2025-11-25' | '2026-07-28';
   readonly probe_timeout_ms?: number;
   readonly overlays?: Overlays;
+}
+
+/** What the schema cannot say of it; undefined where it is fine. */
+export function mcpProblem({ url }: JsonObject): string | undefined {
+  if (typeof url !== 'string') return undefined;
+  try {
+    parseHttpUrl(url);
+    return undefined;
+  } catch (thrown) {
+    if (!isFailure(thrown)) throw thrown;
+    const fact = thrown.message.replace(/^Cannot request this URL: /, '');
+    return `/url is no URL of a server: ${fact}; write it whole, such as https://example.org/mcp`;
+  }
 }
 
 export function mcpConfig(name: string, config: JsonObject): McpConfig {

@@ -7,6 +7,7 @@
 // its tools changed, or was lost and found. Nothing is started before the first use.
 import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
+import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { type Program, programEffects } from '../../contract/program.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
@@ -17,7 +18,7 @@ import { linkedConnection, longestMessage } from '../linked-connection.ts';
 import { type Pace, SYSTEM_PACE } from '../pace.ts';
 import { callNeeds, programOf, type StartFor } from '../program-config.ts';
 import { readCallResult } from './call-result.ts';
-import { MCP_CONFIG, mcpConfig } from './config.ts';
+import { MCP_CONFIG, mcpConfig, mcpProblem } from './config.ts';
 import { bindTools, listTools, type McpDiscovery } from './discover.ts';
 import { withFixed } from './overlay.ts';
 import { headersOf, type ParamHeader } from './param-headers.ts';
@@ -46,6 +47,8 @@ export interface McpConnection extends AdapterConnection {
 }
 
 export interface McpAdapter extends Adapter {
+  /** What is wrong with a config that fits the schema: it begins with the key. */
+  problemOf(config: JsonObject): string | undefined;
   open(installation: Installation, tools: readonly BoundTool[]): McpConnection;
 }
 
@@ -59,6 +62,7 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
   return {
     name: 'mcp',
     config: MCP_CONFIG,
+    problemOf: mcpProblem,
     needs({ installation: { name, config: given }, site }) {
       const config = mcpConfig(name, given);
       if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];

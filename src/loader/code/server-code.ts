@@ -5,6 +5,7 @@ import { basename, join, resolve } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
 import { isFailure } from '../../contract/errors.ts';
+import { parseHttpUrl } from '../../contract/http.ts';
 import { isWithin } from '../is-within.ts';
 import type { CodeFolder } from './code-copies.ts';
 import { findServerCode, openEnds, type ServerCommand } from './find-server-code.ts';
@@ -18,7 +19,7 @@ export type ServerConfig = ServerCommand | { readonly url: string };
 export async function takeServer(config: ServerConfig, site: NpxSite): Promise<TakenServer> {
   const { root, code } = site;
   if ('url' in config) {
-    const unpinned = [{ what: new URL(config.url).origin, why: 'a service that runs elsewhere' }];
+    const unpinned = [{ what: parseHttpUrl(config.url).url.origin, why: 'a service that runs elsewhere' }];
     return { files: {}, unpinned, start: () => ({ copies: [] }) };
   }
   const npx = parseNpx(config.command);

@@ -3,10 +3,13 @@
 import { orAborted } from '../../base/or-aborted.ts';
 import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 
 /** An adapter whose other side says which tools it has. */
 export interface ServerAdapter extends Adapter {
+  /** What is wrong with a config that fits the schema: one sentence, which begins with the key. */
+  problemOf?(config: JsonObject): string | undefined;
   open(installation: Installation, tools: readonly BoundTool[]): ServerConnection;
 }
 

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../contract/json.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
 import type { InstallationRecord } from '../../contract/store.ts';
-import { type PackKind, packEntries } from './pack-entries.ts';
+import { type PackKind, readEntries } from './pack-entries.ts';
 
 type Written = NonNullable<PolicyFile['packs']>[number];
 
@@ -14,8 +14,10 @@ export function installedPacks(
 ): readonly Written[] {
   if (records.length === 0) return written;
   const byName = new Map(records.map((record) => [record.name, record]));
-  const named = packEntries({ packs: written }).map((entry, at) => {
+  const named = readEntries(written).entries.map((entry, at) => {
     const pack = written[at]!;
+    // One that is wrong is told by whoever opens packs.
+    if (!entry) return pack;
     const record = byName.get(entry.name);
     byName.delete(entry.name);
     if (record?.enabled !== false) return pack;
@@ -38,13 +40,14 @@ export interface KnownPack {
   readonly config: JsonObject;
 }
 
-/** By name. */
+/** By name; without those that cannot be read. */
 export function knownPacks(
   written: readonly Written[],
   records: readonly InstallationRecord[],
 ): readonly KnownPack[] {
-  const named = new Set(packEntries({ packs: written }).map(({ name }) => name));
-  return packEntries({ packs: installedPacks(written, records) })
+  const named = new Set(readEntries(written).entries.map((entry) => entry?.name));
+  return readEntries(installedPacks(written, records))
+    .entries.filter((entry) => entry !== undefined)
     .map(({ name, kind, enabled, path, config }) => {
       const from: KnownPack['from'] = named.has(name) ? 'haft.yaml' : 'added';
       return { name, kind, from, enabled, ...(path === undefined ? {} : { path }), config };

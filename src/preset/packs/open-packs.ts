@@ -7,7 +7,7 @@ import type { HealthMonitor } from '../../contract/health.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
 import type { OpenPack, PackState, Runtime } from '../../contract/runtime.ts';
-import { type PackEntry, packEntries } from './pack-entries.ts';
+import { type PackEntry, packEntries, readEntries } from './pack-entries.ts';
 
 /** Opens an entry of its kind. One kind of entry may be several packs. */
 export type OpenEntry = (entry: PackEntry, follow: PackFollow) => Promise<readonly OpenPack[]>;
@@ -101,7 +101,9 @@ export function createPacks(options: PacksOptions): Packs {
     } catch (thrown) {
       following.abort();
       if (isFailure(thrown)) return { key, following, packs: thrown };
-      throw thrown;
+      // Whatever it is, it is about this one: the others, and what was recorded, are none the worse for it.
+      onWarning?.(`Cannot take the pack "${entry.name}": ${(thrown as Error).stack}`);
+      return { key, following, packs: unreadable(entry, thrown as NodeJS.ErrnoException) };
     }
   };
 
@@ -173,13 +175,10 @@ export function createPacks(options: PacksOptions): Packs {
   };
 
   const entriesOf = (policy: Pick<PolicyFile, 'packs'>): readonly PackEntry[] => {
-    try {
-      return packEntries(policy);
-    } catch (thrown) {
-      if (!onBroken || !isFailure(thrown)) throw thrown;
-      onBroken(thrown.message);
-      return [];
-    }
+    if (!onBroken) return packEntries(policy);
+    const { entries: read, problems: wrong } = readEntries(policy.packs ?? []);
+    for (const { message } of wrong) onBroken(message);
+    return read.filter((entry) => entry !== undefined);
   };
 
   /** Answers whether it is now what its folder holds. */
@@ -300,6 +299,13 @@ interface Found {
   readonly following: AbortController;
   readonly packs: readonly OpenPack[] | Failure;
 }
+
+/** The words of such an error may hold paths of this machine: its kind has to do. */
+const unreadable = ({ name }: PackEntry, { code, name: kind }: NodeJS.ErrnoException): Failure =>
+  fail(
+    'pack.invalid',
+    `Cannot take the pack "${name}": reading it failed (${code ?? kind}); check what haft.yaml says of it`,
+  );
 
 const NO_LOCK: PackLock = { check() {}, apply: (pack) => pack };
 

@@ -169,9 +169,11 @@ async function checkConfig(
 ): Promise<void> {
   if (adapter.config === undefined) return;
   const check = await schemas.compile(adapter.config);
-  const problems = await check(config);
+  const problems = (await check(config)).map(({ path, message }) => `${path} ${message}`);
+  const further = problems.length === 0 ? adapter.problemOf?.(config) : undefined;
+  if (further !== undefined) problems.push(further);
   if (problems.length === 0) return;
-  const list = problems.map(({ path, message }) => `${kind}${path} ${message}`).join('; ');
+  const list = problems.map((problem) => `${kind}${problem}`).join('; ');
   throw fail('pack.invalid', `Cannot take the pack "${name}": ${list}`);
 }
 

@@ -3,7 +3,7 @@
 
 import { basename } from 'node:path';
 import { isRecord } from '../../base/is-record.ts';
-import { fail } from '../../contract/errors.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
 
@@ -23,18 +23,46 @@ export interface PackEntry {
 const KINDS: readonly PackKind[] = ['path', 'mcp', 'stdio'];
 const NAME = /^[a-z][a-z0-9_]*$/;
 
+/** What is wrong with one entry, by its place in `packs:`. */
+export interface EntryProblem {
+  readonly at: number;
+  readonly message: string;
+}
+
+type Written = NonNullable<PolicyFile['packs']>;
+
+/** Throws `pack.invalid` with all that is wrong. */
 export function packEntries({ packs = [] }: Pick<PolicyFile, 'packs'>): readonly PackEntry[] {
-  const entries = packs.map((pack, at) => entryOf(typeof pack === 'string' ? { path: pack } : pack, at));
+  const { entries, problems } = readEntries(packs);
+  if (problems.length > 0) throw fail('pack.invalid', problems.map(({ message }) => message).join('\n'));
+  return entries.filter((entry) => entry !== undefined);
+}
+
+/** Each in its place; undefined for one that is wrong, which says nothing about the others. */
+export function readEntries(packs: Written): {
+  readonly entries: readonly (PackEntry | undefined)[];
+  readonly problems: readonly EntryProblem[];
+} {
+  const problems: EntryProblem[] = [];
   const taken = new Set<string>();
-  for (const { name } of entries) {
-    if (taken.has(name))
-      throw fail(
-        'pack.invalid',
-        `Cannot take two packs of the name "${name}": give one of them another name`,
-      );
-    taken.add(name);
-  }
-  return entries;
+  const entries = packs.map((pack, at) => {
+    try {
+      const entry = entryOf(typeof pack === 'string' ? { path: pack } : pack, at);
+      const { name } = entry;
+      if (taken.has(name))
+        throw fail(
+          'pack.invalid',
+          `Cannot take two packs of the name "${name}": give one of them another name`,
+        );
+      taken.add(name);
+      return entry;
+    } catch (thrown) {
+      if (!isFailure(thrown)) throw thrown;
+      problems.push({ at, message: thrown.message });
+      return undefined;
+    }
+  });
+  return { entries, problems };
 }
 
 function entryOf(pack: JsonObject, at: number): PackEntry {
