@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import '../../src/preset/trust/trust-for-tests.ts';
+import { makePlace, WHO } from './support/apart.ts';
 import { type Shell, shellWithHaft } from './support/haft-on-path.ts';
 
 function inEmptyFolder(use: (shell: Shell, folder: string) => void): void {
@@ -48,4 +49,17 @@ describe('a newcomer', () => {
         const back = JSON.parse(shell.paste(call));
         assert.deepEqual([back.replayed, back.run_id], [true, made.run_id]);
       }));
+
+  for (const who of WHO)
+    it(`calls a new toolpack as ${who}`, async () => {
+      const place = makePlace();
+      try {
+        const script = join(import.meta.dirname, 'support/newcomer-run.ts');
+        const { stdout, stderr } = await place.run(who, script, []);
+        const { ok, data } = JSON.parse(stdout || assert.fail(stderr));
+        assert.deepEqual([ok, data.result], [true, { bytes: 3, words: 2 }]);
+      } finally {
+        place.close();
+      }
+    });
 });

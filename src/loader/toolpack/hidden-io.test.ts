@@ -207,6 +207,19 @@ const STABLE: Readonly<Record<string, string>> = {
     for (; !over; n++) await new Promise((done) => setImmediate(done));
     return n;
   })()`,
+  'how much happens until WebAssembly is compiled': `await (async () => {
+    // As many functions as take V8 a while: a type, their indices, an empty body each.
+    const leb = (n) => (n < 128 ? [n] : [(n & 127) | 128, ...leb(n >> 7)]);
+    const part = (id, bytes) => [id, ...leb(bytes.length), ...bytes];
+    const count = 20_000;
+    const body = [4, 0, 1, 1, 11];
+    const parts = [part(1, [1, 96, 0, 0]), part(3, [...leb(count), ...Array(count).fill(0)]),
+      part(10, [...leb(count), ...Array(count).fill(body).flat()])];
+    let [n, over] = [0, false];
+    WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, ...parts.flat()])).then(() => { over = true; });
+    for (; !over; n++) await new Promise((done) => setImmediate(done));
+    return n;
+  })()`,
   'whether something was collected': `await (async () => {
     const weak = new WeakRef({});
     for (let n = 0; n < 200; n++) { new Array(100_000).fill(n); await new Promise((done) => setImmediate(done)); }
