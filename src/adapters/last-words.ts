@@ -1,5 +1,6 @@
 // Owns: what a server that did not start said last: one line for the message, and some more for who looks closer.
 // Refuses: to pass on what looks like a secret, and more than a few lines.
+import { AROUND_ERRORS, TELLS_ERROR } from '../base/error-line.ts';
 import { isSecretKey } from '../base/redact/secret-keys.ts';
 import type { Program } from '../contract/program.ts';
 
@@ -21,8 +22,8 @@ export async function lastWords(stderr: Uint8Array, { env }: Pick<Program, 'env'
   const lines = said
     .split('\n')
     .map((line) => line.replace(/\p{Cc}+/gu, ' ').trim())
-    .filter((line) => line !== '' && !NOISE.test(line));
-  const line = lines.findLast((one) => TELLING.test(one)) ?? lines.at(-1);
+    .filter((line) => line !== '' && !AROUND_ERRORS.test(line));
+  const line = lines.findLast((one) => TELLS_ERROR.test(one)) ?? lines.at(-1);
   if (line === undefined) return { because: '' };
   return { because: `: ${line.slice(0, MESSAGE_LENGTH)}`, details: { stderr: said.slice(-KEPT_LENGTH) } };
 }
@@ -39,7 +40,3 @@ export const secretsOf = (env: Program['env']): readonly string[] =>
   Object.keys(env)
     .filter(isSecretKey)
     .map((name) => env[name] as string);
-
-/** Frames of a stack, what Node.js writes around an error, and what a shell says when it is ended. */
-const NOISE = /^(at .+|Node\.js v[\d.]+|[\^~}{)(]+|Terminated|Killed)$/;
-const TELLING = /\b(\w*(Error|Exception)\b.*:|cannot |no such |not found|denied|read-only)/i;

@@ -12,6 +12,12 @@ describe('withStderr', () => {
     assert.deepEqual([message, stderr], ['The program ended with exit code 3: two', 'one\ntwo']);
   });
 
+  it('says the error of a Node.js program, not the version that Node.js ends with', () => {
+    const text = "x.js:1\nthrow new Error('boom')\n^\n\nError: boom\n    at x.js:1:7\n\nNode.js v24.1.0\n";
+    assert.equal(said(text).message, 'The program ended with exit code 3: Error: boom');
+    assert.match(said(text).stderr ?? '', /Node\.js v24/);
+  });
+
   it('keeps no more than it may of what is long in any way', () => {
     for (const text of ['x\n'.repeat(9999), 'y'.repeat(9999), `${'z'.repeat(500)}\n`.repeat(99)]) {
       const { message, stderr = '' } = said(text);

@@ -1,6 +1,7 @@
 // Owns: how the ends of attempts are said that every backend knows: one wording for each, whoever tells it.
 // Refuses: what only one engine can say; that is in its own folder.
 import { constants } from 'node:os';
+import { errorLine } from '../base/error-line.ts';
 import type { AttemptEnd } from './backend.ts';
 
 export const ATTEMPT_WORDS = {
@@ -31,7 +32,7 @@ export const STDERR_TAIL = Object.freeze({ lines: 20, bytes: 2048 });
 
 /**
  * An end with the last lines of what the program wrote to standard error, where it is the program that failed or was ended;
- * the very last one is in its message when the program ended by itself. `tail` is the end of that stream, of any length.
+ * the one that says why is in its message when the program ended by itself. `tail` is the end of that stream, of any length.
  */
 export function withStderr(end: AttemptEnd, tail: Uint8Array): AttemptEnd {
   const isOfProgram = end.failure === 'tool' || end.failure === 'limit';
@@ -39,9 +40,12 @@ export function withStderr(end: AttemptEnd, tail: Uint8Array): AttemptEnd {
   if (!isOfProgram || end.cause === 'tool.not_started') return end;
   const stderr = lastLines(tail);
   if (stderr === '') return end;
-  const last = stderr.slice(stderr.lastIndexOf('\n') + 1);
   const saysWhy = end.cause === 'tool.exit' || end.cause === 'tool.signal';
-  return { ...end, ...(saysWhy ? { message: `${end.message}: ${shorten(last)}` } : {}), stderr };
+  return {
+    ...end,
+    ...(saysWhy ? { message: `${end.message}: ${shorten(errorLine(stderr) ?? '')}` } : {}),
+    stderr,
+  };
 }
 
 /** Colours and what else a terminal would obey is left out; a line whose beginning is cut off is one still. */

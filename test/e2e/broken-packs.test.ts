@@ -11,6 +11,7 @@ const WRONG = {
   'a folder that is not there': { 'haft.yaml': 'version: 1\npacks: [packs/q]\n' },
   'two packs of one name': { 'haft.yaml': 'version: 1\npacks: [packs/p, other/p]\n' },
   'a key of a server': { 'haft.yaml': 'version: 1\npacks: [{ name: x, mcp: { comand: [x] } }]\n' },
+  'the URL of a server': { 'haft.yaml': 'version: 1\npacks: [{ name: x, mcp: { url: example.org } }]\n' },
 };
 
 describe('while a pack is wrong', { timeout: 180_000 }, () => {

@@ -234,6 +234,17 @@ describe('haft trust', () => {
     assert.equal(await reads(root), 'policy.untrusted');
   });
 
+  it('stays where a pack is taken out, and does not come back with a folder that tools could write', async () => {
+    const root = clone({ 'haft.yaml': `${PLAIN}packs: [mine]\n`, 'mine/README': 'no tools\n' });
+    await trust(root);
+    assert.equal(await reads(root), 'ok');
+    put(root, 'haft.yaml', PLAIN);
+    assert.equal((await cli(root, 'policy', 'diff')).status, 0);
+    assert.equal(await reads(root), 'ok');
+    put(root, 'haft.yaml', `${PLAIN}packs: [mine]\n`);
+    assert.equal(await reads(root), 'policy.untrusted');
+  });
+
   it('shows the difference, key by key, in policy diff', async () => {
     const root = clone({ 'haft.yaml': PLAIN });
     assert.equal((await cli(root, 'policy', 'diff')).status, 3);

@@ -1,6 +1,7 @@
 // Owns: what the end of a tool's program means: an answer, a failure of its own, or a limit that it reached.
 // Refuses: to take a program that was ended for one that answered.
 import { bothEnds } from '../../base/both-ends.ts';
+import { errorLine } from '../../base/error-line.ts';
 import type { InvocationResult } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SandboxResult } from '../../contract/sandbox.ts';
@@ -47,7 +48,7 @@ export function readOutcome({ outputSchema }: YamlUse, text: string, end: Progra
   if (answer && !answer.ok)
     return { ...answer, details: { ...(answer.details as object), exit_code: code, ...said } };
   const how = signal ? `was ended by ${signal}` : `ended with code ${code}`;
-  const last = stderr.trimEnd().split('\n').at(-1)?.trim().slice(0, 300);
+  const last = errorLine(stderr)?.slice(0, 300);
   return {
     ok: false,
     message: `its program ${how}${last ? `: ${last}` : ''}`,

@@ -1,6 +1,7 @@
 // Owns: the forms in which a registered secret can come back: as it is, escaped, base64 in all alignments, hex, percent-encoded.
 // Refuses: compressed, encrypted or reordered forms; nobody can know those.
 import { type Automaton, createAutomaton, type Span } from './automaton.ts';
+import { findBase64Runs, startOfRun } from './base64-runs.ts';
 
 /** Shorter ones would hide ordinary words; they are not registered. */
 export const MIN_SECRET_LENGTH = 4;
@@ -27,7 +28,7 @@ export function createEchoFinder(secrets: readonly string[], kind: 'text' | 'byt
   ]);
   const automata: Automaton[] = [
     createAutomaton(known.flatMap(escapes).map(asRead)),
-    createAutomaton(encoded.flatMap(base64Forms), { map: NO_LINE_BREAKS }),
+    wholeRuns(createAutomaton(encoded.flatMap(base64Forms), { map: NO_LINE_BREAKS })),
     createAutomaton(
       encoded.map((bytes) => bytes.toString('hex')),
       { map: HEX_DUMP },
@@ -43,6 +44,16 @@ export function createEchoFinder(secrets: readonly string[], kind: 'text' | 'byt
     },
   };
 }
+
+/** What is found, with the run of base64 that it is a part of. */
+const wholeRuns = (automaton: Automaton): Automaton => ({
+  scan(text, found) {
+    const spans: Span[] = [];
+    const sure = automaton.scan(text, spans);
+    const settled = sure === text.length ? sure : startOfRun(text, sure);
+    return spans.length === 0 ? settled : Math.min(settled, findBase64Runs(text, spans, found));
+  },
+});
 
 /** Where no secret is registered. */
 const NOTHING: EchoFinder = { scan: (text) => text.length };

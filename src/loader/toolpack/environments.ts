@@ -70,7 +70,12 @@ export const ENVIRONMENTS: readonly [ToolpackEnvironment, ToolpackEnvironment] =
   },
 ];
 
-const MEMORY_BYTES = 512 * 1024 * 1024;
+/**
+ * Where there are no cgroups this bounds what a process may map, and Node.js maps half a gigabyte before it begins. What
+ * the pack itself may use is bounded by the heap.
+ */
+const MEMORY_BYTES = 1536 * 1024 * 1024;
+const HEAP_MB = 512;
 
 /** A process that sees the copy of the pack in `folder`, and of the machine only what Node.js needs to start. */
 export function hostProgram(folder: string, entry: string, environment: ToolpackEnvironment): Program {
@@ -87,6 +92,7 @@ export function hostProgram(folder: string, entry: string, environment: Toolpack
     argv: [
       'node',
       `--random-seed=${environment.seed}`,
+      `--max-old-space-size=${HEAP_MB}`,
       '--disable-warning=ExperimentalWarning',
       '--no-addons',
       // Behind the sandbox, a second door: it keeps the pack from the machine's own programs and libraries.

@@ -35,6 +35,13 @@ describe('installedPacks', () => {
     assert.deepEqual(installedPacks(WRITTEN, records), WRITTEN);
     assert.deepEqual(installedPacks([], [record('gone', { enabled: false })]), []);
   });
+
+  it('leave alone what haft.yaml says wrongly', () => {
+    assert.deepEqual(installedPacks([{}, 'ci'], [record('ci', { enabled: false })]), [
+      {},
+      { path: 'ci', enabled: false },
+    ]);
+  });
 });
 
 describe('knownPacks', () => {
@@ -44,5 +51,14 @@ describe('knownPacks', () => {
       { name: 'ci', kind: 'path', from: 'haft.yaml', enabled: false, path: 'packs/ci', config: {} },
       { name: 'hub', kind: 'mcp', from: 'added', enabled: true, config: HUB.mcp },
     ]);
+  });
+
+  it('are those that can be read', () => {
+    const names = (written: Parameters<typeof knownPacks>[0]) =>
+      knownPacks(written, [record('hub', { entry: HUB })]);
+    assert.deepEqual(
+      names([{}, 'ci', 'x/ci']).map(({ name }) => name),
+      ['ci', 'hub'],
+    );
   });
 });

@@ -302,7 +302,10 @@ interface Found {
 
 /** The words of such an error may hold paths of this machine: its kind has to do. */
 const unreadable = ({ name }: PackEntry, { code, name: kind }: NodeJS.ErrnoException): Failure =>
-  fail('pack.invalid', `Cannot take the pack "${name}": reading it failed (${code ?? kind}); check what haft.yaml says of it`);
+  fail(
+    'pack.invalid',
+    `Cannot take the pack "${name}": reading it failed (${code ?? kind}); check what haft.yaml says of it`,
+  );
 
 const NO_LOCK: PackLock = { check() {}, apply: (pack) => pack };
 

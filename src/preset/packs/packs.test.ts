@@ -100,6 +100,59 @@ describe('following a policy', () => {
     });
   });
 
+  const unusable = [
+    { url: 'mcp.example.org' },
+    { url: 'mcp.example.org:8080/mcp' },
+    { url: 'http://[bad/' },
+    { url: 'http://' },
+    { url: 'http://a b/' },
+    { url: '' },
+    { url: 'ftp://example.org' },
+    { url: 'http://user:hunter2@example.org/' },
+    { command: ['node', 'a\u0000b.mjs'] },
+    { command: ['node', 'hub.mjs'], cwd: 'a\u0000b' },
+    { command: ['node', 'hub.mjs'], parts: ['a\u0000b'] },
+  ];
+  for (const mcp of unusable)
+    it(`starts with everything else, where it may, beside a server of ${JSON.stringify(mcp)}`, async () => {
+      await withWorkspace(async (workspace) => {
+        const packs = [{}, { name: 'hub', mcp: { command: ['node', 'hub.mjs'] } }, { name: 'g', mcp }];
+        writeTrusted(join(workspace, 'haft.yaml'), JSON.stringify({ version: 1, packs }));
+        writeFileSync(join(workspace, 'hub.mjs'), hubServer('Here.'));
+        const broken: string[] = [];
+        const runtime = await createDefaultRuntime({
+          workspace,
+          onBrokenPack: (line) => void broken.push(line),
+        });
+        try {
+          assert.ok(runtime.tools().some(({ contract }) => contract.id.startsWith('hub')));
+          assert.equal((await runtime.call({ tool: 'fs_list', args: {} })).ok, true);
+          assert.match(broken[0] ?? '', /packs\[0\]/);
+          if ('url' in mcp) assert.match(broken[1] ?? '', /^Cannot take the pack "g": mcp\/url /);
+          assert.doesNotMatch(broken.join(), /hunter2/);
+        } finally {
+          await runtime.close();
+        }
+        await assert.rejects(createDefaultRuntime({ workspace }), { reason: 'pack.invalid' });
+      });
+    });
+
+  it('keeps an unforeseen error in one pack to that pack', async () => {
+    await withRuntime(async (runtime) => {
+      const broken: string[] = [];
+      const usual = openers([]);
+      const path: OpenEntry = async (entry, follow) => {
+        if (entry.name === 'odd') throw new TypeError('no words for it');
+        return usual.path(entry, follow);
+      };
+      const onBroken = (message: string) => broken.push(message);
+      const packs = createPacks({ runtime, openers: { ...usual, path }, onBroken });
+      await packs.follow({ packs: ['odd', 'ok'] });
+      assert.equal(runtime.installations.all().length, 1);
+      assert.match(broken.join(), /^Cannot take the pack "odd": reading it failed \(TypeError\)/);
+    });
+  });
+
   it('starts beside a server that is not there, and says so', async () => {
     await withWorkspace(async (workspace) => {
       const yaml = 'version: 1\npacks: [{name: gone, stdio: {command: [no-such-program-of-haft]}}]\n';

@@ -1,7 +1,7 @@
 // Owns: whether the policy of a workspace is trusted by whoever starts Haft here, and keeping that it is.
 // Refuses: a yes without the policy's own hash, and a policy that grants more than the one that was trusted.
 import { type Failure, fail } from '../../contract/errors.ts';
-import type { LoadedPolicy } from '../../contract/policy.ts';
+import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
 import type { TrustRecord } from '../../contract/trust.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
 import type { PolicyChange } from '../../runtime/policy/compare-policies.ts';
@@ -9,7 +9,8 @@ import { openTrustFiles, type TrustFiles } from '../../stores/machine/trust-file
 
 export type Judgement =
   /** `defaults`: there is no haft.yaml and never was one that was trusted. */
-  | { readonly trusted: true; readonly by: 'defaults' | 'given' | 'record' }
+  | { readonly trusted: true; readonly by: 'defaults' | 'given' }
+  | { readonly trusted: true; readonly by: 'record'; readonly record: TrustRecord }
   | {
       readonly trusted: false;
       /** Absent where nothing was ever trusted here. */
@@ -60,7 +61,7 @@ export async function judgeTrust(
   }
   const changes = await changesFrom(record, loaded);
   const lock = record.lock !== null && lockDigest(workspace) !== record.lock;
-  if (!lock && !changes.some(({ widens }) => widens)) return { trusted: true, by: 'record' };
+  if (!lock && !changes.some(({ widens }) => widens)) return { trusted: true, by: 'record', record };
   if (given.includes(loaded.sha256)) return { trusted: true, by: 'given' };
   return { trusted: false, record, changes, lock };
 }
@@ -79,8 +80,21 @@ export async function checkTrust(
   given: readonly string[],
 ): Promise<'defaults' | 'given' | 'record'> {
   const judgement = await judgeTrust(workspace, loaded, given);
-  if (judgement.trusted) return judgement.by;
+  if (judgement.trusted) {
+    if (judgement.by === 'record') keepWithoutFolders(workspace, loaded, judgement.record);
+    return judgement.by;
+  }
   throw await untrusted(workspace, loaded, judgement);
+}
+
+/**
+ * Tools may write the folder of a pack that is gone: from here on only the policy without it is trusted, so that the pack
+ * does not come back with what they wrote unless somebody says so.
+ */
+function keepWithoutFolders(workspace: string, { file, sha256 }: LoadedPolicy, record: TrustRecord): void {
+  const named = packFolders(file);
+  if (packFolders(record.policy).every((folder) => named.includes(folder))) return;
+  trustFilesOf(workspace).write({ ...record, policy: file, sha256 });
 }
 
 /** How many lines of an error are spent on what a policy grants. */

@@ -76,6 +76,8 @@ const NARROWS: { readonly [name: string]: Partial<PolicyFile> } = {
     runs: { backend: 'docker', images: ['alpine'], limits: { cpus: 1, processes: 9 } },
   },
   'one pack less, one disabled': { packs: [{ path: 'packs', enabled: false }] },
+  'no pack that is a folder': { packs: [OLD.packs![1]!] },
+  'no pack at all': { packs: [] },
   'other order, other spelling': {
     packs: [{ mcp: { command: ['node', 'hub.mjs'] }, name: 'hub' }, { path: 'packs' }],
     sandbox: 'required',
@@ -143,7 +145,6 @@ const WIDENS: { readonly [name: string]: readonly [edit: Partial<PolicyFile>, ke
     { packs: ['packs', { name: 'hub', mcp: { command: ['node', 'evil.mjs'] } }] },
     ['packs'],
   ],
-  'a folder of a pack that tools may write now': [{ packs: [OLD.packs![1]!] }, ['packs']],
   'another place for runs': [
     { runs: { ...OLD.runs, backend: 'local', images: ['debian', 'alpine', 'x'] } },
     ['runs.backend', 'runs.images'],
@@ -168,6 +169,32 @@ describe('comparePolicies', () => {
       );
     });
   }
+
+  it('says that less of runs narrows, engines included that no run is sent to any more', () => {
+    const runs = (before: PolicyFile['runs'], after?: PolicyFile['runs']) =>
+      comparePolicies(
+        { version: 1, ...(before ? { runs: before } : {}) },
+        { version: 1, ...(after ? { runs: after } : {}) },
+      )
+        .filter(({ widens }) => widens)
+        .map(({ key }) => key);
+    const docker = { socket: '/run/docker.sock' };
+    assert.deepEqual(runs({ docker }), []);
+    assert.deepEqual(runs({ backends: ['docker'], images: ['debian'], docker, folder: '/data/runs' }), []);
+    assert.deepEqual(runs({ backend: 'docker', backends: ['local'], docker, slurm: { max_jobs: 1 } }), []);
+    assert.deepEqual(runs({ backend: 'docker', docker }, { backend: 'docker' }), ['runs.docker']);
+    assert.deepEqual(runs({ backends: ['docker'] }, { backends: ['docker'], docker }), ['runs.docker']);
+    assert.deepEqual(
+      runs(
+        { rules: [{ tool: 'a', backend: 'docker' }], docker },
+        { rules: [{ tool: 'a', backend: 'docker' }] },
+      ),
+      ['runs.docker'],
+    );
+    assert.deepEqual(runs({ backend: 'docker', docker }), ['runs.backend']);
+    assert.deepEqual(runs({ limits: { processes: 9 }, docker }), ['runs.limits.processes']);
+    assert.deepEqual(runs(undefined, { folder: '/data/runs' }), ['runs.folder']);
+  });
 
   it('finds no difference in examples, order and defaults that are written out', () => {
     assert.deepEqual(

@@ -2,10 +2,12 @@
 // Refuses: to guess: what is not certainly narrower counts as wider. Sessions are combined with the host instead (check-narrowing.ts).
 import type { Json } from '../../contract/json.ts';
 import {
+  type BackendName,
   type DomainRule,
   type Enforcement,
   POLICY_DEFAULTS,
   type PolicyFile,
+  type RunsPolicy,
   type ToolRule,
   type Verdict,
 } from '../../contract/policy.ts';
@@ -141,8 +143,7 @@ const ROWS: { readonly [K in keyof Required<PolicyFile>]: Row } = {
     const now = (after.packs ?? []).map(packOf);
     return lists('packs', old, now, {
       added: (pack) => pack.enabled !== false || !old.some((one) => same({ ...one, enabled: false }, pack)),
-      // Tools may write the folder of a pack that is gone, and it may come back.
-      removed: (gone) => 'path' in gone && !now.some(({ path }) => path === gone.path),
+      removed: () => false,
     });
   },
   runs: ({ runs: before = {} }, { runs: after = {} }) => {
@@ -151,13 +152,36 @@ const ROWS: { readonly [K in keyof Required<PolicyFile>]: Row } = {
     const image = (entry: (typeof images)[number]) => (typeof entry === 'string' ? { image: entry } : entry);
     const keys = [...new Set([...Object.keys(old), ...Object.keys(now)])] as (keyof typeof old)[];
     return [
-      ...keys.flatMap((key) => value(`runs.${key}`, old[key] as Json, now[key] as Json, () => true)),
+      ...keys.flatMap((key) =>
+        value(`runs.${key}`, old[key] as Json, now[key] as Json, () => widensRuns(key, before, after)),
+      ),
       ...lists('runs.backends', oldBackends, backends, ONLY_LESS),
       ...lists('runs.images', oldImages.map(image), images.map(image), ONLY_LESS),
       ...numbers('runs.limits', oldLimits as Numbers, limits as Numbers, POLICY_DEFAULTS.runLimits),
     ];
   },
 };
+
+/** Whether another value of a key that is no list and no limit may let something happen that could not. */
+function widensRuns(key: keyof RunsPolicy, before: RunsPolicy, after: RunsPolicy): boolean {
+  // Nothing runs on an engine that no run can be sent to.
+  if (key === 'docker' || key === 'slurm') return backendsOf(after).includes(key);
+  if (key === 'backend') return !choicesOf(before).includes(after.backend ?? 'local');
+  // Without it they work in Haft's own state.
+  if (key === 'folder') return after.folder !== undefined;
+  return true;
+}
+
+/** What callers may choose where no rule speaks about the tool. */
+const choicesOf = ({ backend = 'local', backends = [] }: RunsPolicy): readonly BackendName[] => [
+  backend,
+  ...backends,
+];
+
+const backendsOf = (runs: RunsPolicy): readonly BackendName[] => [
+  ...choicesOf(runs),
+  ...(runs.rules ?? []).flatMap(({ backend, backends = [] }) => [backend, ...backends]),
+];
 
 const WEIGHT: { readonly [E in Enforcement]: number } = { suggestion: 0, warning: 1, blocking: 2 };
 const ONLY_LESS = { added: () => true, removed: () => false };
