@@ -272,11 +272,13 @@ export function keepTime(
   // Compiled at once: V8 would do so in threads of its own, and how long they take could be counted.
   const wasm = (globalThis as unknown as { WebAssembly: Table }).WebAssembly;
   const Module = wasm.Module as new (bytes: unknown) => object;
+  const { toString: tag } = Object.prototype;
+  const tagOf = (value: unknown) => apply(tag, value, []);
   const Instance = wasm.Instance as new (module: object, imports: unknown) => object;
   put(wasm, {
     compile: async (bytes: unknown) => new Module(bytes),
     instantiate: async (given: unknown, imports: unknown) => {
-      if (given instanceof Module) return new Instance(given, imports);
+      if (tagOf(given) === '[object WebAssembly.Module]') return new Instance(given as object, imports);
       const module = new Module(given);
       return { module, instance: new Instance(module, imports) };
     },
