@@ -110,6 +110,7 @@ export async function runCall(
     if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
     giveBack = session.budget.reserve();
+    if (session.budget.limited) await session.budget.claim(record.callId);
     const limit = () => startDeadline(tool.id, limits.timeoutMs, options.signal);
     const asked = { record, tool, args, engine, decision };
     const approved = decision.verdict === 'ask' && (await approve(site, asked, limit()));
