@@ -78,6 +78,8 @@ export interface CallScope {
   admit(effect: Effect, actual?: Effect): void;
   /** A path as effects name it; see `EffectSite.place`. */
   readonly place: (path: string) => string;
+  /** Whether the call holds the write lock of a place, by its real name. Absent where nothing will be changed. */
+  readonly locked?: ((path: string) => boolean) | undefined;
   /** What policy says about whole programs, for handles that contain them. */
   readonly policy: ScopePolicy;
   /** True when policy lets tools see this path; for listings, which leave out rather than fail. */
@@ -94,6 +96,12 @@ export interface CallScope {
   intend(changes: readonly Change[]): Promise<void>;
   warn(warning: Warning): void;
 }
+
+/**
+ * The other names that a path, as effects name it, is locked by: where links lead from it now, with a link in its last
+ * component followed and not. Empty for most paths.
+ */
+export type RealNames = (path: string, roots: Pick<CallScope, 'root' | 'extraRoots'>) => readonly string[];
 
 /** What a sandbox must know of the policy that holds for a call. */
 export interface ScopePolicy {

@@ -2,7 +2,7 @@
 // Refuses: leaves; the preset names them.
 import type { Adapter, CallHandles } from './adapter.ts';
 import type { Placement } from './backend.ts';
-import type { CapabilityFactories, Change } from './capability.ts';
+import type { CapabilityFactories, Change, RealNames } from './capability.ts';
 import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
@@ -272,6 +272,8 @@ export interface RuntimeParts {
   readonly store: Store;
   readonly objects: ObjectStore;
   readonly capabilities: CapabilityFactories;
+  /** So that calls which reach one place by different names wait for each other. */
+  readonly realNames: RealNames;
   readonly schemas: SchemaCompiler;
   /** By default the store's runs. */
   readonly replay?: ReplaySource;

@@ -221,6 +221,11 @@ export interface SessionStore {
   create(session: Omit<SessionRecord, 'usage'>): Promise<void>;
   get(id: string): Promise<SessionRecord | undefined>;
   list(): Promise<readonly SessionRecord[]>;
+  /**
+   * Takes one of the `most` calls of a session for this call, over all processes at once: those that ended and those
+   * under way count. Undefined when it was taken, else how many are; the call's outcome, or the end of the process, gives it back.
+   */
+  reserve(id: string, callId: string, most: number): Promise<number | undefined>;
   /** Ends a session: `expiresTs` becomes `now`. */
   end(id: string, now: number): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { newId } from '../base/new-id.ts';
 import { createArtifactsCapability } from '../capabilities/artifacts/capability.ts';
 import { createExecCapability } from '../capabilities/exec/capability.ts';
 import { createFsCapability } from '../capabilities/fs/handle.ts';
+import { createRealNames } from '../capabilities/fs/real-names.ts';
 import { createHttpCapability } from '../capabilities/http/handle.ts';
 import { createProcessHandle } from '../capabilities/processes/handle.ts';
 import { createSearchCapability } from '../capabilities/search/capability.ts';
@@ -156,6 +157,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         processes: createProcessHandle,
         artifacts: createArtifactsCapability({ store: artifacts, files: fs }),
       },
+      realNames: createRealNames(),
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
       events,
       names,

@@ -7,6 +7,8 @@ import { renderGrant } from './policy/grant.ts';
 export interface Budget {
   /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
   reserve(): () => void;
+  /** The same over all processes, where calls are limited: the store counts those that are under way elsewhere. */
+  claim(callId: string): Promise<void> | undefined;
   /** Adopts the totals that the store counted over all processes. */
   adopt(usage: Usage): void;
   /** There is a limit at all; without one nobody needs the totals at once. */
@@ -29,9 +31,17 @@ export function createBudget(
   limitOf: () => Partial<Usage>,
   own: Partial<Usage> = {},
   start: Usage = NOTHING,
+  reserveInStore?: (callId: string, most: number) => Promise<number | undefined>,
 ): Budget {
   let used = start;
   let reserved = 0;
+  const exhausted = (key: keyof Usage, taken: number, most: number) => {
+    const message = `Cannot make the call: the session has used its ${NAMES[key]} budget (${taken} of ${most})`;
+    const more = Math.max(2 * most, taken + STEPS[key]);
+    const admit =
+      (own[key] ?? more) > most ? { admit: renderGrant({ budgets: { [NAMES[key]]: more } }) } : {};
+    return fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most, ...admit });
+  };
   return {
     reserve() {
       const limit = limitOf();
@@ -39,13 +49,7 @@ export function createBudget(
         const most = limit[key];
         if (most === undefined) continue;
         const taken = key === 'calls' ? used.calls + reserved : used[key];
-        if (taken >= most) {
-          const message = `Cannot make the call: the session has used its ${NAMES[key]} budget (${taken} of ${most})`;
-          const more = Math.max(2 * most, taken + STEPS[key]);
-          const admit =
-            (own[key] ?? more) > most ? { admit: renderGrant({ budgets: { [NAMES[key]]: more } }) } : {};
-          throw fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most, ...admit });
-        }
+        if (taken >= most) throw exhausted(key, taken, most);
       }
       reserved++;
       let open = true;
@@ -53,6 +57,13 @@ export function createBudget(
         if (open) reserved--;
         open = false;
       };
+    },
+    claim(callId) {
+      const { calls: most } = limitOf();
+      if (most === undefined) return undefined;
+      return reserveInStore?.(callId, most).then((taken) => {
+        if (taken !== undefined) throw exhausted('calls', taken, most);
+      });
     },
     adopt(usage) {
       // Receipts of two groups may arrive out of order; totals only grow.

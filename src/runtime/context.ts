@@ -38,6 +38,7 @@ export interface ContextCall {
   warn(warning: Warning): void;
   show: ToolContext['show'];
   readonly run?: RunTicket | undefined;
+  readonly locked?: CallScope['locked'];
 }
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
@@ -132,6 +133,7 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
     },
     intend: call.intend,
     place: call.place,
+    locked: call.locked,
     get policy() {
       return policyOf(engine, tool);
     },

@@ -1,18 +1,70 @@
-// Owns: which write locks a call needs, from its effects.
-// Refuses: waiting and sharing between processes; the store's lock table does that.
+// Owns: which write locks a call needs, from its effects and from where links lead, and whether those it holds cover a place.
+// Refuses: waiting and sharing between processes (the store's lock table), and looking at the disk (the fs capability).
+import { parentOf } from '../base/rel-path.ts';
+import type { CallScope } from '../contract/capability.ts';
 import type { Effect } from '../contract/effect.ts';
+import type { PolicyEngine } from '../contract/policy.ts';
+import type { RuntimeParts } from '../contract/runtime.ts';
 import type { LockRequest } from '../contract/store.ts';
+import type { Deadline } from './deadline.ts';
 
-export function locksFor(effects: readonly Effect[]): readonly LockRequest[] {
+export interface HeldLocks {
+  release(): Promise<void>;
+  readonly locked: NonNullable<CallScope['locked']>;
+}
+
+/** Undefined where the call writes no path. Waits until the locks are free, within the deadline. */
+export async function takeLocks(
+  { root, store, realNames }: Pick<RuntimeParts, 'root' | 'store' | 'realNames'>,
+  effects: readonly Effect[],
+  { loaded }: PolicyEngine,
+  deadline: Deadline,
+): Promise<HeldLocks | undefined> {
+  const roots = { root, extraRoots: loaded.resolved?.extraRoots ?? [] };
+  const locks = locksFor(effects, (path) => realNames(path, roots));
+  if (locks.length === 0) return undefined;
+  deadline.arm();
+  const release = await store.locks.acquire(locks, deadline.signal);
+  return { release, locked: (path) => isLocked(locks, path) };
+}
+
+/** `realNames` answers where links lead from a path: who names a place otherwise waits for the same lock. */
+export function locksFor(
+  effects: readonly Effect[],
+  realNames: (path: string) => readonly string[],
+): readonly LockRequest[] {
   const wanted = new Map<string, LockRequest>();
+  const want = (path: string, isTree: boolean): void => {
+    const tree = isTree || wanted.get(path)?.tree === true;
+    wanted.set(path, { path, tree });
+    if (!MAYBE_REPOSITORY.test(path)) return;
+    for (const head of headsOf(path)) if (!wanted.has(head)) wanted.set(head, { path: head, tree: false });
+  };
   for (const effect of effects) {
     if (effect.kind !== 'fs.write') continue;
-    const tree = effect.tree === true || wanted.get(effect.path)?.tree === true;
-    wanted.set(effect.path, { path: effect.path, tree });
-    if (!MAYBE_REPOSITORY.test(effect.path)) continue;
-    for (const path of headsOf(effect.path)) if (!wanted.has(path)) wanted.set(path, { path, tree: false });
+    want(effect.path, effect.tree === true);
+    for (const path of realNames(effect.path)) want(path, effect.tree === true);
   }
   return [...wanted.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Sorted as `locksFor` answers them. As in the lock table, the tree of the workspace holds everything. */
+export function isLocked(locks: readonly LockRequest[], path: string): boolean {
+  for (let at = path; ; at = parentOf(at) || '.') {
+    const lock = find(locks, at);
+    if (lock && (at === path || lock.tree)) return true;
+    if (at === '.') return false;
+  }
+}
+
+function find(locks: readonly LockRequest[], path: string): LockRequest | undefined {
+  let [low, high] = [0, locks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (locks[middle]!.path < path) low = middle + 1;
+    else high = middle;
+  }
+  return locks[low]?.path === path ? locks[low] : undefined;
 }
 
 /** What makes a folder a repository to git. Each is harmless alone: calls that make them in one folder wait for each other. */

@@ -24,7 +24,7 @@ import { type Deadline, startDeadline } from './deadline.ts';
 import { readArgs } from './identity.ts';
 import type { LateRows } from './late-rows.ts';
 import { effectiveLimits, type SizeLimit } from './limits.ts';
-import { locksFor } from './locks.ts';
+import { type HeldLocks, takeLocks } from './locks.ts';
 import { sizeOf } from './measure.ts';
 import { askedSignal, deniedBy, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
 import type { KeepPolicy } from './proof/keep-policy.ts';
@@ -110,6 +110,7 @@ export async function runCall(
     if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
     giveBack = session.budget.reserve();
+    if (session.budget.limited) await session.budget.claim(record.callId);
     const limit = () => startDeadline(tool.id, limits.timeoutMs, options.signal);
     const asked = { record, tool, args, engine, decision };
     const approved = decision.verdict === 'ask' && (await approve(site, asked, limit()));
@@ -123,13 +124,10 @@ export async function runCall(
     } else {
       const deadline = limit();
       try {
-        const locks = tool.mutates ? locksFor(record.effects) : [];
-        if (locks.length > 0) {
-          deadline.arm();
-          release = await parts.store.locks.acquire(locks, deadline.signal);
-        }
+        const locks = tool.mutates ? await takeLocks(parts, record.effects, engine, deadline) : undefined;
+        release = locks?.release;
         if (run) await site.keepPolicy(run.preimage.policyHash as string, run.policy);
-        const how: Execution = { engine, approved, deadline, emit, ticket };
+        const how: Execution = { engine, approved, deadline, emit, ticket, locked: locks?.locked };
         begun = registered;
         data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
         begun = 'ended';
@@ -311,6 +309,7 @@ interface Execution {
   readonly approved: boolean;
   readonly deadline: Deadline;
   readonly ticket?: RunTicket | undefined;
+  readonly locked?: HeldLocks['locked'] | undefined;
   /** What this context may touch, where that is not what the call declared. */
   readonly effects?: readonly Effect[];
   emit(event: EventMessage): void;
@@ -350,6 +349,7 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
       record.content = content;
     },
     run: how.ticket,
+    locked: how.locked,
   });
 }
 

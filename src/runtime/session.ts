@@ -46,6 +46,9 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     };
   };
 
+  const reserveFor = (id: string) => (callId: string, most: number) =>
+    store.sessions.reserve(id, callId, most);
+
   const check = async (registry: JsonObject | null): Promise<PolicyFile | undefined> => {
     if (!registry) return undefined;
     const { value, diagnostics } = await parts.checkRegistry(registry);
@@ -66,7 +69,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     const session: LiveSession = {
       id: record.id,
       attribution: record.attribution,
-      budget: createBudget(limitOf(own), own, record.usage),
+      budget: createBudget(limitOf(own), own, record.usage, reserveFor(record.id)),
       engine() {
         const current = host();
         if (!narrowing) return current;
@@ -106,7 +109,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   const defaultSession: LiveSession = {
     id: defaultId,
     attribution: null,
-    budget: createBudget(limitOf({})),
+    budget: createBudget(limitOf({}), {}, undefined, reserveFor(defaultId)),
     engine: host,
   };
   live.set(defaultId, defaultSession);

@@ -1,9 +1,10 @@
 // Owns: the proof that sessions only narrow, budgets hold and policy is replaced whole.
 // Refuses: to look inside: everything goes through the runtime or the command line.
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { sha256Hex } from '../../src/base/digest.ts';
-import { ERRORS, type JsonObject } from '../../src/index.ts';
+import { createRuntime, ERRORS, type JsonObject } from '../../src/index.ts';
 import { makeClock } from './support/clock.ts';
 import { haft } from './support/haft.ts';
 import { reasonOf, staged, waitTool } from './support/staged.ts';
@@ -206,6 +207,33 @@ describe('budgets', () => {
         [0, 0],
       );
     } finally {
+      workspace.remove();
+    }
+  });
+
+  it('of calls hold for many at once that different processes make', async () => {
+    const workspace = makeWorkspace({ 'haft.yaml': 'version: 1\nbudgets: { calls: 5 }\n' });
+    // Each has a store of its own, as a process has.
+    const runtimes = await Promise.all([1, 2, 3].map(() => createRuntime({ workspace: workspace.root })));
+    try {
+      for (let round = 0; round < 20; round++) {
+        const sessionId = `s${round}`;
+        await runtimes[0]!.sessions.open({ id: sessionId });
+        const results = await Promise.all(
+          Array.from({ length: 12 }, (_, i) =>
+            runtimes[i % 3]!.call({
+              tool: 'file_write',
+              args: { path: `${round}/${i}`, content: 'x' },
+              sessionId,
+            }),
+          ),
+        );
+        const reasons = results.map(reasonOf).sort();
+        assert.deepEqual(reasons, [...Array(7).fill('budget.exhausted'), ...Array(5).fill('ok')]);
+        assert.equal(readdirSync(workspace.path(`${round}`)).length, 5);
+      }
+    } finally {
+      for (const runtime of runtimes) await runtime.close();
       workspace.remove();
     }
   });

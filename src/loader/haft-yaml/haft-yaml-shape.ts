@@ -178,7 +178,7 @@ const SECTIONS = {
   },
   budgets: {
     is: 'map',
-    doc: 'What a session may use up, unless it is opened with less.',
+    doc: 'What a session may use up, unless it is opened with less. Over all processes: of calls no more are begun than this; time and bytes are added up when a call ends, so that calls under way at once may pass them together.',
     keys: {
       calls: number('Calls.', 0, LARGEST, 'no limit'),
       wall_ms: number('Milliseconds that calls run, added up.', 0, LARGEST, 'no limit'),

@@ -258,6 +258,15 @@ const MIGRATIONS = [
     value TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Calls under way in sessions that may make so many and no more.
+  CREATE TABLE IF NOT EXISTS reserved_calls (
+    session TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    PRIMARY KEY (session, call_id)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ] as const satisfies { readonly length: typeof SCHEMA_VERSION };
 
 /** May find the database locked by another process; then it can simply be called again. */

@@ -82,7 +82,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 
   const tables = connection;
   const walSync = createWalSync(folder);
-  const ledger = createUsageLedger(connection);
+  const ledger = createUsageLedger(connection, options.process);
   const writer = createAuditWriter(connection, ledger);
   const checkpointer = createCheckpointer(join(folder, 'haft.db'));
   const segments = createAuditSegments(connection, join(folder, 'audit'));
@@ -105,7 +105,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     approvals: lazyMethods<ApprovalStore>(APPROVAL_METHODS, async () =>
       (await import('./approvals.ts')).createApprovals(tables, group, clock, home),
     ),
-    sessions: createSessions(connection, group),
+    sessions: createSessions(connection, group, ledger),
     locks,
     credentials: createCredentialRows(connection, group),
     installations: createInstallations(connection, group, home),

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 export const APPLICATION_ID = 0x48616674;
 
 /** Of the newest migration: those are text that only a database of an older version needs. */
-export const SCHEMA_VERSION = 10;
+export const SCHEMA_VERSION = 11;
 
 /** Whether the tables are up to date; migrate-schema.ts brings them there. May find the database locked by another process. */
 export function openSchema(connection: Connection): boolean {

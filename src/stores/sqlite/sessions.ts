@@ -5,6 +5,7 @@ import { fail } from '../../contract/errors.ts';
 import type { SessionRecord, SessionStore } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
+import type { UsageLedger } from './usage-ledger.ts';
 
 const COLUMNS = 'id, created_ts, expires_ts, attribution, registry, budget, calls, wall_ms, bytes';
 
@@ -15,7 +16,11 @@ const CREATE = `INSERT INTO sessions (id, opened, created_ts, expires_ts, attrib
     attribution = excluded.attribution, registry = excluded.registry, budget = excluded.budget
   WHERE opened = 0`;
 
-export function createSessions(connection: Connection, group: GroupCommit): SessionStore {
+export function createSessions(
+  connection: Connection,
+  group: GroupCommit,
+  ledger: Pick<UsageLedger, 'reserve'>,
+): SessionStore {
   return {
     create(session) {
       const { id, createdTs, expiresTs } = session;
@@ -44,6 +49,7 @@ export function createSessions(connection: Connection, group: GroupCommit): Sess
       );
       return rows.map((row) => toRecord(row as unknown as SessionColumns));
     },
+    reserve: (id, callId, most) => group.enqueue(() => ledger.reserve(id, callId, most)),
     end(id, now) {
       return group.enqueue(() => {
         const { changes } = connection.sql('UPDATE sessions SET expires_ts = ? WHERE id = ?').run(now, id);

@@ -63,6 +63,35 @@ export const SESSION_CASES: readonly StoreCase[] = [
     },
   },
   {
+    name: 'sessions.reserve counts what ended and what is under way, over several stores, until the outcome',
+    async run({ store, reopen }) {
+      await store.sessions.create(SESSION);
+      const other = await reopen();
+      const outcome = (callId: string) => entry({ callId, session: 'sess_1' });
+      assert.equal(await store.sessions.reserve('sess_1', 'call_1', 2), undefined);
+      assert.equal(await other.sessions.reserve('sess_1', 'call_2', 2), undefined);
+      assert.equal(await other.sessions.reserve('sess_1', 'call_3', 2), 2);
+      assert.equal(await other.sessions.reserve('sess_2', 'call_4', 1), undefined, 'another session');
+      const counted = store.audit.append(outcome('call_1'), false);
+      const refused = store.sessions.reserve('sess_1', 'call_5', 2);
+      assert.equal((await counted).usage.calls, 1);
+      assert.equal(await refused, 2, 'it ended, and counts once');
+      assert.equal(await store.sessions.reserve('sess_1', 'call_5', 3), undefined);
+      await other.audit.append(outcome('call_2'), false);
+      assert.equal(await other.sessions.reserve('sess_1', 'call_6', 3), 3);
+      assert.equal((await store.sessions.get('sess_1'))?.usage.calls, 2);
+    },
+  },
+  {
+    name: 'sessions.reserve takes what a process that died had reserved',
+    async run({ store, reopen, deadProcess }) {
+      const dead = await reopen(deadProcess);
+      assert.equal(await dead.sessions.reserve('sess_1', 'call_1', 1), undefined);
+      assert.equal(await store.sessions.reserve('sess_1', 'call_2', 1), undefined);
+      assert.equal(await store.sessions.reserve('sess_1', 'call_3', 1), 1);
+    },
+  },
+  {
     name: 'sessions.end sets the end, and refuses an unknown session',
     async run({ store }) {
       await store.sessions.create(SESSION);

@@ -7,6 +7,7 @@ import type { CallScope, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { LastLink } from '../located.ts';
 import { cannot } from '../path-failures.ts';
+import { lockNameOf } from '../real-names.ts';
 import { nameOf, type Place, type Root } from '../root.ts';
 import { nameIn, realPlace, refuseTemp, spellingOf, toPlace } from '../to-place.ts';
 import type { Belongings } from './belongings.ts';
@@ -56,8 +57,20 @@ export function target(
   const place = stat === undefined ? realPlace(named, verb, last) : named;
   refuseTemp(place, verb);
   if (place.root !== named.root || place.rel !== named.rel) admit(planning, kind, named, place);
-  if (kind === 'fs.write') planning.belongings.refuse(place, verb, stat === null || stat?.isFile() === true);
+  if (kind === 'fs.write') {
+    refuseUnlocked(planning, named, place, verb);
+    planning.belongings.refuse(place, verb, stat === null || stat?.isFile() === true);
+  }
   return stat === undefined ? { named, place } : { named, place, stat };
+}
+
+/** Locks were taken where links led before: others may be at work where they lead now. */
+function refuseUnlocked({ scope }: Planning, named: Place, place: Place, verb: string): void {
+  if (!scope.locked || scope.locked(lockNameOf(place))) return;
+  throw fail(
+    'path.raced',
+    `${cannot({ ...named, verb })}: a link on the way leads to "${nameOf(place.root, place.rel)}", which the call has not locked: the link was changed since the call began, or lies below a folder that the call declared as a whole; try again, or name that path`,
+  );
 }
 
 /** Most paths: their pinned folder is where its name says, and what is in it is no link. Undefined for the others. */
