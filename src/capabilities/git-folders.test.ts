@@ -76,6 +76,27 @@ describe('gitFolders', () => {
     );
   });
 
+  it('counts relative hooks from every folder that git may start them in', () => {
+    write('moved/.git/HEAD', 'ref: refs/heads/main\n');
+    write('moved/.git/config', '[core]\n\thooksPath = hk\n\tworktree = ../../wk\n');
+    assert.deepEqual(
+      gitFolders(at('moved/.git')).places,
+      ['moved/.git', 'moved/hk', 'wk/hk'].map((path) => at(path)),
+    );
+    write('shared/.git/HEAD', 'ref: refs/heads/main\n');
+    write('shared/.git/config', '[core]\n\thooksPath = hk\n');
+    write('shared/.git/worktrees/w/HEAD', 'ref: refs/heads/main\n');
+    write('shared/.git/worktrees/w/commondir', '../..\n');
+    write('shared/.git/worktrees/w/config.worktree', '[core]\n\tworktree = ../../../../wk2\n');
+    assert.deepEqual(
+      gitFolders(at('shared/.git')).places,
+      ['shared/.git', 'shared/hk', 'wk2/hk'].map((path) => at(path)),
+    );
+    write('srv.git/HEAD', 'ref: refs/heads/main\n');
+    write('srv.git/config', '[core]\n\thooksPath = ../served\n');
+    assert.ok(gitFolders(at('srv.git')).places.includes(at('served')));
+  });
+
   it('names where a repository would be before it is there', () => {
     write('soon/.git', 'gitdir: later/x\r\n');
     assert.deepEqual(gitFolders(at('soon/.git')).gitDirs, [at('soon/later/x')]);

@@ -34,6 +34,7 @@ export const MAX_INCLUDES = 100;
 export function gitFolders(entry: string): GitFolders {
   const gitDirs = new Set<string>();
   const places = new Set<string>();
+  const configs: Config[] = [];
   const pending = startsOf(entry);
   if (isLink(entry)) places.add(realOf(entry));
   for (let at = pending.pop(); at !== undefined && gitDirs.size < MAX_GIT_DIRS; at = pending.pop()) {
@@ -47,10 +48,13 @@ export function gitFolders(entry: string): GitFolders {
     const info = join(at, 'objects/info');
     for (const path of [...(isLink(info) ? [info] : []), ...alternatesOf(at)]) places.add(realOf(path));
     pending.push(...gitDirsBelow(join(at, 'modules')), ...gitDirsBelow(join(at, 'worktrees')));
-    const trees = [...new Set([at, dirname(at), dirname(entry)])];
-    for (const [file, entries] of configOf(at)) {
+    configs.push({ at, shared: common === undefined ? at : realOf(common), files: configOf(at) });
+  }
+  for (const { at, shared, files } of configs) {
+    const trees = [at, dirname(at), dirname(entry), ...configs.flatMap((one) => workTrees(one, shared))];
+    for (const [file, entries] of files) {
       places.add(realOf(file));
-      for (const path of namedIn(entries, trees)) places.add(path);
+      for (const path of namedIn(entries, [...new Set(trees)])) places.add(path);
     }
   }
   // A link to all that is around it stands for nothing of what is in there.
@@ -67,6 +71,21 @@ export function gitFolders(entry: string): GitFolders {
 export const configFiles = (gitDir: string): string[] => [...configOf(gitDir).keys()].sort();
 
 type Entries = NonNullable<ReturnType<typeof parseGitConfig>>;
+
+interface Config {
+  readonly at: string;
+  /** The folder that it shares with others, or its own. */
+  readonly shared: string;
+  readonly files: ReadonlyMap<string, Entries>;
+}
+
+/** What `core.worktree` names: git starts there, and counts relative paths from there. Of all that share a configuration. */
+const workTrees = ({ at, shared, files }: Config, wanted: string): string[] =>
+  shared !== wanted
+    ? []
+    : [...files.values()]
+        .flat()
+        .flatMap(({ key, value }) => (key === 'core.worktree' && value ? [realOf(fromHome(at, value))] : []));
 
 /** Each with its settings; none where it is not there or cannot be read. */
 function configOf(gitDir: string): Map<string, Entries> {
@@ -106,9 +125,9 @@ function namedIn(entries: Entries, trees: readonly string[]): string[] {
 const NAMES_NOTHING =
   /^(?:branch|color|extensions|include|includeif|remote|submodule|user)\.(?!.*\.update$)/s;
 
-/** What people's git starts; the others are for servers. */
+/** All of githooks(5), those of servers and of `git p4` too. */
 export const HOOKS =
-  'applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push post-rewrite post-index-change pre-auto-gc reference-transaction fsmonitor-watchman'.split(
+  'applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit post-index-change'.split(
     ' ',
   );
 

@@ -71,6 +71,15 @@ describe('what belongs to a repository or a workspace below', () => {
     put('far/.git/objects/info/alternates', '../../../away/objs\n');
     put('late/.git', 'gitdir: ../away/soon\n');
     put('prep/hooks/pre-push', '');
+    for (const [folder, config] of [
+      ['gp/wt/repo/.git', 'hooksPath = hk\n\tworktree = ../../../wk'],
+      ['gp/bare/srv.git', 'hooksPath = ../hk'],
+      ['gp/nb/repo/.git', 'hooksPath = ../../b/hk'],
+    ]) {
+      for (const part of ['objects', 'refs']) fs.mkdirSync(path.join(ws, folder!, part), { recursive: true });
+      put(`${folder}/HEAD`, 'ref: refs/heads/main\n');
+      put(`${folder}/config`, `[core]\n\t${config}\n`);
+    }
   });
   after(() => bench.close());
 
@@ -117,6 +126,20 @@ describe('what belongs to a repository or a workspace below', () => {
     'the same, by a folder that is moved there': [edit.move('prep', 'away/soon')],
     'the same, by a copy': [edit.copy('prep', 'away/soon')],
     'the configuration there': [edit.write('away/soon/config', 'x', { createDirs: true })],
+    'a hook in the work tree that core.worktree names': [
+      edit.write('gp/wk/hk/pre-commit', 'x', { createDirs: true }),
+    ],
+    'a hook of a server, counted from its bare repository': [
+      edit.write('gp/bare/hk/pre-receive', 'x', { createDirs: true }),
+    ],
+    'a hook of a server, counted from .git': [
+      edit.write('gp/nb/b/hk/pre-receive', 'x', { createDirs: true }),
+    ],
+    ...Object.fromEntries(
+      'pre-receive update proc-receive post-receive post-update push-to-checkout sendemail-validate p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit reference-transaction fsmonitor-watchman post-index-change'
+        .split(' ')
+        .map((name) => [`the hook ${name} of one elsewhere`, [edit.write(`away/hooks/${name}`, 'x')]]),
+    ),
     'the workspace, into one': [
       edit.write('objects/x', 'x', { createDirs: true }),
       edit.write('refs/x', 'x', { createDirs: true }),

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type ProgramFixture, withPrograms } from '../programs-for-tests.ts';
+
+const shell = ({ call }: ProgramFixture, cmd: string) =>
+  call().shell({
+    cmd,
+    cwd: '.',
+    env: {},
+    timeoutMs: 20_000,
+    allowNetwork: false,
+    captureBytes: 10_000,
+  });
+
+const git = (cwd: string, ...args: string[]) => {
+  const identity = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  const named = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
+  return execFileSync('git', [...named, ...args], {
+    cwd,
+    stdio: 'pipe',
+    env: { ...process.env, ...identity },
+  });
+};
+
+const repository = (root: string, folder: string, settings: Readonly<Record<string, string>> = {}) => {
+  mkdirSync(join(root, folder), { recursive: true });
+  git(join(root, folder), 'init', '-q', ...(folder.endsWith('.git') ? ['--bare'] : []));
+  for (const [key, value] of Object.entries(settings)) git(join(root, folder), 'config', key, value);
+};
+
+describe('what a repository runs', () => {
+  it('cannot be made by a program in a work tree that lies elsewhere, nor beside a bare repository', async () => {
+    await withPrograms({ 'wk/x': '', 'bare/x': '', 'nb/x': '' }, async (fixture) => {
+      const { root } = fixture;
+      repository(root, 'wt/repo', { 'core.hooksPath': 'hk', 'core.worktree': '../../../wk' });
+      repository(root, 'bare/srv.git', { 'core.hooksPath': '../hk' });
+      repository(root, 'nb/repo', { 'core.hooksPath': '../../b/hk' });
+      for (const hook of ['wk/hk/pre-commit', 'bare/hk/pre-receive', 'nb/b/hk/pre-receive']) {
+        const folder = hook.slice(0, hook.lastIndexOf('/'));
+        await shell(fixture, `mkdir -p ${folder}; printf x > ${hook}; true`);
+        assert.equal(existsSync(join(root, hook)), false, hook);
+      }
+      assert.deepEqual(readdirSync(join(root, 'wk')), ['x']);
+    });
+  });
+});
