@@ -119,6 +119,14 @@ describe('what belongs to a repository or a workspace below', () => {
     ],
     'what the configuration of one elsewhere includes': [edit.write('away/my.gitconfig', 'x')],
     'objects that one elsewhere shares': [edit.write(`away/objs/pack/pack-${'0'.repeat(40)}.idx`, 'x')],
+    ...Object.fromEntries(
+      'pack/evil.pack pack/evil.idx pack/x.rev pack/x.bitmap pack/x.midx pack/x.mtimes pack/x.keep pack/x.promisor pack/multi-pack-index pack/multi-pack-index.d/multi-pack-index-chain info/packs info/commit-graph info/commit-graphs/commit-graph-chain info/commit-graphs/x.graph info/http-alternates info/grafts info/shallow'
+        .split(' ')
+        .map((name) => [
+          `${name} of those objects`,
+          [edit.write(`away/objs/${name}`, 'x', { createDirs: true })],
+        ]),
+    ),
     'alternates of those': [edit.write('away/objs/info/alternates', 'x', { createDirs: true })],
     'a hook where a .git file elsewhere leads, before anything is there': [
       edit.write('away/soon/hooks/post-checkout', 'x', { createDirs: true }),
@@ -172,7 +180,8 @@ describe('what belongs to a repository or a workspace below', () => {
   it('leaves everything else free', async () => {
     await bench.roundTrip([edit.write('in/src/x', 'x'), edit.write('HEAD', 'y'), edit.write('b', 'x')]);
     await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
-    await bench.roundTrip([edit.write('away/pre-commit', 'x'), edit.write('away/config', 'x')]);
+    await bench.roundTrip([edit.write('away/pre-commit', 'x'), edit.write('away/a.pack', 'x')]);
+    await bench.roundTrip([edit.write('away/config', 'x')]);
     await bench.roundTrip([edit.write('hooked/README', 'x'), edit.write('hooked/tools/own', 'x')]);
   });
 });

@@ -12,9 +12,12 @@ export const MAX_ENTRIES = 200_000;
 
 const NAMES = new Set([
   ...HOOKS,
-  ...['HEAD', 'config', 'config.worktree', 'commondir', 'gitdir', 'alternates', 'packed-refs'],
+  ...['HEAD', 'config', 'config.worktree', 'commondir', 'gitdir', 'packed-refs'],
+  // Of objects that others share: git takes these without being told of them.
+  ...['alternates', 'http-alternates', 'multi-pack-index', 'packs', 'grafts', 'shallow'],
 ]);
-const LIKE_GIT = /gitconfig|^git[._-]|^(?:pack-)?[0-9a-f]{38,}(?:\.|$)/;
+const LIKE_GIT =
+  /gitconfig|^git[._-]|^(?:pack-)?[0-9a-f]{38,}(?:\.|$)|^(?:commit-graph|multi-pack-index)|\.(?:idx|pack|rev|bitmap|midx|mtimes|keep|promisor|graph)$/;
 
 /** Whether git would take a file of this name for a part of a repository by its name alone. */
 export const hasGitName = (path: string): boolean => {
