@@ -15,6 +15,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fromBytes, toSystem } from '../base/byte-path.ts';
 import { parseGitConfig } from '../base/parse-git-config.ts';
+import { programWords } from './git-commands.ts';
 
 /** What `.git` leads to. Paths are absolute, real and as base/byte-path.ts has them; they may not exist (yet), and lie anywhere. */
 export interface GitFolders {
@@ -101,16 +102,18 @@ function configOf(gitDir: string): Map<string, Entries> {
   return found;
 }
 
-/** What settings name below a working tree: the folder of hooks, there or not, and files that are there. */
+/** What settings name below a working tree: the folder of hooks and programs, there or not, and other files that are there. */
 function namedIn(entries: Entries, trees: readonly string[]): string[] {
   return entries.flatMap(({ key, value }) => {
     if (!value || NAMES_NOTHING.test(key) || /^(?:true|false|\d+)$/.test(value)) return [];
-    if (key !== 'core.hookspath')
-      return value
-        .split(/[\s"'`;&|()<>=!]+/)
-        .flatMap((word) => trees.map((tree) => fromHome(tree, word)))
-        .filter((path) => statOf(path)?.isDirectory() === false)
-        .map((path) => realOf(path));
+    if (key !== 'core.hookspath') {
+      const inTrees = (words: readonly string[]) =>
+        words.flatMap((word) => trees.map((tree) => fromHome(tree, word)));
+      return [
+        ...inTrees(value.split(/[\s"'`;&|()<>=!]+/)).filter((path) => statOf(path)?.isDirectory() === false),
+        ...inTrees(programWords(key, value)).filter((path) => statOf(path)?.isDirectory() !== true),
+      ].map((path) => realOf(path));
+    }
     const folders = trees.map((tree) => realOf(fromHome(tree, value)));
     // A folder with everything in it is not held for its hooks.
     return folders.flatMap((folder) =>
@@ -123,7 +126,7 @@ function namedIn(entries: Entries, trees: readonly string[]): string[] {
 
 /** Everyday settings with words that are no files. */
 const NAMES_NOTHING =
-  /^(?:branch|color|extensions|include|includeif|remote|submodule|user)\.(?!.*\.update$)/s;
+  /^(?:branch|color|extensions|include|includeif|remote|submodule|user)\.(?!.*\.(?:update|uploadpack|receivepack)$)/s;
 
 /** All of githooks(5), those of servers and of `git p4` too. */
 export const HOOKS =

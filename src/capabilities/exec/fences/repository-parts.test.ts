@@ -46,4 +46,18 @@ describe('what a repository runs', () => {
       assert.deepEqual(readdirSync(join(root, 'wk')), ['x']);
     });
   });
+
+  for (const [key, value, program] of [
+    ['core.fsmonitor', './watch.sh', 'watch.sh'],
+    ['diff.x.textconv', 'sh t/conv', 't/conv'],
+    ['alias.x', '!t/d', 't/d'],
+  ] as const)
+    it(`cannot be made by a program where ${key} names it and it is not there`, async () => {
+      await withPrograms({ 'a/x': '' }, async (fixture) => {
+        const { root } = fixture;
+        repository(root, 'a', { [key]: value });
+        await shell(fixture, `cd a; mkdir t; printf x > ${program}; mv x ${program}; rmdir t; true`);
+        assert.deepEqual(readdirSync(join(root, 'a')), ['.git', 'x']);
+      });
+    });
 });

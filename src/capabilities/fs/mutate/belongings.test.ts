@@ -46,7 +46,7 @@ describe('what belongs to a repository or a workspace below', () => {
       fs.mkdirSync(path.join(ws, folder), { recursive: true });
     put(
       'hooked/.git/config',
-      '[core]\n\thooksPath = tools/hooks\n\tfsmonitor = ./tools/watch\n\tbare = false\n[user]\n\tname = README\n',
+      '[core]\n\thooksPath = tools/hooks\n\tfsmonitor = ./tools/watch\n\tpager = tools/pager -R\n\teditor = vi\n\tbare = false\n[user]\n\tname = README\n',
     );
     for (const name of ['tools/hooks/pre-push', 'tools/watch', 'tools/post', 'README'])
       put(`hooked/${name}`, '');
@@ -106,6 +106,8 @@ describe('what belongs to a repository or a workspace below', () => {
     'a new hook there': [edit.write('hooked/tools/hooks/pre-commit', 'x')],
     'the folder with those hooks': [edit.move('hooked/tools', 'hooked/t')],
     'a program that a setting names': [edit.write('hooked/tools/watch', 'x')],
+    'a program that a setting names, before it is there': [edit.write('hooked/tools/pager', 'x')],
+    'the same, by a file that is moved there': [edit.move('hooked/README', 'hooked/tools/pager')],
     'what a hook is a link to': [edit.write('hooked/tools/post', 'x')],
     'a folder that a HEAD would make a repository': [edit.write('half/HEAD', 'x')],
     'one that a single call would make': [
