@@ -80,6 +80,25 @@ describe('what belongs to a repository or a workspace below', () => {
       put(`${folder}/HEAD`, 'ref: refs/heads/main\n');
       put(`${folder}/config`, `[core]\n\t${config}\n`);
     }
+    const link = (target: string, name: string) => fs.symlinkSync(target, path.join(ws, name));
+    for (const folder of [
+      'way/repo/.git/hooks',
+      'way/near/.git',
+      'way/near/real/hk',
+      'way/real/hk',
+      'way/ev/hk',
+      'way/lb',
+    ])
+      fs.mkdirSync(path.join(ws, folder), { recursive: true });
+    put('way/near/.git/config', '[core]\n\thooksPath = lnk/hk\n');
+    link('real', 'way/near/lnk');
+    put('way/repo/.git/config', '[core]\n\thooksPath = ../lnk/hk\n[include]\n\tpath = ../../lb/soon/more\n');
+    link('real', 'way/lnk');
+    link('ev', 'way/other');
+    fs.mkdirSync(path.join(ws, 'way/held'));
+    link('../ev', 'way/held/soon');
+    link('../real/pc', 'way/held/mid');
+    link('../../../held/mid', 'way/repo/.git/hooks/pre-commit');
   });
   after(() => bench.close());
 
@@ -150,6 +169,16 @@ describe('what belongs to a repository or a workspace below', () => {
         .split(' ')
         .map((name) => [`the hook ${name} of one elsewhere`, [edit.write(`away/hooks/${name}`, 'x')]]),
     ),
+    'a link on the way, by another that is moved over it': [edit.move('way/other', 'way/lnk', true)],
+    'the same, of the repository around it': [edit.move('way/other', 'way/near/lnk', true)],
+    'a link on the way, by a file that is moved over it': [edit.move('a', 'way/lnk', true)],
+    'a link on the way, by its removal': [edit.remove('way/lnk')],
+    'a link on the way, by its name': [edit.move('way/lnk', 'way/gone')],
+    'a link that a linked hook leads to': [edit.remove('way/held/mid')],
+    'the folder around that link': [edit.remove('way/held', { recursive: true })],
+    'the name of that folder': [edit.move('way/held', 'way/gone')],
+    'a link where a repository elsewhere would be led': [edit.move('way/other', 'way/lb/soon')],
+    'the same, by a copy of a folder with a link': [edit.copy('way/held', 'way/lb', { overwrite: true })],
     'the workspace, into one': [
       edit.write('objects/x', 'x', { createDirs: true }),
       edit.write('refs/x', 'x', { createDirs: true }),
@@ -184,6 +213,7 @@ describe('what belongs to a repository or a workspace below', () => {
     await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
     await bench.roundTrip([edit.write('away/pre-commit', 'x'), edit.write('away/a.pack', 'x')]);
     await bench.roundTrip([edit.write('away/config', 'x')]);
+    await bench.roundTrip([edit.move('way/other', 'way/elsewhere')]);
     await bench.roundTrip([edit.write('hooked/README', 'x'), edit.write('hooked/tools/own', 'x')]);
   });
 });
