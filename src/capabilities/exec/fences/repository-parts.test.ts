@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Failure } from '../../../contract/errors.ts';
 import { type ProgramFixture, withPrograms } from '../programs-for-tests.ts';
 
 const shell = ({ call }: ProgramFixture, cmd: string) =>
@@ -58,6 +59,42 @@ describe('what a repository runs', () => {
         repository(root, 'a', { [key]: value });
         await shell(fixture, `cd a; mkdir t; printf x > ${program}; mv x ${program}; rmdir t; true`);
         assert.deepEqual(readdirSync(join(root, 'a')), ['.git', 'x']);
+      });
+    });
+
+  for (const [what, line, changed] of [
+    ['another link', 'ln -sfn ../ev a/lnk', 'a/lnk'],
+    ['a folder', 'rm a/lnk; cp -r ev a/lnk', 'a/lnk'],
+    ['nothing', 'rm a/lnk', 'a/lnk'],
+    ['one in another folder of that name', 'mv a b; mkdir a; ln -s ../ev a/lnk', 'a/lnk'],
+    ['one behind a link in the place of its folder', 'mv a b; ln -s ../ev ev/lnk; ln -s ev a', 'a/lnk'],
+    ['a file for a link between', 'rm mid; printf evil > mid', 'mid'],
+    ['a link to other configuration', 'ln -sfn ev incl', 'incl'],
+  ] as const)
+    it(`is led by the links that were there, where a program puts ${what} in their place`, async () => {
+      await withPrograms({ 'a/x': '', 'real/hk/x': '', 'ev/hk/pre-commit': '', pc: '' }, async (fixture) => {
+        const { root } = fixture;
+        repository(root, 'repo', { 'core.hooksPath': '../a/lnk/hk', 'include.path': '../../incl/c' });
+        symlinkSync('../real', join(root, 'a/lnk'));
+        symlinkSync('pc', join(root, 'mid'));
+        symlinkSync('../../../mid', join(root, 'repo/.git/hooks/pre-commit'));
+        symlinkSync('real', join(root, 'incl'));
+        const error: Failure = await shell(fixture, line).then(
+          () => assert.fail('it succeeded'),
+          (thrown) => thrown,
+        );
+        assert.equal(error.reason, 'sandbox.fence_fell', String(error));
+        assert.deepEqual(error.details?.paths, [changed]);
+        assert.match(error.message, /is put back/);
+        assert.equal(lstatSync(join(root, 'a')).isDirectory(), true);
+        for (const [link, target] of [
+          ['a/lnk', '../real'],
+          ['mid', 'pc'],
+          ['incl', 'real'],
+        ] as const)
+          assert.equal(readlinkSync(join(root, link)), target);
+        for (const to of error.details!.moved as string[]) assert.ok(lstatSync(join(root, to)), to);
+        await shell(fixture, 'ln -sfn ../real a/lnk; ls a');
       });
     });
 });
