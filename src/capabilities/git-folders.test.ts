@@ -26,6 +26,7 @@ describe('gitFolders', () => {
     assert.deepEqual(gitFolders(at('plain/.git')), {
       gitDirs: [at('plain/.git')],
       places: [at('plain/.git')],
+      links: [],
     });
   });
 
@@ -73,6 +74,66 @@ describe('gitFolders', () => {
       ['odd/.git', 'odd/deeper', 'odd/else', 'odd/elsewhere', 'odd/more', 'odd/sub-store'].map((path) =>
         at(path),
       ),
+    );
+  });
+
+  it('counts relative hooks from every folder that git may start them in', () => {
+    write('moved/.git/HEAD', 'ref: refs/heads/main\n');
+    write('moved/.git/config', '[core]\n\thooksPath = hk\n\tworktree = ../../wk\n');
+    assert.deepEqual(
+      gitFolders(at('moved/.git')).places,
+      ['moved/.git', 'moved/hk', 'wk/hk'].map((path) => at(path)),
+    );
+    write('shared/.git/HEAD', 'ref: refs/heads/main\n');
+    write('shared/.git/config', '[core]\n\thooksPath = hk\n');
+    write('shared/.git/worktrees/w/HEAD', 'ref: refs/heads/main\n');
+    write('shared/.git/worktrees/w/commondir', '../..\n');
+    write('shared/.git/worktrees/w/config.worktree', '[core]\n\tworktree = ../../../../wk2\n');
+    assert.deepEqual(
+      gitFolders(at('shared/.git')).places,
+      ['shared/.git', 'shared/hk', 'wk2/hk'].map((path) => at(path)),
+    );
+    write('srv.git/HEAD', 'ref: refs/heads/main\n');
+    write('srv.git/config', '[core]\n\thooksPath = ../served\n');
+    assert.ok(gitFolders(at('srv.git')).places.includes(at('served')));
+  });
+
+  it('names every link on the way', () => {
+    write('way/.git/HEAD', 'ref: refs/heads/main\n');
+    write('way/.git/config', '[core]\n\thooksPath = lnk/hk\n[include]\n\tpath = ../incl/c\n');
+    write('way/real/hk/x', '');
+    write('way/inc/c', '[include]\n\tpath = ../more/../inc/c\n');
+    symlinkSync('between', at('way/lnk'));
+    symlinkSync('real', at('way/between'));
+    symlinkSync('inc', at('way/incl'));
+    symlinkSync('../../script', at('way/real/hk/pre-push'));
+    symlinkSync('mid', at('way/script'));
+    mkdirSync(at('way/.git/hooks'));
+    symlinkSync('../../script', at('way/.git/hooks/pre-commit'));
+    const { places, links } = gitFolders(at('way/.git'));
+    assert.deepEqual(
+      links,
+      ['between', 'incl', 'lnk', 'real/hk/pre-push', 'script'].map((name) => at('way', name)),
+    );
+    for (const name of ['real/hk', 'inc/c', 'mid']) assert.ok(places.includes(at('way', name)), name);
+  });
+
+  it('takes dots after a link as the system does', () => {
+    write('dots/.git/HEAD', 'ref: refs/heads/main\n');
+    write('dots/.git/config', '[core]\n\thooksPath = lnk/../hk\n');
+    write('dots/far/off/x', '');
+    symlinkSync('far/off', at('dots/lnk'));
+    assert.ok(gitFolders(at('dots/.git')).places.includes(at('dots/far/hk')));
+  });
+
+  it('follows alternates of alternates', () => {
+    write('alt/.git/HEAD', 'ref: refs/heads/main\n');
+    write('alt/.git/objects/info/alternates', '../../one\n');
+    write('alt/one/info/alternates', '../two\n');
+    write('alt/two/info/alternates', '../one\n');
+    assert.deepEqual(
+      gitFolders(at('alt/.git')).places,
+      ['alt/.git', 'alt/one', 'alt/two'].map((path) => at(path)),
     );
   });
 

@@ -14,7 +14,9 @@ import {
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fromBytes, toSystem } from '../base/byte-path.ts';
+import { followLinks } from '../base/follow-links.ts';
 import { parseGitConfig } from '../base/parse-git-config.ts';
+import { programWords } from './git-commands.ts';
 
 /** What `.git` leads to. Paths are absolute, real and as base/byte-path.ts has them; they may not exist (yet), and lie anywhere. */
 export interface GitFolders {
@@ -22,6 +24,8 @@ export interface GitFolders {
   readonly gitDirs: readonly string[];
   /** The topmost of all paths that belong to them: `gitDirs`, what links inside them lead to, included configuration. */
   readonly places: readonly string[];
+  /** Links outside of all that on the way to any of it: whoever replaces one leads git elsewhere. */
+  readonly links: readonly string[];
 }
 
 /** No repository has as many; a chain that someone laid is not followed further. */
@@ -34,42 +38,73 @@ export const MAX_INCLUDES = 100;
 export function gitFolders(entry: string): GitFolders {
   const gitDirs = new Set<string>();
   const places = new Set<string>();
-  const pending = startsOf(entry);
-  if (isLink(entry)) places.add(realOf(entry));
+  const links = new Set<string>();
+  const reach: Reach = (path) => realOf(path, links);
+  const configs: Config[] = [];
+  const pending = startsOf(entry, reach);
+  if (isLink(entry)) places.add(reach(entry));
   for (let at = pending.pop(); at !== undefined && gitDirs.size < MAX_GIT_DIRS; at = pending.pop()) {
     if (gitDirs.has(at)) continue;
     gitDirs.add(at);
     places.add(at);
     const common = pathIn(at, 'commondir', '');
-    if (common !== undefined) pending.push(realOf(common));
+    const shared = common === undefined ? at : reach(common);
+    if (shared !== at) pending.push(shared);
     for (const part of ['', 'hooks', 'info', 'objects/info'])
-      for (const link of linksIn(join(at, part))) places.add(realOf(link));
-    const info = join(at, 'objects/info');
-    for (const path of [...(isLink(info) ? [info] : []), ...alternatesOf(at)]) places.add(realOf(path));
-    pending.push(...gitDirsBelow(join(at, 'modules')), ...gitDirsBelow(join(at, 'worktrees')));
-    const trees = [...new Set([at, dirname(at), dirname(entry)])];
-    for (const [file, entries] of configOf(at)) {
-      places.add(realOf(file));
-      for (const path of namedIn(entries, trees)) places.add(path);
+      for (const link of linksIn(join(at, part))) places.add(reach(link));
+    for (const folder of ['objects/info', 'objects/pack'].map((name) => join(at, name)))
+      if (isLink(folder)) places.add(reach(folder));
+    for (const path of alternatesOf(join(at, 'objects'), reach)) places.add(path);
+    pending.push(...gitDirsBelow(join(at, 'modules'), reach), ...gitDirsBelow(join(at, 'worktrees'), reach));
+    configs.push({ at, shared, files: configOf(at, reach) });
+  }
+  for (const { at, shared, files } of configs) {
+    const trees = [at, dirname(at), dirname(entry)];
+    for (const one of configs) if (one.shared === shared) trees.push(...workTrees(one, reach));
+    for (const [file, entries] of files) {
+      places.add(reach(file));
+      for (const path of namedIn(entries, [...new Set(trees)], reach)) places.add(path);
     }
   }
   // A link to all that is around it stands for nothing of what is in there.
   const holds = (place: string) => [dirname(entry), ...gitDirs].some((one) => one.startsWith(`${place}/`));
   const wide = [...places].filter((place) => !gitDirs.has(place) && (place === '/' || holds(place)));
   const narrow = topmost([...places].filter((place) => !wide.includes(place)));
-  return { gitDirs: [...gitDirs].sort(), places: [...narrow, ...wide].sort() };
+  const isInside = (link: string) => link === entry || [...gitDirs].some((one) => link.startsWith(`${one}/`));
+  return {
+    gitDirs: [...gitDirs].sort(),
+    places: [...narrow, ...wide].sort(),
+    links: [...links].filter((link) => !isInside(link)).sort(),
+  };
 }
+
+/** The real path, after links on the way were written down. */
+type Reach = (path: string) => string;
 
 /**
  * The files that git reads a repository's configuration from, those that they include too, whatever the condition and whether
  * or not they are there.
  */
-export const configFiles = (gitDir: string): string[] => [...configOf(gitDir).keys()].sort();
+export const configFiles = (gitDir: string): string[] =>
+  [...configOf(gitDir, (path) => realOf(path)).keys()].sort();
 
 type Entries = NonNullable<ReturnType<typeof parseGitConfig>>;
 
+interface Config {
+  readonly at: string;
+  /** The folder that it shares with others, or its own. */
+  readonly shared: string;
+  readonly files: ReadonlyMap<string, Entries>;
+}
+
+/** What `core.worktree` names: git starts there, and counts relative paths from there. */
+const workTrees = ({ at, files }: Config, reach: Reach): string[] =>
+  [...files.values()]
+    .flat()
+    .flatMap(({ key, value }) => (key === 'core.worktree' && value ? [reach(fromHome(at, value))] : []));
+
 /** Each with its settings; none where it is not there or cannot be read. */
-function configOf(gitDir: string): Map<string, Entries> {
+function configOf(gitDir: string, reach: Reach): Map<string, Entries> {
   const found = new Map<string, Entries>();
   const pending = ['config', 'config.worktree'].map((name) => join(gitDir, name));
   for (let file = pending.pop(); file !== undefined && found.size < MAX_INCLUDES; file = pending.pop()) {
@@ -77,38 +112,40 @@ function configOf(gitDir: string): Map<string, Entries> {
     const entries = parseGitConfig(readText(file) ?? '') ?? [];
     found.set(file, entries);
     for (const { key, value } of entries)
-      if (/^include(?:if\..*)?\.path$/s.test(key) && value) pending.push(included(file, value));
+      if (/^include(?:if\..*)?\.path$/s.test(key) && value) pending.push(included(file, value, reach));
   }
   return found;
 }
 
-/** What settings name below a working tree: the folder of hooks, there or not, and files that are there. */
-function namedIn(entries: Entries, trees: readonly string[]): string[] {
+/** What settings name below a working tree: the folder of hooks and programs, there or not, and other files that are there. */
+function namedIn(entries: Entries, trees: readonly string[], reach: Reach): string[] {
   return entries.flatMap(({ key, value }) => {
     if (!value || NAMES_NOTHING.test(key) || /^(?:true|false|\d+)$/.test(value)) return [];
-    if (key !== 'core.hookspath')
-      return value
-        .split(/[\s"'`;&|()<>=!]+/)
-        .flatMap((word) => trees.map((tree) => fromHome(tree, word)))
-        .filter((path) => statOf(path)?.isDirectory() === false)
-        .map((path) => realOf(path));
-    const folders = trees.map((tree) => realOf(fromHome(tree, value)));
+    if (key !== 'core.hookspath') {
+      const inTrees = (words: readonly string[]) =>
+        words.flatMap((word) => trees.map((tree) => fromHome(tree, word)));
+      return [
+        ...inTrees(value.split(/[\s"'`;&|()<>=!]+/)).filter((path) => statOf(path)?.isDirectory() === false),
+        ...inTrees(programWords(key, value)).filter((path) => statOf(path)?.isDirectory() !== true),
+      ].map(reach);
+    }
+    const folders = trees.map((tree) => reach(fromHome(tree, value)));
     // A folder with everything in it is not held for its hooks.
     return folders.flatMap((folder) =>
       trees.some((tree) => tree === folder || tree.startsWith(`${folder}/`))
-        ? HOOKS.map((name) => realOf(join(folder, name)))
-        : [folder],
+        ? HOOKS.map((name) => reach(join(folder, name)))
+        : [folder, ...linksIn(folder).map(reach)],
     );
   });
 }
 
 /** Everyday settings with words that are no files. */
 const NAMES_NOTHING =
-  /^(?:branch|color|extensions|include|includeif|remote|submodule|user)\.(?!.*\.update$)/s;
+  /^(?:branch|color|extensions|include|includeif|remote|submodule|user)\.(?!.*\.(?:update|uploadpack|receivepack)$)/s;
 
-/** What people's git starts; the others are for servers. */
+/** All of githooks(5), those of servers and of `git p4` too. */
 export const HOOKS =
-  'applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push post-rewrite post-index-change pre-auto-gc reference-transaction fsmonitor-watchman'.split(
+  'applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit post-index-change'.split(
     ' ',
   );
 
@@ -132,14 +169,14 @@ export function readText(path: string): string | undefined {
 }
 
 /** A relative `gitdir:` counts from where the file is found; behind a link that may be one of two folders. */
-function startsOf(entry: string): string[] {
-  const real = realOf(entry);
+function startsOf(entry: string, reach: Reach): string[] {
+  const real = reach(entry);
   const stat = statOf(real);
   if (stat === undefined) return [];
   if (stat.isDirectory()) return [real];
   return [entry, real].flatMap((file) => {
     const target = pathIn(dirname(file), basename(file), 'gitdir: ');
-    return target === undefined ? [] : [realOf(target)];
+    return target === undefined ? [] : [reach(target)];
   });
 }
 
@@ -148,49 +185,64 @@ function pathIn(folder: string, name: string, prefix: string): string | undefine
   const text = readText(join(folder, name))?.replace(/[\r\n]+$/, '');
   if (text === undefined || !text.startsWith(prefix)) return undefined;
   const path = text.slice(prefix.length);
-  return path === '' || path.length > 4096 || path.includes('\0') ? undefined : resolve(folder, path);
+  return path === '' || path.length > 4096 || path.includes('\0') ? undefined : from(folder, path);
 }
 
 /** Repositories in `modules` or `worktrees`, whose names may hold slashes. */
-function gitDirsBelow(folder: string, depth = 0): string[] {
+function gitDirsBelow(folder: string, reach: Reach, depth = 0): string[] {
   if (depth > 8) return [];
   return namesIn(folder).flatMap((name) => {
     const path = join(folder, name);
-    if (statOf(join(path, 'HEAD'))) return [realOf(path)];
-    if (isLink(path)) return [realOf(path)];
-    return gitDirsBelow(path, depth + 1);
+    if (statOf(join(path, 'HEAD')) || isLink(path)) return [reach(path)];
+    return gitDirsBelow(path, reach, depth + 1);
   });
 }
 
-const included = (file: string, path: string): string => fromHome(dirname(file), path);
-
-function fromHome(folder: string, path: string): string {
-  if (path.startsWith('~/')) return join(homedir(), path.slice(2));
-  return isAbsolute(path) ? path : join(folder, path);
+/** Counted from the folder by whose name git found the file, which may be a link itself. */
+function included(file: string, path: string, reach: Reach): string {
+  const found = fromHome(dirname(file), path);
+  return join(reach(dirname(found)), basename(found));
 }
 
-/** Folders that hold objects for this repository. */
-function alternatesOf(gitDir: string): string[] {
-  const objects = join(gitDir, 'objects');
-  const lines = readText(join(objects, 'info/alternates'))?.split('\n') ?? [];
-  return lines
-    .slice(0, MAX_INCLUDES)
-    .flatMap((line) =>
-      line === '' || line.startsWith('#') || line.includes('\0') ? [] : [resolve(objects, line)],
-    );
+/** As the system takes it: `link/..` is the folder above what the link leads to. */
+const from = (folder: string, path: string): string => (isAbsolute(path) ? path : `${folder}/${path}`);
+
+const fromHome = (folder: string, path: string): string =>
+  path.startsWith('~/') ? join(homedir(), path.slice(2)) : from(folder, path);
+
+/** Folders that hold objects for this one, and those that hold some for them. */
+function alternatesOf(start: string, reach: Reach): string[] {
+  const found = new Set<string>();
+  const pending = [start];
+  for (let objects = pending.pop(); objects !== undefined; objects = pending.pop())
+    for (const line of readText(join(objects, 'info/alternates'))?.split('\n') ?? []) {
+      if (line === '' || line.startsWith('#') || line.includes('\0') || found.size >= MAX_INCLUDES) continue;
+      // Here git takes dots out of the path by itself.
+      const folder = reach(resolve(objects, line));
+      if (found.has(folder)) continue;
+      found.add(folder);
+      pending.push(folder);
+    }
+  return [...found];
 }
 
-/** The real path; of what does not exist, where it would be. */
-function realOf(path: string, links = 0): string {
+/** The real path; of what does not exist, where it would be. `links`: takes those on the way. */
+function realOf(path: string, links?: Set<string>): string {
+  const real = isThere(path) ? realPathOf(path) : undefined;
+  if (real === path) return path;
+  const led = followLinks(path, ['/'], (at) => {
+    if (!isLink(at)) return undefined;
+    links?.add(at);
+    return fromBytes(readlinkSync(toSystem(at), 'buffer'));
+  });
+  return real ?? led ?? resolve(path);
+}
+
+function realPathOf(path: string): string | undefined {
   try {
     return fromBytes(realpathSync.native(toSystem(path), 'buffer'));
   } catch {
-    const parent = dirname(path);
-    if (parent === path) return path;
-    const there = join(realOf(parent, links), basename(path));
-    return isLink(there) && links < 40
-      ? realOf(resolve(dirname(there), fromBytes(readlinkSync(toSystem(there), 'buffer'))), links + 1)
-      : there;
+    return undefined;
   }
 }
 

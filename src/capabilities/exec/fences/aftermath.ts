@@ -115,7 +115,7 @@ function isPartOfRepository(path: string, root: string): boolean {
 }
 
 /** Where it lies now, relative to the workspace; undefined where it could not be moved. */
-function quarantine(
+export function quarantine(
   { root, callId }: AftermathScope,
   roots: readonly FencedRoot[],
   path: string,

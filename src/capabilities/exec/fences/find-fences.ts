@@ -51,6 +51,8 @@ export interface Fences extends Sight {
   readonly missing: readonly Wanted[];
   /** Such names where something is: perhaps what another program holds there. */
   readonly present: readonly Wanted[];
+  /** Links on the way to parts of repositories, absolute, that a program could replace. */
+  readonly onTheWay: readonly string[];
 }
 
 /** bubblewrap's time grows with the square of its mounts: these take some tenths of a second. */
@@ -103,12 +105,17 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
       const readOnly = new Set<string>();
       const unmade = new Set<string>();
       const ruled = new Set<string>();
+      const links = new Set<string>();
       for (const one of merged) {
-        for (const path of one.type === 'link' ? ledTo(one) : [one.path, ...beyond(one, scope.root)])
+        const git = one.kind === 'git' ? gitFolders(one.path) : undefined;
+        for (const link of git?.links ?? []) links.add(link);
+        const parts = git ? git.places.filter((path) => isThere(path) || !git.gitDirs.includes(path)) : [];
+        const whole = one.type === 'link' ? ledTo(one) : [one.path, ...beyond(one, scope.root)];
+        for (const path of [...whole, ...parts])
           if (!shown(path)) continue;
           else if (one.kind === 'rule' && roots.some((root) => root.path === path))
             throw leadsToAll(one, scope.root);
-          else if (one.kind === 'git' && one.type !== 'link' && !isThere(path)) unmade.add(path);
+          else if (one.kind === 'git' && !isThere(path)) unmade.add(path);
           else {
             const fence = fenceable(path, one, scope.root, roots);
             (one.hidden ? hidden : readOnly).add(fence);
@@ -139,6 +146,7 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
         ruled: [...ruled],
         missing,
         present,
+        onTheWay: [...links].filter((path) => isWritable(roots, path) && !isBelow(path, new Set(kept))),
       };
     },
   };
@@ -222,14 +230,13 @@ function forbiddenNames(
   unmade: ReadonlySet<string>,
 ): (Wanted & { readonly hides?: boolean })[] {
   const wanted = new Map<string, Wanted & { readonly hides?: boolean }>();
-  const isWritable = (path: string) =>
-    roots.some(({ writable }) => writable.some((one) => path !== one && isWithin(path, one)));
   for (const path of unmade)
-    if (isText(path) && isWritable(path) && nearest(dirname(path))) wanted.set(path, { path, folder: false });
+    if (isText(path) && isWritable(roots, path) && nearest(dirname(path)))
+      wanted.set(path, { path, folder: false });
   for (const { glob, read, except = [] } of policy.fences.filter(({ write }) => write)) {
     for (const { path: name, folder } of literalPaths(glob)) {
       const path = realPlace(resolve(root, name));
-      if (!isWritable(path) || except.some((one) => compilePathGlob(one).matches(name))) continue;
+      if (!isWritable(roots, path) || except.some((one) => compilePathGlob(one).matches(name))) continue;
       if (nearest(dirname(path)) && (read || !wanted.has(path)))
         wanted.set(path, { path, folder, ...(read ? { hides: true } : {}) });
     }
@@ -239,6 +246,9 @@ function forbiddenNames(
     ({ path }) => ![...wanted.keys()].some((other) => other !== path && isWithin(path, other)),
   );
 }
+
+const isWritable = (roots: readonly FencedRoot[], path: string): boolean =>
+  roots.some(({ writable }) => writable.some((one) => path !== one && isWithin(path, one)));
 
 /** Where it would be made: behind the links on the way to it. */
 function realPlace(path: string): string {
@@ -274,17 +284,13 @@ function merge(found: readonly Found[], scans: readonly TreeScan[]): Found[] {
 
 /** What a link stands for: a mount cannot be put on the link itself. */
 function ledTo(one: Found): string[] {
-  if (one.kind === 'git') return [...gitFolders(one.path).places];
+  if (one.kind === 'git') return [];
   const real = realOf(one.path);
   return real === undefined ? [] : [real];
 }
 
-/** What belongs to a finding without lying in it: where git really lives, and the packs of a workspace below. */
+/** What belongs to a finding without lying in it: the packs of a workspace below. */
 function beyond(one: Found, workspace: string): string[] {
-  if (one.kind === 'git') {
-    const { gitDirs, places } = gitFolders(one.path);
-    return places.filter((path) => isThere(path) || !gitDirs.includes(path));
-  }
   const folder = dirname(one.path);
   // The workspace's own packs are policy's to name.
   if (one.kind !== 'policy' || folder === workspace || !one.path.endsWith('/haft.yaml')) return [];

@@ -8,6 +8,7 @@ import { fail } from '../../../contract/errors.ts';
 import { quietly } from '../sandbox/quietly.ts';
 import { checkAftermath } from './aftermath.ts';
 import type { FencedRoot, FenceFinder, Fences } from './find-fences.ts';
+import { linksReplaced, putLinksBack, rememberLinks } from './links-on-the-way.ts';
 import { type Held, holdFences, holdPlaceholders, type ProcessNames } from './placeholders.ts';
 
 export interface FenceKeeper extends FenceFinder {
@@ -16,7 +17,7 @@ export interface FenceKeeper extends FenceFinder {
 
 /**
  * Throws `policy.quarantined` whatever `run` came to, where it left what may not be there, and `sandbox.fence_fell` where
- * something was put in the place of what a fence was on.
+ * something was put in the place of what a fence was on, or of a link on the way there.
  */
 export async function withFences<T>(
   scope: CallScope,
@@ -29,10 +30,13 @@ export async function withFences<T>(
   const letGo = holdFences(scope.root, [...fences.ruled, ...held.paths], keeper.names);
   try {
     const before = identities(scope.root, fences);
+    const links = rememberLinks(fences.onTheWay);
     const [ended] = await Promise.allSettled([run(held)]);
+    const relinked = putLinksBack(scope, roots, links);
     checkAftermath(scope, keeper, roots, fences);
     const fallen = [...before].filter(([path, id]) => identityOf(path) !== id).map(([path]) => path);
     if (fallen.length > 0) throw fenceFell(scope.root, fallen);
+    if (relinked.length > 0) throw linksReplaced(scope.root, relinked);
     if (ended.status === 'rejected') throw ended.reason;
     return ended.value;
   } finally {
@@ -57,6 +61,7 @@ export async function withoutFences<T>(
     ruled: [],
     missing: [],
     present: [],
+    onTheWay: [],
   });
   if (ended.status === 'rejected') throw ended.reason;
   return ended.value;

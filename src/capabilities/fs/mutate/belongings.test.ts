@@ -46,7 +46,7 @@ describe('what belongs to a repository or a workspace below', () => {
       fs.mkdirSync(path.join(ws, folder), { recursive: true });
     put(
       'hooked/.git/config',
-      '[core]\n\thooksPath = tools/hooks\n\tfsmonitor = ./tools/watch\n\tbare = false\n[user]\n\tname = README\n',
+      '[core]\n\thooksPath = tools/hooks\n\tfsmonitor = ./tools/watch\n\tpager = tools/pager -R\n\teditor = vi\n\tbare = false\n[user]\n\tname = README\n',
     );
     for (const name of ['tools/hooks/pre-push', 'tools/watch', 'tools/post', 'README'])
       put(`hooked/${name}`, '');
@@ -71,6 +71,34 @@ describe('what belongs to a repository or a workspace below', () => {
     put('far/.git/objects/info/alternates', '../../../away/objs\n');
     put('late/.git', 'gitdir: ../away/soon\n');
     put('prep/hooks/pre-push', '');
+    for (const [folder, config] of [
+      ['gp/wt/repo/.git', 'hooksPath = hk\n\tworktree = ../../../wk'],
+      ['gp/bare/srv.git', 'hooksPath = ../hk'],
+      ['gp/nb/repo/.git', 'hooksPath = ../../b/hk'],
+    ]) {
+      for (const part of ['objects', 'refs']) fs.mkdirSync(path.join(ws, folder!, part), { recursive: true });
+      put(`${folder}/HEAD`, 'ref: refs/heads/main\n');
+      put(`${folder}/config`, `[core]\n\t${config}\n`);
+    }
+    const link = (target: string, name: string) => fs.symlinkSync(target, path.join(ws, name));
+    for (const folder of [
+      'way/repo/.git/hooks',
+      'way/near/.git',
+      'way/near/real/hk',
+      'way/real/hk',
+      'way/ev/hk',
+      'way/lb',
+    ])
+      fs.mkdirSync(path.join(ws, folder), { recursive: true });
+    put('way/near/.git/config', '[core]\n\thooksPath = lnk/hk\n');
+    link('real', 'way/near/lnk');
+    put('way/repo/.git/config', '[core]\n\thooksPath = ../lnk/hk\n[include]\n\tpath = ../../lb/soon/more\n');
+    link('real', 'way/lnk');
+    link('ev', 'way/other');
+    fs.mkdirSync(path.join(ws, 'way/held'));
+    link('../ev', 'way/held/soon');
+    link('../real/pc', 'way/held/mid');
+    link('../../../held/mid', 'way/repo/.git/hooks/pre-commit');
   });
   after(() => bench.close());
 
@@ -97,6 +125,8 @@ describe('what belongs to a repository or a workspace below', () => {
     'a new hook there': [edit.write('hooked/tools/hooks/pre-commit', 'x')],
     'the folder with those hooks': [edit.move('hooked/tools', 'hooked/t')],
     'a program that a setting names': [edit.write('hooked/tools/watch', 'x')],
+    'a program that a setting names, before it is there': [edit.write('hooked/tools/pager', 'x')],
+    'the same, by a file that is moved there': [edit.move('hooked/README', 'hooked/tools/pager')],
     'what a hook is a link to': [edit.write('hooked/tools/post', 'x')],
     'a folder that a HEAD would make a repository': [edit.write('half/HEAD', 'x')],
     'one that a single call would make': [
@@ -110,6 +140,14 @@ describe('what belongs to a repository or a workspace below', () => {
     ],
     'what the configuration of one elsewhere includes': [edit.write('away/my.gitconfig', 'x')],
     'objects that one elsewhere shares': [edit.write(`away/objs/pack/pack-${'0'.repeat(40)}.idx`, 'x')],
+    ...Object.fromEntries(
+      'pack/evil.pack pack/evil.idx pack/x.rev pack/x.bitmap pack/x.midx pack/x.mtimes pack/x.keep pack/x.promisor pack/multi-pack-index pack/multi-pack-index.d/multi-pack-index-chain info/packs info/commit-graph info/commit-graphs/commit-graph-chain info/commit-graphs/x.graph info/http-alternates info/grafts info/shallow'
+        .split(' ')
+        .map((name) => [
+          `${name} of those objects`,
+          [edit.write(`away/objs/${name}`, 'x', { createDirs: true })],
+        ]),
+    ),
     'alternates of those': [edit.write('away/objs/info/alternates', 'x', { createDirs: true })],
     'a hook where a .git file elsewhere leads, before anything is there': [
       edit.write('away/soon/hooks/post-checkout', 'x', { createDirs: true }),
@@ -117,6 +155,30 @@ describe('what belongs to a repository or a workspace below', () => {
     'the same, by a folder that is moved there': [edit.move('prep', 'away/soon')],
     'the same, by a copy': [edit.copy('prep', 'away/soon')],
     'the configuration there': [edit.write('away/soon/config', 'x', { createDirs: true })],
+    'a hook in the work tree that core.worktree names': [
+      edit.write('gp/wk/hk/pre-commit', 'x', { createDirs: true }),
+    ],
+    'a hook of a server, counted from its bare repository': [
+      edit.write('gp/bare/hk/pre-receive', 'x', { createDirs: true }),
+    ],
+    'a hook of a server, counted from .git': [
+      edit.write('gp/nb/b/hk/pre-receive', 'x', { createDirs: true }),
+    ],
+    ...Object.fromEntries(
+      'pre-receive update proc-receive post-receive post-update push-to-checkout sendemail-validate p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit reference-transaction fsmonitor-watchman post-index-change'
+        .split(' ')
+        .map((name) => [`the hook ${name} of one elsewhere`, [edit.write(`away/hooks/${name}`, 'x')]]),
+    ),
+    'a link on the way, by another that is moved over it': [edit.move('way/other', 'way/lnk', true)],
+    'the same, of the repository around it': [edit.move('way/other', 'way/near/lnk', true)],
+    'a link on the way, by a file that is moved over it': [edit.move('a', 'way/lnk', true)],
+    'a link on the way, by its removal': [edit.remove('way/lnk')],
+    'a link on the way, by its name': [edit.move('way/lnk', 'way/gone')],
+    'a link that a linked hook leads to': [edit.remove('way/held/mid')],
+    'the folder around that link': [edit.remove('way/held', { recursive: true })],
+    'the name of that folder': [edit.move('way/held', 'way/gone')],
+    'a link where a repository elsewhere would be led': [edit.move('way/other', 'way/lb/soon')],
+    'the same, by a copy of a folder with a link': [edit.copy('way/held', 'way/lb', { overwrite: true })],
     'the workspace, into one': [
       edit.write('objects/x', 'x', { createDirs: true }),
       edit.write('refs/x', 'x', { createDirs: true }),
@@ -149,7 +211,9 @@ describe('what belongs to a repository or a workspace below', () => {
   it('leaves everything else free', async () => {
     await bench.roundTrip([edit.write('in/src/x', 'x'), edit.write('HEAD', 'y'), edit.write('b', 'x')]);
     await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
-    await bench.roundTrip([edit.write('away/pre-commit', 'x'), edit.write('away/config', 'x')]);
+    await bench.roundTrip([edit.write('away/pre-commit', 'x'), edit.write('away/a.pack', 'x')]);
+    await bench.roundTrip([edit.write('away/config', 'x')]);
+    await bench.roundTrip([edit.move('way/other', 'way/elsewhere')]);
     await bench.roundTrip([edit.write('hooked/README', 'x'), edit.write('hooked/tools/own', 'x')]);
   });
 });

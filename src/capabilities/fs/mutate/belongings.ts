@@ -20,6 +20,8 @@ export interface Belongings {
    * a file, or nothing yet, is there, so that nothing is in it.
    */
   refuse(place: Place, verb: string, isHollow: boolean): void;
+  /** Throws `path.protected` where a link in this place would stand for a part of a repository, or be on the way to one. */
+  refuseLink(place: Place, verb: string): void;
 }
 
 /** For each mutation of a workspace one. Those that are planned in the same turn of the event loop look into a folder once. */
@@ -55,13 +57,18 @@ function belongingsOf(
     return known;
   };
   /** Repositories around a path are looked at below; what others lay claim to only a look through the roots can tell. */
-  const refuseOutlying = (place: Place, real: string, verb: string): void => {
-    if (!hasGitName(real)) return;
+  const refuseOutlying = (place: Place, real: string, verb: string, link?: 'is' | 'becomes'): void => {
+    if (!link && !hasGitName(real)) return;
     for (const root of new Set([workspace, absolute(place.root, '.')])) {
       const parts = partsIn(root);
       if (typeof parts === 'string')
-        throw owned(place, verb, 'protected:.git', `git looks for files of that name, and ${parts}`);
-      if (parts.some((part) => isUnder(real, part)))
+        throw owned(
+          place,
+          verb,
+          'protected:.git',
+          `${link ? 'a link may lead git to parts of a repository' : 'git looks for files of that name'}, and ${parts}`,
+        );
+      if (parts.some((part) => isUnder(real, part) || (link === 'becomes' && isUnder(part, real))))
         throw owned(
           place,
           verb,
@@ -76,6 +83,7 @@ function belongingsOf(
     (hasHead || planned.has(`${path}/HEAD`)) &&
     hasRest(path, (part) => typeOf(part) ?? (planned.has(part) ? 'file' : undefined));
   return {
+    refuseLink: (place, verb) => refuseOutlying(place, absolute(place.root, place.rel), verb, 'becomes'),
     refuse(place, verb, isHollow) {
       const { root, rel } = place;
       const real = absolute(root, rel);
@@ -84,7 +92,7 @@ function belongingsOf(
           'lock.busy',
           `${cannot({ ...place, verb })}: a program is running that is kept from it, and could reach what takes its place; try again when the program has ended`,
         );
-      refuseOutlying(place, real, verb);
+      refuseOutlying(place, real, verb, !isHollow && isLink(real) ? 'is' : undefined);
       for (let at = rel; ; at = parentOf(at)) {
         const path = absolute(root, at);
         const folder = isHollow && at === rel ? HOLLOW : look(path);
@@ -106,7 +114,7 @@ function belongingsOf(
             place,
             verb,
             'protected:.git',
-            'a git repository reads its configuration from there; only git tools write it',
+            'a git repository reads or runs what is there, or is led through it; only git tools change it',
           );
         if (isWorkspace) return;
         if (packs().some((pack) => isUnder(real, pack)))
@@ -125,7 +133,7 @@ function belongingsOf(
 interface Folder {
   readonly hasHead: boolean;
   readonly isRepository: boolean;
-  /** What belongs to the repository of the `.git` in it: absolute and real, perhaps not there yet. */
+  /** What belongs to the repository of the `.git` in it, and links on the way there: absolute, perhaps not there yet. */
   readonly git: readonly string[];
   /** What the haft.yaml in it may name as packs: absolute and real; all of it where that cannot be told. Read only where it counts. */
   readonly packs: () => readonly string[];
@@ -155,7 +163,8 @@ function gitPlaces(folder: string): string[] {
   const entry = `${folder}/.git`;
   if (typeOf(entry) === undefined) return [];
   // A link in it that leads to all of the folder says nothing about what is in there.
-  return gitFolders(entry).places.filter((place) => !isUnder(folder, place));
+  const { places, links } = gitFolders(entry);
+  return [...places.filter((place) => !isUnder(folder, place)), ...links];
 }
 
 function packsOf(folder: string): string[] {
@@ -169,6 +178,9 @@ function packsOf(folder: string): string[] {
     return path === undefined || isUnder(folder, path) ? [] : [path];
   });
 }
+
+const isLink = (path: string): boolean =>
+  quietly(() => lstatSync(path, { throwIfNoEntry: false }))?.isSymbolicLink() === true;
 
 function typeOf(path: string): 'file' | 'other' | undefined {
   const stat = quietly(() => lstatSync(path, { throwIfNoEntry: false }));

@@ -1,6 +1,6 @@
 // Owns: what repositories anywhere in a root take for part of themselves outside of their own folder: hooks, configuration,
-// objects, a folder that a `.git` file leads to and that is not there yet.
-// Refuses: to look for every write: only what has a name that git looks for by itself is worth going through a root.
+// objects, a folder that a `.git` file leads to and that is not there yet, and links on the way to any of it.
+// Refuses: to look for every write: only links, and what has a name that git looks for by itself, are worth going through a root.
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fromBytes, toSystem } from '../../../base/byte-path.ts';
@@ -12,9 +12,12 @@ export const MAX_ENTRIES = 200_000;
 
 const NAMES = new Set([
   ...HOOKS,
-  ...['HEAD', 'config', 'config.worktree', 'commondir', 'gitdir', 'alternates', 'packed-refs'],
+  ...['HEAD', 'config', 'config.worktree', 'commondir', 'gitdir', 'packed-refs'],
+  // Of objects that others share: git takes these without being told of them.
+  ...['alternates', 'http-alternates', 'multi-pack-index', 'packs', 'grafts', 'shallow'],
 ]);
-const LIKE_GIT = /gitconfig|^git[._-]|^(?:pack-)?[0-9a-f]{38,}(?:\.|$)/;
+const LIKE_GIT =
+  /gitconfig|^git[._-]|^(?:pack-)?[0-9a-f]{38,}(?:\.|$)|^(?:commit-graph|multi-pack-index)|\.(?:idx|pack|rev|bitmap|midx|mtimes|keep|promisor|graph)$/;
 
 /** Whether git would take a file of this name for a part of a repository by its name alone. */
 export const hasGitName = (path: string): boolean => {
@@ -40,8 +43,11 @@ export function outlyingParts(root: string, maxEntries: number): readonly string
       ...(names.has('HEAD') && (names.has('commondir') || names.has('objects')) ? [folder] : []),
     ];
     // A link to all that is around it says nothing about what is in there.
-    for (const start of starts)
-      for (const place of gitFolders(start).places) if (!isUnder(folder, place)) parts.add(place);
+    for (const start of starts) {
+      const { places, links } = gitFolders(start);
+      for (const place of places) if (!isUnder(folder, place)) parts.add(place);
+      for (const link of links) parts.add(link);
+    }
     for (const { name, isFolder } of entries)
       if (isFolder && name !== '.git' && name !== '.haft') pending.push(`${folder}/${name}`);
   }

@@ -14,6 +14,7 @@ import { entriesOf } from './plan-tree.ts';
 import {
   admitBelow,
   alreadyThere,
+  below,
   notFound,
   type Planning,
   parent,
@@ -82,6 +83,7 @@ function crossesFileSystems(planning: Planning, seen: Look, to: Place): boolean 
 
 /** A file or link. Its content does not change, so only what it replaces needs a pre-image. */
 export async function planRename(planning: Planning, from: Place, to: Place, seen: Look, there: Look) {
+  if (seen.type === 'link') planning.belongings.refuseLink(to, 'move to');
   const state = await stateOf(planning, from, seen);
   const content = seen.is === 'planned' && seen.content ? { content: seen.content } : {};
   pushRename(planning, from, to, seen, there, state);
@@ -90,10 +92,11 @@ export async function planRename(planning: Planning, from: Place, to: Place, see
 
 async function planRenameTree(planning: Planning, from: Target, to: Target, seen: Look, there: Look) {
   const { entries, fingerprint } = await entriesOf(planning, from.place, 'move');
-  for (const { rel } of entries) {
+  for (const { rel, type } of entries) {
     admitBelow(planning, 'fs.read', from, rel);
     admitBelow(planning, 'fs.write', from, rel);
     admitBelow(planning, 'fs.write', to, rel);
+    if (type === 'link') planning.belongings.refuseLink(below(to.place, rel), 'move to');
   }
   pushTreeRename(planning, from.place, to.place, seen, there, fingerprint);
 }

@@ -156,6 +156,7 @@ export function planPut(
   put: Pick<Put, 'place' | 'content' | 'mode'> & { mustCreate?: boolean; owner?: Put['owner'] },
 ): void {
   const { place, content, mode, mustCreate = false, owner } = put;
+  if ('target' in content) planning.belongings.refuseLink(place, 'change');
   const step: Put = {
     do: 'put',
     place,

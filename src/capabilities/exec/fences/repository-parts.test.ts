@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Failure } from '../../../contract/errors.ts';
+import { type ProgramFixture, withPrograms } from '../programs-for-tests.ts';
+
+const shell = ({ call }: ProgramFixture, cmd: string) =>
+  call().shell({
+    cmd,
+    cwd: '.',
+    env: {},
+    timeoutMs: 20_000,
+    allowNetwork: false,
+    captureBytes: 10_000,
+  });
+
+const git = (cwd: string, ...args: string[]) => {
+  const identity = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  const named = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
+  return execFileSync('git', [...named, ...args], {
+    cwd,
+    stdio: 'pipe',
+    env: { ...process.env, ...identity },
+  });
+};
+
+const repository = (root: string, folder: string, settings: Readonly<Record<string, string>> = {}) => {
+  mkdirSync(join(root, folder), { recursive: true });
+  git(join(root, folder), 'init', '-q', ...(folder.endsWith('.git') ? ['--bare'] : []));
+  for (const [key, value] of Object.entries(settings)) git(join(root, folder), 'config', key, value);
+};
+
+describe('what a repository runs', () => {
+  it('cannot be made by a program in a work tree that lies elsewhere, nor beside a bare repository', async () => {
+    await withPrograms({ 'wk/x': '', 'bare/x': '', 'nb/x': '' }, async (fixture) => {
+      const { root } = fixture;
+      repository(root, 'wt/repo', { 'core.hooksPath': 'hk', 'core.worktree': '../../../wk' });
+      repository(root, 'bare/srv.git', { 'core.hooksPath': '../hk' });
+      repository(root, 'nb/repo', { 'core.hooksPath': '../../b/hk' });
+      for (const hook of ['wk/hk/pre-commit', 'bare/hk/pre-receive', 'nb/b/hk/pre-receive']) {
+        const folder = hook.slice(0, hook.lastIndexOf('/'));
+        await shell(fixture, `mkdir -p ${folder}; printf x > ${hook}; true`);
+        assert.equal(existsSync(join(root, hook)), false, hook);
+      }
+      assert.deepEqual(readdirSync(join(root, 'wk')), ['x']);
+    });
+  });
+
+  for (const [key, value, program] of [
+    ['core.fsmonitor', './watch.sh', 'watch.sh'],
+    ['diff.x.textconv', 'sh t/conv', 't/conv'],
+    ['alias.x', '!t/d', 't/d'],
+  ] as const)
+    it(`cannot be made by a program where ${key} names it and it is not there`, async () => {
+      await withPrograms({ 'a/x': '' }, async (fixture) => {
+        const { root } = fixture;
+        repository(root, 'a', { [key]: value });
+        await shell(fixture, `cd a; mkdir t; printf x > ${program}; mv x ${program}; rmdir t; true`);
+        assert.deepEqual(readdirSync(join(root, 'a')), ['.git', 'x']);
+      });
+    });
+
+  for (const [what, line, changed] of [
+    ['another link', 'ln -sfn ../ev a/lnk', 'a/lnk'],
+    ['a folder', 'rm a/lnk; cp -r ev a/lnk', 'a/lnk'],
+    ['nothing', 'rm a/lnk', 'a/lnk'],
+    ['one in another folder of that name', 'mv a b; mkdir a; ln -s ../ev a/lnk', 'a/lnk'],
+    ['one behind a link in the place of its folder', 'mv a b; ln -s ../ev ev/lnk; ln -s ev a', 'a/lnk'],
+    ['a file for a link between', 'rm mid; printf evil > mid', 'mid'],
+    ['a link to other configuration', 'ln -sfn ev incl', 'incl'],
+  ] as const)
+    it(`is led by the links that were there, where a program puts ${what} in their place`, async () => {
+      await withPrograms({ 'a/x': '', 'real/hk/x': '', 'ev/hk/pre-commit': '', pc: '' }, async (fixture) => {
+        const { root } = fixture;
+        repository(root, 'repo', { 'core.hooksPath': '../a/lnk/hk', 'include.path': '../../incl/c' });
+        symlinkSync('../real', join(root, 'a/lnk'));
+        symlinkSync('pc', join(root, 'mid'));
+        symlinkSync('../../../mid', join(root, 'repo/.git/hooks/pre-commit'));
+        symlinkSync('real', join(root, 'incl'));
+        const error: Failure = await shell(fixture, line).then(
+          () => assert.fail('it succeeded'),
+          (thrown) => thrown,
+        );
+        assert.equal(error.reason, 'sandbox.fence_fell', String(error));
+        assert.deepEqual(error.details?.paths, [changed]);
+        assert.match(error.message, /is put back/);
+        assert.equal(lstatSync(join(root, 'a')).isDirectory(), true);
+        for (const [link, target] of [
+          ['a/lnk', '../real'],
+          ['mid', 'pc'],
+          ['incl', 'real'],
+        ] as const)
+          assert.equal(readlinkSync(join(root, link)), target);
+        for (const to of error.details!.moved as string[]) assert.ok(lstatSync(join(root, to)), to);
+        await shell(fixture, 'ln -sfn ../real a/lnk; ls a');
+      });
+    });
+});
