@@ -181,6 +181,8 @@ export interface ToolListing {
   readonly enabled: boolean;
   /** For a disabled tool: the haft.yaml line that would grant it. */
   readonly admit?: string;
+  /** For a tool that no line of haft.yaml would grant: why it is disabled. */
+  readonly denied?: string;
   /** For a tool that is not what a person accepted: why it is disabled. */
   readonly quarantined?: string;
   /** For a tool that lacks secrets: the commands that would set them. It is disabled until then. */

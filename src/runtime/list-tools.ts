@@ -28,7 +28,7 @@ export function listTools(
       ...(name === tool.id ? {} : { name }),
       origin,
       enabled: granted && quarantined === undefined && lacks.length === 0,
-      ...(granted || !decision.admit ? {} : { admit: decision.admit }),
+      ...(granted ? {} : decision.admit ? { admit: decision.admit } : { denied: decision.message }),
       ...(quarantined === undefined ? {} : { quarantined }),
       ...(lacks.length === 0 ? {} : { lacks }),
       ...(health ? { health } : {}),

@@ -195,3 +195,37 @@ describe('a tool that cannot be used as things are', () => {
     }
   });
 });
+
+describe('a tool that no line of haft.yaml would grant', () => {
+  for (const whole of ['.', './', 'packs/..'])
+    it(`is listed with the reason where it would write ${JSON.stringify(whole)}`, async () => {
+      const files = packFiles([['p.whole', python('plain'), { caps: { filesystem: { write: [whole] } } }]], {
+        'tools.py': PYTHON,
+      });
+      const workspace = makeWorkspace({ ...files, 'haft.yaml': 'version: 1\npacks: [packs/p]\n' });
+      try {
+        const run = (...args: string[]) => haft(args, { cwd: workspace.root });
+        const why = /it holds \.haft: it belongs to Haft's own state; name the folders that are needed/;
+        const listed = await run('tools', 'list', '--json');
+        const row = (JSON.parse(listed.stdout).tools as (Row & { denied?: string })[]).find(
+          ({ id }) => id === 'p.whole',
+        );
+        assert.equal(row?.enabled, false);
+        assert.match(row?.denied ?? '', why);
+        const text = await run('tools', 'list');
+        assert.match(text.stdout, /^p\.whole +disabled/m);
+        assert.match(text.stderr, why);
+        assert.match((await run('tools', 'show', 'p.whole')).stderr, why);
+        assert.match(JSON.parse((await run('tools', 'show', 'p.whole', '--json')).stdout).denied, why);
+        assert.match((await run('call', 'p.whole', '{}')).stderr, why);
+        const checked = await run('tools', 'check', 'packs/p');
+        assert.equal(checked.status, 0);
+        assert.match(
+          checked.stderr,
+          /packs\/p\/.*:\d+:\d+: warning caps\.whole_workspace: "p\.whole" is disabled/,
+        );
+      } finally {
+        workspace.remove();
+      }
+    });
+});

@@ -53,6 +53,42 @@ describe('haft policy check', () => {
       assert.equal((await cliJson(root, 'policy', 'check')).document.ok, true);
     }));
 
+  const WRONG: readonly (readonly [packs: string, said: readonly RegExp[]])[] = [
+    ['[{}]', [/haft\.yaml:2:9: error pack\.invalid: .*one of path, mcp, stdio/]],
+    ['[none, none]', [/haft\.yaml:2:15: error pack\.invalid: .*two packs of the name "none"/]],
+    ['[{ name: a, mcp: { comand: [x] } }]', [/haft\.yaml:2:\d+: error pack\.invalid: .*"a".*comand/]],
+    ['[{ name: a, mcp: { url: example.org } }]', [/haft\.yaml:2:\d+: error pack\.invalid: .*mcp\/url /]],
+    ['[{ name: a, stdio: { command: [] } }]', [/error pack\.invalid: .*stdio\/command /]],
+    ['[{ name: a, stdio: { command: [x], env: { passthrough: [HAFT_KEY] } } }]', [/HAFT_KEY/]],
+    ['[{ path: none, name: "A B" }]', [/haft\.yaml:2:9: error pack\.invalid: .*needs a name/]],
+    ['[nope]', [/haft\.yaml:2:9: error pack\.missing: .*"nope": there is no such folder/]],
+    ['[a.txt]', [/haft\.yaml:2:9: error pack\.not_directory/]],
+    ['[bad]', [/bad\/x\.tool\.yaml:1:\d+: error /]],
+    ['[{}, nope]', [/haft\.yaml:2:9: error/, /haft\.yaml:2:13: error/]],
+  ];
+  for (const [packs, said] of WRONG)
+    it(`tells what a start would refuse of packs: ${packs}`, () => {
+      const text = `version: 1\npacks: ${packs}\n`;
+      const files = { 'haft.yaml': text, 'a.txt': '', 'none/README': '', 'bad/x.tool.yaml': 'id: 1\n' };
+      return using(files, async ({ root }) => {
+        const { status, stderr } = await cli(root, 'policy', 'check');
+        assert.equal(status, ERRORS['policy.invalid'].exit, stderr);
+        for (const pattern of said) assert.match(stderr, pattern);
+        assert.equal((await cliJson(root, 'policy', 'check')).document.ok, false);
+        assert.notEqual((await cli(root, 'call', 'fs_list')).status, 0);
+      });
+    });
+
+  it('is content with packs that a start takes', () => {
+    const packs =
+      '[none, { path: nope, enabled: false }, { name: a, stdio: { command: [no-such-program] } }]';
+    const files = { 'haft.yaml': `version: 1\npacks: ${packs}\n`, 'none/README': '' };
+    return using(files, async ({ root }) => {
+      assert.equal((await cli(root, 'policy', 'check')).status, 0);
+      assert.equal((await cli(root, 'call', 'fs_list')).status, 0);
+    });
+  });
+
   it('names what has no effect, as a host that stays does when it starts', () => {
     const text =
       'version: 1\ngit: { allow_push: true }\nast: { language: rust }\nvalidators:\n' +

@@ -10,12 +10,13 @@ export function whyDisabled(listings: readonly ToolListing[]): string {
     listings.filter(({ enabled, admit }) => !enabled && admit !== undefined),
     ({ admit }) => admit as string,
   );
-  for (const { contract, enabled, admit, quarantined, lacks } of listings) {
+  for (const { contract, enabled, admit, denied, quarantined, lacks } of listings) {
     if (enabled) continue;
     if (quarantined) lines.push(quarantined);
     const alike = byAdmit.get(admit ?? '')?.map((one) => one.contract.id) ?? [];
     if (admit && alike[0] === contract.id)
       lines.push(`${alike.join(', ')} ${alike.length > 1 ? 'are' : 'is'} disabled`, describeAdmit(admit));
+    if (denied) lines.push(`${contract.id} is disabled: ${denied}`);
     if (lacks) {
       lines.push(`${contract.id} is disabled: it needs a credential that nobody has set`);
       lines.push(...lacks.map((line) => `  ${line}`));

@@ -54,6 +54,21 @@ describe('explainRefusal', () => {
     });
   });
 
+  it('never advises to grant the whole workspace, which no policy does', () => {
+    const write = (text: string) => lineOf(explain(text))?.caps.filesystem.write;
+    for (const text of [
+      `EROFS: read-only file system, open '${root}/new.json'`,
+      `EROFS: read-only file system, open '${root}'`,
+      `OSError: [Errno 30] Read-only file system: 'new.json'`,
+      `EACCES: permission denied, open './new.json'`,
+    ]) {
+      assert.deepEqual(write(text), ['data'], text);
+      assert.match(explain(text) ?? '', /granted to no pack as a whole; name another place/);
+    }
+    assert.deepEqual(write(`EROFS: read-only file system, mkdir '${root}/out'`), ['out']);
+    assert.deepEqual(write(`EROFS: read-only file system, open '${root}/words.py'`), ['words.py']);
+  });
+
   it('names what it could not import, where it is', () => {
     const node = (name: string, by: string) =>
       explain(`Error [ERR_MODULE_NOT_FOUND]: Cannot find ${name} imported from ${by}`);
@@ -85,6 +100,36 @@ describe('explainRefusal', () => {
     assert.deepEqual(lineOf(said), { caps: { filesystem: { read: ['notes/a.txt'] } } });
     const made = explain(`Error: ENOENT: no such file or directory, open '${root}/notes/new.txt'`);
     assert.deepEqual(lineOf(made), { caps: { filesystem: { write: ['notes'] } } });
+  });
+
+  it('grants nothing to who only looked for what is not there', () => {
+    for (const text of [
+      `Error: ENOENT: no such file or directory, scandir '${root}/notes/none'`,
+      `Error: ENOENT: no such file or directory, opendir '${root}/notes/none'`,
+      `Error: ENOENT: no such file or directory, stat '${root}/notes/none'`,
+      `Error: ENOENT: no such file or directory, lstat '${root}/notes/none'`,
+      `Error: ENOENT: no such file or directory, access '${root}/notes/none'`,
+      `Error: ENOENT: no such file or directory, unlink '${root}/notes/none'`,
+      `Error: EACCES: permission denied, scandir '${root}/notes'`,
+      `FileNotFoundError: [Errno 2] No such file or directory: '${root}/notes/none'`,
+      `cat: ${root}/notes/none: No such file or directory`,
+    ])
+      assert.equal(explain(text), undefined, text);
+    assert.deepEqual(lineOf(explain(`ENOENT: no such file or directory, scandir '${root}/notes'`)), {
+      caps: { filesystem: { read: ['notes'] } },
+    });
+  });
+
+  it('grants nothing that is granted', () => {
+    const caps = (access: string, place: string) => ({ caps: { filesystem: { [access]: [place] } } });
+    const missing = `ENOENT: no such file or directory, open '${root}/notes/none'`;
+    for (const place of ['notes', 'notes/', './notes', '.'])
+      for (const access of ['read', 'write'])
+        assert.equal(explain(missing, caps(access, place)), undefined, place);
+    const refused = `EACCES: permission denied, open '${root}/notes/a.txt'`;
+    assert.equal(explain(refused, caps('write', 'notes')), undefined);
+    assert.notEqual(explain(refused, caps('read', 'notes')), undefined);
+    assert.notEqual(explain(missing, caps('read', 'note')), undefined);
   });
 
   it('says nothing about what is none of it', () => {

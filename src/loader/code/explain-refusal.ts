@@ -29,26 +29,49 @@ export function explainRefusal(text: string, site: RefusalSite): string | undefi
 const REFUSED_WRITE = /EROFS|read-only file system|\bEACCES\b|permission denied/i;
 const NOT_THERE = /ENOENT|no such file or directory|FileNotFoundError/i;
 
+/** What Node.js names in an error and never makes anything. */
+const ONLY_LOOKS =
+  /\b(?:scandir|opendir|readdir|l?stat|statx|access|readlink|realpath|chdir|uv_cwd|read|unlink|rmdir|rm|watch)\b(?= ['"`]|$)/;
+/** What makes something; without such a word nobody can tell. */
+const MAKES =
+  /\b(?:open|mkdir|mkdtemp|copyfile|cp|rename|link|symlink)\b(?= ['"`])|\bcannot (?:create|touch|make)\b/;
+
 function aboutWrite(line: string, site: RefusalSite): string | undefined {
-  if (!REFUSED_WRITE.test(line)) return undefined;
+  if (!REFUSED_WRITE.test(line) || ONLY_LOOKS.test(line)) return undefined;
   const path = pathIn(line, site);
   if (path === undefined) return undefined;
   const place = placeOf(path, site);
   if (place === undefined)
     return `it was refused to write ${path}, which lies outside of the workspace: name it a place in the workspace (env.set), and grant that`;
   if (ownFolders(site).some((folder) => place.startsWith(`${folder}/`))) return amongCode(place, site);
-  const folder = isFolder(path) ? place : posix.dirname(place);
+  // It may write there: what refused it is not the sandbox.
+  if (isGranted(place, site, ['write'])) return undefined;
+  // What is not there becomes a folder; only a file that is there can be granted by itself.
+  const isWhole =
+    isFolder(path) || /\bmkdir\b/.test(line) || (posix.dirname(place) === '.' && existsSync(path));
+  const folder = isWhole ? place : posix.dirname(place);
+  if (folder === '.') return amongAll(place, site);
   return `it was refused to write ${place}; ${grant(site, { caps: { filesystem: { write: [folder] } } })}`;
 }
 
 /** Its code is a copy that nobody writes to: what it keeps has to go elsewhere, and only it can say how that is named. */
 function amongCode(place: string, site: RefusalSite): string {
-  const file = posix.basename(place).replace(/(\.[0-9a-f]{8,})?\.tmp$/, '');
+  return `it was refused to write ${place}, among its own code, which stays as it is; ${elsewhere(place, site)}`;
+}
+
+/** No program may write all of the workspace: policy, packs and Haft's own state lie there. */
+function amongAll(place: string, site: RefusalSite): string {
+  const what = place === '.' ? 'the workspace itself' : `${place}, at the top of the workspace`;
+  return `it was refused to write ${what}, which holds policy and Haft's own state and is granted to no pack as a whole; ${elsewhere(place, site)}`;
+}
+
+function elsewhere(place: string, site: RefusalSite): string {
+  const file = place === '.' ? '' : posix.basename(place).replace(/(\.[0-9a-f]{8,})?\.tmp$/, '');
   const name = variablesOf(site).find((one) => PLACE.test(one));
   const set = { env: { set: { [name ?? 'NAME']: join(site.root, 'data', file) } } };
   const how = name === undefined ? 'by a variable or an argument that it knows' : `it reads ${name}`;
   const line = grant(site, { ...set, caps: { filesystem: { write: ['data'] } } });
-  return `it was refused to write ${place}, among its own code, which stays as it is; name another place for it (${how}), and ${line}`;
+  return `name another place for it (${how}), and ${line}`;
 }
 
 const PLACE = /FILE|PATH|DIR|HOME|STORE|DATA|DB/;
@@ -98,9 +121,12 @@ function aboutRead(line: string, site: RefusalSite): string | undefined {
   const path = pathIn(line, site);
   const place = path === undefined ? undefined : placeOf(path, site);
   if (path === undefined || place === undefined || place === '.') return undefined;
+  // It sees that place as it is: what it misses is not there.
+  if (isGranted(place, site, ['read', 'write'])) return undefined;
   if (existsSync(path))
     return `it is not shown ${place}; ${grant(site, { caps: { filesystem: { read: [place] } } })}`;
-  // What is not there may be what it wanted to make.
+  // What is not there may be what it wanted to make, where it did not only look.
+  if (ONLY_LOOKS.test(line) || !MAKES.test(line)) return undefined;
   const folder = posix.dirname(place);
   if (folder === '.' || !existsSync(dirname(path))) return undefined;
   return `it is not shown ${folder}, where it would make ${posix.basename(place)}; ${grant(site, { caps: { filesystem: { write: [folder] } } })}`;
@@ -170,6 +196,18 @@ function pathIn(line: string, { root, config }: RefusalSite): string | undefined
 function placeOf(path: string, { root }: RefusalSite): string | undefined {
   const place = relative(root, path);
   return place === '..' || place.startsWith('../') || isAbsolute(place) ? undefined : place || '.';
+}
+
+/** Its config grants this place already, or one above it. */
+function isGranted(place: string, { config }: RefusalSite, by: readonly ('read' | 'write')[]): boolean {
+  const { filesystem } = isMap(config.caps) ? config.caps : {};
+  const lists = isMap(filesystem) ? by.map((access) => filesystem[access]) : [];
+  const granted = lists.flatMap((list) => (Array.isArray(list) ? list : []));
+  return granted.some((one) => {
+    if (typeof one !== 'string') return false;
+    const folder = posix.normalize(one).replace(/\/$/, '');
+    return folder === '.' || place === folder || place.startsWith(`${folder}/`);
+  });
 }
 
 /** As a line of the pack, with what it has of that already. */

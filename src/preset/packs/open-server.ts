@@ -20,7 +20,7 @@ import {
 } from './follow-server.ts';
 import { areSameIds, areSameTools, type OpenEntry, type PackSaid } from './open-packs.ts';
 import type { PackEntry } from './pack-entries.ts';
-import { refuseOwnVariables, serverSecrets, withoutServerSecrets } from './server-needs.ts';
+import { configProblems, refuseOwnVariables, serverSecrets, withoutServerSecrets } from './server-needs.ts';
 
 export interface ServerSite {
   /** The workspace. */
@@ -167,11 +167,7 @@ async function checkConfig(
   { kind, name, config }: PackEntry,
   { adapter, schemas }: ServerSite,
 ): Promise<void> {
-  if (adapter.config === undefined) return;
-  const check = await schemas.compile(adapter.config);
-  const problems = (await check(config)).map(({ path, message }) => `${path} ${message}`);
-  const further = problems.length === 0 ? adapter.problemOf?.(config) : undefined;
-  if (further !== undefined) problems.push(further);
+  const problems = await configProblems(config, adapter, schemas);
   if (problems.length === 0) return;
   const list = problems.map((problem) => `${kind}${problem}`).join('; ');
   throw fail('pack.invalid', `Cannot take the pack "${name}": ${list}`);

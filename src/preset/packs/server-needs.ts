@@ -2,9 +2,10 @@
 // Refuses: those of users: one server answers the calls of all sessions.
 import type { CredentialNeed, Credentials } from '../../contract/credentials.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
-import type { JsonObject } from '../../contract/json.ts';
+import type { JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import { OWN_VARIABLE } from '../../contract/own-variable.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
+import type { ServerAdapter } from './follow-server.ts';
 
 /** Which fields of them it uses is in its templates, so that nothing is known about their schema. */
 export function serverNeeds({ credentials }: JsonObject): readonly CredentialNeed[] {
@@ -51,4 +52,17 @@ export function refuseOwnVariables(pack: string, { env }: JsonObject): void {
     'pack.invalid',
     `Cannot take the pack "${pack}": env.passthrough[${passthrough.indexOf(own)}] is ${own}, a variable of Haft itself; ${hint}`,
   );
+}
+
+/** All that is wrong with the config of a server: each begins with a JSON pointer into it. */
+export async function configProblems(
+  config: JsonObject,
+  { config: schema, problemOf }: Pick<ServerAdapter, 'config' | 'problemOf'>,
+  schemas: SchemaCompiler,
+): Promise<readonly string[]> {
+  if (schema === undefined) return [];
+  const check = await schemas.compile(schema);
+  const problems = (await check(config)).map(({ path, message }) => `${path} ${message}`);
+  const further = problems.length === 0 ? problemOf?.(config) : undefined;
+  return further === undefined ? problems : [further];
 }

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { type Diagnostic, formatDiagnostic } from '../../../contract/diagnostic.ts';
 import { ERRORS } from '../../../contract/errors.ts';
+import type { YamlTool } from '../../../contract/yaml-tool.ts';
 import { isWithin } from '../../../loader/is-within.ts';
 import type { Command } from '../command.ts';
 
@@ -24,11 +25,13 @@ export const command: Command = {
       manifests += report.manifests;
     }
     const { checkReplay } = await import('../../../loader/code/check-replay.ts');
-    const replay = await checkReplay(loader.list(), workspace, ({ source: { folder, file } }) => {
+    const { checkWrites } = await import('../../../loader/code/check-writes.ts');
+    const fileOf = ({ source: { folder, file } }: YamlTool) => {
       const label = labels.get(folder);
       return label ? `${label}/${file}` : file;
-    });
-    const diagnostics = [...loader.diagnostics, ...replay];
+    };
+    const replay = await checkReplay(loader.list(), workspace, fileOf);
+    const diagnostics = [...loader.diagnostics, ...replay, ...(await checkWrites(loader.list(), fileOf))];
     const ok = !diagnostics.some(({ severity }) => severity === 'error');
     const tools = loader.ids();
     if (json) io.out(`${JSON.stringify({ ok, tools, diagnostics })}\n`);

@@ -21,7 +21,7 @@ export const TOOL_ROUTES: readonly Route[] = [
     path: '/v1/tools',
     token: 'calls',
     about:
-      'every installed tool: contract, schemas, `enabled`, for a disabled one the lines that would admit it, for a quarantined one why; and the `packs` they are of, each with its `status` and, where it is not there, why',
+      'every installed tool: contract, schemas, `enabled`, for a disabled one the lines that would admit it, or why none would, for a quarantined one why; and the `packs` they are of, each with its `status` and, where it is not there, why',
     async answer(_, { runtime }) {
       await runtime.installations.settle();
       return { tools: runtime.tools().map(listingToWire), packs: runtime.packs().map(toWire) };

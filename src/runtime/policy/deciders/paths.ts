@@ -77,7 +77,8 @@ function findProtected(
     if (access === 'read' && one.read) continue;
     const isIn = one.alone ? path === one.path : isUnder(path, one.path);
     if (!isIn && !(wholeTree && isUnder(one.path, path))) continue;
-    findings.push({ verdict: 'deny', rule: one.rule, reason: 'path.protected', fact: one.fact });
+    const fact = isIn ? one.fact : `it holds ${one.path}: ${one.fact}; name the folders that are needed`;
+    findings.push({ verdict: 'deny', rule: one.rule, reason: 'path.protected', fact });
   }
   const owned = ownedBy(path, access) ?? (wholeTree && path === '.' ? ownedBy('.git', 'write') : undefined);
   if (!owned || findings.some(({ rule }) => rule === owned.rule)) return;
