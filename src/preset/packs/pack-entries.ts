@@ -23,8 +23,14 @@ export interface PackEntry {
 const KINDS: readonly PackKind[] = ['path', 'mcp', 'stdio'];
 const NAME = /^[a-z][a-z0-9_]*$/;
 
-export function packEntries({ packs = [] }: Pick<PolicyFile, 'packs'>): readonly PackEntry[] {
-  const entries = packs.map((pack, at) => entryOf(typeof pack === 'string' ? { path: pack } : pack, at));
+/** `cannot` begins what is said of an entry that is wrong. */
+export function packEntries(
+  { packs = [] }: Pick<PolicyFile, 'packs'>,
+  cannot = (at: number): string => `Cannot take packs[${at}] of haft.yaml`,
+): readonly PackEntry[] {
+  const entries = packs.map((pack, at) =>
+    entryOf(typeof pack === 'string' ? { path: pack } : pack, cannot(at)),
+  );
   const taken = new Set<string>();
   for (const { name } of entries) {
     if (taken.has(name))
@@ -37,8 +43,8 @@ export function packEntries({ packs = [] }: Pick<PolicyFile, 'packs'>): readonly
   return entries;
 }
 
-function entryOf(pack: JsonObject, at: number): PackEntry {
-  const refuse = (fact: string) => fail('pack.invalid', `Cannot take packs[${at}] of haft.yaml: ${fact}`);
+function entryOf(pack: JsonObject, cannot: string): PackEntry {
+  const refuse = (fact: string) => fail('pack.invalid', `${cannot}: ${fact}`);
   const kinds = KINDS.filter((kind) => kind in pack);
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1) throw refuse(`it has to say one of ${KINDS.join(', ')}`);
