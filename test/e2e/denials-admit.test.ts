@@ -40,8 +40,6 @@ const NEVER: Readonly<Record<string, string>> = {
   'credentials.missing': 'A credential is given to the tool, not granted by policy.',
   'http.downgrade': 'What was asked for in secret is not sent in the open.',
   'http.redirect_body': 'A body goes to the origin that it was meant for, and to no other.',
-  'image.unpinned':
-    'An image is needed, and nothing here says which; grant an engine that has it, or name its digest in `runs.images`.',
   'lockfile.drift':
     'Nothing may differ from haft.lock; `haft tools lock --accept` takes the difference over.',
   'path.protected': "Haft's own state and policy, and git's machinery, belong to no tool.",
@@ -264,7 +262,8 @@ describe('a denial prints no line where none would help', () => {
 
 describe('every reason of a denial', () => {
   const reasons = Object.entries(ERRORS).filter(([, { code }]) => code === 'E_POLICY');
-  const lifted = new Set(Object.values(DENIALS).map(({ reason }) => reason));
+  // Tried where there are toolpacks: toolpack-commands.test.ts looks for the lines of an image.
+  const lifted = new Set([...Object.values(DENIALS).map(({ reason }) => reason), 'image.unpinned']);
 
   it('has a line, or a reason why none would help', () => {
     for (const [reason] of reasons) assert.equal(lifted.has(reason), !Object.hasOwn(NEVER, reason), reason);
@@ -274,6 +273,7 @@ describe('every reason of a denial', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/denials.md'), 'utf8');
     for (const [reason, why] of Object.entries(NEVER))
       assert.ok(page.includes(`| \`${reason}\` | ${why} |`), reason);
-    for (const reason of lifted) assert.ok(page.includes(`\`${reason}\``), reason);
+    const [withLine = ''] = page.split('## Without a line');
+    for (const reason of lifted) assert.ok(withLine.includes(`\`${reason}\``), reason);
   });
 });

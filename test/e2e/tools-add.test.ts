@@ -38,6 +38,7 @@ describe('haft tools add', () => {
   it('refuses what it cannot ask, cannot understand, or has already', async () => {
     const refusals: readonly (readonly [args: readonly string[], status: number, says: RegExp])[] = [
       [['hub', ...COMMAND], 2, /there is a pack of that name/],
+      [['Bad Name', ...COMMAND], 2, /Cannot add "Bad Name": it needs a name of small letters/],
       [['named', ...COMMAND], 2, /there is a pack of that name/],
       [['gone', '--', 'no-such-program-of-haft'], 2, /^haft: Cannot reach "gone"/],
       [['Hub', ...COMMAND], 2, /small letters/],

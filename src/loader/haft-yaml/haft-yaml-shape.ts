@@ -245,7 +245,7 @@ const SECTIONS = {
     {
       is: 'shorthand',
       doc: 'A pack: where it lies, or what it is.',
-      text: text('folder', 'A path relative to haft.yaml.'),
+      text: text('folder', 'A path relative to haft.yaml, inside of the workspace.'),
       map: { is: 'open', doc: 'The description of a pack.' },
     },
     'Where tools come from beside the builtins. Their folders are read-only to tools.',

@@ -1,8 +1,9 @@
 // Owns: one folder of manifests from the disk to tools: from the cache what did not change, checked what did.
 // Refuses: deciding what to do about problems; it tells them all.
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { findPackFolder } from '../find-pack-folder.ts';
 import { isWithin } from '../is-within.ts';
 import type { CheckedFile } from './checked-file.ts';
 import { readPackCache, writePackCache } from './pack-cache.ts';
@@ -32,7 +33,7 @@ export async function loadPack(
   { cacheFolder, now, root: given }: LoadPackOptions,
 ): Promise<LoadedPack> {
   const readAt = now();
-  const folder = findFolder(dir);
+  const folder = findPackFolder(dir);
   if (typeof folder !== 'string')
     return { folder: dir, files: [], diagnostics: [folder], reused: 0, beside: [] };
   const root = rootOf(folder, given);
@@ -64,7 +65,7 @@ export async function loadPack(
 /** One that does not hold the folder grants nothing beyond it. */
 function rootOf(folder: string, given: string | undefined): string {
   if (given === undefined) return folder;
-  const root = findFolder(given);
+  const root = findPackFolder(given);
   return typeof root === 'string' && isWithin(folder, root) ? root : folder;
 }
 
@@ -77,22 +78,3 @@ function besideOf(folder: string, files: readonly CheckedFile[]): readonly strin
 }
 
 const START = { line: 1, column: 1 };
-
-function findFolder(dir: string): string | Diagnostic {
-  const problem = (code: string, message: string): Diagnostic => ({
-    ...START,
-    file: '',
-    severity: 'error',
-    code,
-    message,
-  });
-  try {
-    const folder = realpathSync.native(dir);
-    if (statSync(folder).isDirectory()) return folder;
-    return problem('pack.not_directory', 'It is not a folder');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return problem('pack.missing', 'There is no such folder');
-    return problem('pack.unreadable', `It cannot be read (${code ?? 'unknown'})`);
-  }
-}

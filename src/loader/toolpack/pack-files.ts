@@ -1,11 +1,12 @@
 // Owns: which files a toolpack is made of, and its digest over exactly those: what is not in it is not shown to its code.
 // Refuses: links, special files, and packages that it does not list as a dependency.
-import { lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
 import { normalizeRelPath } from '../../base/rel-path.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { findPackFolder } from '../find-pack-folder.ts';
 import { isNotRegular, readRegular, readRegularText } from '../read-regular.ts';
 
 export interface PackFiles {
@@ -51,13 +52,8 @@ export function readPackFiles(dir: string): PackFiles | readonly Diagnostic[] {
   const tell = (file: string, code: string, message: string, hint?: string): void => {
     problems.push({ file, line: 1, column: 1, code, severity: 'error', message, ...(hint ? { hint } : {}) });
   };
-  let folder: string;
-  try {
-    folder = realpathSync.native(dir);
-  } catch {
-    tell('', 'pack.missing', 'There is no such folder');
-    return problems;
-  }
+  const folder = findPackFolder(dir);
+  if (typeof folder !== 'string') return [folder];
   const manifest = readManifest(folder, tell);
   if (!manifest) return problems;
   const { entry, name, version } = manifest;

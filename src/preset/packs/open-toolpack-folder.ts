@@ -1,10 +1,10 @@
 // Owns: a pack that is a folder with a toolpack in it.
 // Refuses: one that breaks the ABI, with everything that is wrong.
-import { join } from 'node:path';
 import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SchemaCompiler } from '../../contract/json.ts';
 import type { Runtime } from '../../contract/runtime.ts';
+import { packPlace } from '../../loader/find-pack-folder.ts';
 import { openToolpack } from '../../loader/toolpack/open-toolpack.ts';
 import { isToolpackFolder } from '../../loader/toolpack/pack-files.ts';
 import type { OpenEntry } from './open-packs.ts';
@@ -22,7 +22,7 @@ export interface ToolpackFolderSite {
 export function toolpackOpener(site: ToolpackFolderSite, others: OpenEntry): OpenEntry {
   return async (entry, follow) => {
     const { name, path = '.' } = entry;
-    const folder = join(site.root, path);
+    const folder = packPlace(site.root, path);
     if (!isToolpackFolder(folder)) return others(entry, follow);
     const { runs, installations } = site.runtime;
     const { schemas, cacheFolder } = site;

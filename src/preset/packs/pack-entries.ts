@@ -29,17 +29,25 @@ export interface EntryProblem {
   readonly message: string;
 }
 
+const cannotTake = (at: number): string => `Cannot take packs[${at}] of haft.yaml`;
+
 type Written = NonNullable<PolicyFile['packs']>;
 
-/** Throws `pack.invalid` with all that is wrong. */
-export function packEntries({ packs = [] }: Pick<PolicyFile, 'packs'>): readonly PackEntry[] {
-  const { entries, problems } = readEntries(packs);
+/** Throws `pack.invalid` with all that is wrong. `cannot` begins what is said of an entry. */
+export function packEntries(
+  { packs = [] }: Pick<PolicyFile, 'packs'>,
+  cannot = cannotTake,
+): readonly PackEntry[] {
+  const { entries, problems } = readEntries(packs, cannot);
   if (problems.length > 0) throw fail('pack.invalid', problems.map(({ message }) => message).join('\n'));
   return entries.filter((entry) => entry !== undefined);
 }
 
 /** Each in its place; undefined for one that is wrong, which says nothing about the others. */
-export function readEntries(packs: Written): {
+export function readEntries(
+  packs: Written,
+  cannot = cannotTake,
+): {
   readonly entries: readonly (PackEntry | undefined)[];
   readonly problems: readonly EntryProblem[];
 } {
@@ -47,7 +55,7 @@ export function readEntries(packs: Written): {
   const taken = new Set<string>();
   const entries = packs.map((pack, at) => {
     try {
-      const entry = entryOf(typeof pack === 'string' ? { path: pack } : pack, at);
+      const entry = entryOf(typeof pack === 'string' ? { path: pack } : pack, cannot(at));
       const { name } = entry;
       if (taken.has(name))
         throw fail(
@@ -65,8 +73,8 @@ export function readEntries(packs: Written): {
   return { entries, problems };
 }
 
-function entryOf(pack: JsonObject, at: number): PackEntry {
-  const refuse = (fact: string) => fail('pack.invalid', `Cannot take packs[${at}] of haft.yaml: ${fact}`);
+function entryOf(pack: JsonObject, cannot: string): PackEntry {
+  const refuse = (fact: string) => fail('pack.invalid', `${cannot}: ${fact}`);
   const kinds = KINDS.filter((kind) => kind in pack);
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1) throw refuse(`it has to say one of ${KINDS.join(', ')}`);

@@ -129,7 +129,10 @@ function createWorkspacePacks(
       mayChange('add');
       if (outer !== undefined)
         throw fail('usage', `Cannot add "${name}" here: ${outer} holds here as well; name the pack in both`);
-      const [checked] = packEntries({ packs: [{ ...entry, name }] });
+      const [checked] = packEntries(
+        { packs: [{ ...entry, name }] },
+        () => `Cannot add "${name.slice(0, 80)}"`,
+      );
       if (checked?.kind === 'path') throw notHere(name, checked.path ?? '');
       await refuseTaken(name);
       const { pins, problems } = await tryOut(workspace, [{ ...entry, name }], true);

@@ -16,10 +16,10 @@ export const command: Command = {
   examples: ['haft toolpack check ./my_tool', 'haft toolpack check ./my_tool --json'],
   positionals: [1, 1],
   async run({ positionals, workspace, flags, io, json }) {
-    const report = await checkToolpack(
-      resolve(positionals[0]!),
-      flags['no-images'] === true ? null : workspace,
-    );
+    const given = positionals[0]!;
+    const found = await checkToolpack(resolve(given), flags['no-images'] === true ? null : workspace);
+    const diagnostics = found.diagnostics.map((one) => ({ ...one, file: fileIn(given, one.file) }));
+    const report = { ...found, diagnostics };
     if (json) io.out(`${JSON.stringify(report)}\n`);
     else {
       for (const one of report.diagnostics) io.err(`${formatDiagnostic(one)}\n`);
@@ -31,4 +31,11 @@ export const command: Command = {
     }
     return report.ok ? 0 : ERRORS['pack.invalid'].exit;
   },
+};
+
+/** As the folder was given, so that a terminal can open it. */
+const fileIn = (folder: string, file: string): string => {
+  const label = folder.replace(/(?<=.)\/+$/, '');
+  if (file === '') return label;
+  return label === '.' ? file : `${label}/${file}`;
 };

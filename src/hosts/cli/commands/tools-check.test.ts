@@ -66,6 +66,35 @@ describe('haft tools check', () => {
     assert.ok(err.includes('id.duplicate') && err.includes(`${one}/no:1:1: error pack.missing`), err);
   });
 
+  it('says where there is nothing to check, and which command checks a toolpack', async () => {
+    const [none, pack] = [makePack({ 'README.md': 'x' }), makePack({ 'a.tool.yaml': manifest() })];
+    const empty = await run(pack, none);
+    assert.deepEqual([empty.exit, empty.out], [2, '1 tool, 1 problem\n']);
+    assert.ok(
+      empty.err.includes(`${none}:1:1: error pack.empty: There is no *.tool.yaml file in it`),
+      empty.err,
+    );
+    const toolpack = makePack({ 'package.json': '{"haft": {"toolpack": "toolpack.ts"}}', 'toolpack.ts': '' });
+    const other = await run(toolpack);
+    assert.equal(other.exit, 2);
+    assert.ok(other.err.includes(`hint: haft toolpack check ${toolpack}`), other.err);
+  });
+
+  it('says of what is no folder that it is none, and why', async () => {
+    const pack = makePack({ 'a.tool.yaml': manifest() });
+    for (const [path, says] of [
+      ['a.tool.yaml', 'It is not a folder'],
+      ['a.tool.yaml/x', 'a part of its path is a file'],
+      ['n'.repeat(300), 'its name is too long'],
+      ['nope', 'There is no such folder'],
+    ] as const)
+      for (const command of ['tools', 'toolpack']) {
+        const { exit, err } = await runForTests([command, 'check', join(pack, path)]);
+        assert.equal(exit, 2);
+        assert.ok(err.startsWith(`${join(pack, path)}:1:1: error pack.`) && err.includes(says), err);
+      }
+  });
+
   it('shows its help, and wants a folder', async () => {
     assert.match((await run('--help')).out, /^usage: haft tools check DIR…[\s\S]*haft tools check packs/);
     assert.equal((await run()).exit, 2);

@@ -18,11 +18,13 @@ export const command: Command = {
     const { ToolpackLoader } = await import('../../../loader/tool-yaml/toolpack-loader.ts');
     const loader = new ToolpackLoader({ quarantine: true });
     const labels = new Map<string, string>();
+    const empty: Diagnostic[] = [];
     let manifests = 0;
     for (const dir of positionals) {
       const report = await loader.loadDir(dir, { label: labelOf(dir), root: rootOf(dir, workspace) });
       labels.set(report.folder, labelOf(dir));
       manifests += report.manifests;
+      if (report.manifests === 0 && report.diagnostics.length === 0) empty.push(await nothingIn(dir));
     }
     const { checkReplay } = await import('../../../loader/code/check-replay.ts');
     const { checkWrites } = await import('../../../loader/code/check-writes.ts');
@@ -31,7 +33,12 @@ export const command: Command = {
       return label ? `${label}/${file}` : file;
     };
     const replay = await checkReplay(loader.list(), workspace, fileOf);
-    const diagnostics = [...loader.diagnostics, ...replay, ...(await checkWrites(loader.list(), fileOf))];
+    const diagnostics = [
+      ...loader.diagnostics,
+      ...empty,
+      ...replay,
+      ...(await checkWrites(loader.list(), fileOf)),
+    ];
     const ok = !diagnostics.some(({ severity }) => severity === 'error');
     const tools = loader.ids();
     if (json) io.out(`${JSON.stringify({ ok, tools, diagnostics })}\n`);
@@ -42,6 +49,20 @@ export const command: Command = {
     return ok ? 0 : ERRORS['pack.invalid'].exit;
   },
 };
+
+/** Whoever checks a folder expects something to be in it. */
+async function nothingIn(dir: string): Promise<Diagnostic> {
+  const { isToolpackFolder } = await import('../../../loader/toolpack/pack-files.ts');
+  const place = { file: labelOf(dir) || '.', line: 1, column: 1, severity: 'error' } as const;
+  if (isToolpackFolder(dir))
+    return {
+      ...place,
+      code: 'pack.toolpack',
+      message: 'It is a toolpack, not a folder of *.tool.yaml files',
+      hint: `haft toolpack check ${dir}`,
+    };
+  return { ...place, code: 'pack.empty', message: 'There is no *.tool.yaml file in it' };
+}
 
 function summary(manifests: number, diagnostics: readonly Diagnostic[]): string {
   const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
