@@ -116,4 +116,21 @@ describe('what a repository runs', () => {
         await shell(fixture, 'ln -sfn ../real a/lnk; ls a');
       });
     });
+
+  it('is led by a link between .git and its folder, and not made where .git leads to nothing', async () => {
+    await withPrograms({ 'r/x': '', 'evil/HEAD': '', 'dangling/x': '' }, async (fixture) => {
+      const { root } = fixture;
+      repository(root, 'apart');
+      symlinkSync('../mid', join(root, 'r/.git'));
+      symlinkSync('apart/.git', join(root, 'mid'));
+      symlinkSync('../soon', join(root, 'dangling/.git'));
+      const error: Failure = await shell(fixture, 'ln -sfn evil mid; mkdir soon').then(
+        () => assert.fail('it succeeded'),
+        (thrown) => thrown,
+      );
+      assert.equal(error.reason, 'sandbox.fence_fell', String(error));
+      assert.equal(readlinkSync(join(root, 'mid')), 'apart/.git');
+      assert.equal(existsSync(join(root, 'soon')), false);
+    });
+  });
 });
