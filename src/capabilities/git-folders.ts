@@ -78,6 +78,19 @@ export function gitFolders(entry: string): GitFolders {
   };
 }
 
+/** What repositories of the folders above take from below this one, which is absolute and real. What it is itself is the user's to say. */
+export function partsFromAbove(root: string): Pick<GitFolders, 'places' | 'links'> {
+  const found = { places: new Set<string>(), links: new Set<string>() };
+  for (let at = root; at !== dirname(at); at = dirname(at)) {
+    const entry = join(dirname(at), '.git');
+    if (!isThere(entry)) continue;
+    const { places, links } = gitFolders(entry);
+    for (const path of places) if (path.startsWith(`${root}/`)) found.places.add(path);
+    for (const path of links) if (path.startsWith(`${root}/`)) found.links.add(path);
+  }
+  return { places: [...found.places], links: [...found.links] };
+}
+
 /** The real path, after links on the way were written down. */
 type Reach = (path: string) => string;
 

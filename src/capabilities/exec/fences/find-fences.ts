@@ -8,7 +8,7 @@ import { packWords } from '../../../base/pack-words.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { compilePathGlob } from '../../../contract/policy-match.ts';
-import { gitFolders, readText } from '../../git-folders.ts';
+import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
 import { quietly } from '../sandbox/quietly.ts';
 import { compileFences, type FenceRules } from './fence-rules.ts';
 import { searchLinkedFolders } from './linked-folders.ts';
@@ -122,6 +122,13 @@ export function createFenceFinder(maxEntries = MAX_ENTRIES): FenceFinder {
             if (one.kind === 'rule') ruled.add(fence);
           }
       }
+      for (const { path: root } of roots) {
+        const above = partsFromAbove(root);
+        for (const link of above.links) links.add(link);
+        for (const path of above.places)
+          if (!isThere(path)) unmade.add(path);
+          else readOnly.add(fenceable(path, { path, rule: 'protected:.git' }, scope.root, roots));
+      }
       // What a pointer leads to may lie in what is hidden already, and cannot be looked at there.
       for (const path of hidden) if (isBelow(path, hidden)) hidden.delete(path);
       for (const path of readOnly) if (isBelow(path, hidden)) readOnly.delete(path);
@@ -212,7 +219,12 @@ function scanRoot(scanner: TreeScanner, root: FencedRoot, workspace: string, max
 }
 
 /** The nearest folder on the way to it that text can name, as bubblewrap needs it: a fence there holds all below. */
-function fenceable(path: string, one: Found, workspace: string, roots: readonly FencedRoot[]): string {
+function fenceable(
+  path: string,
+  one: Pick<Found, 'path' | 'rule'>,
+  workspace: string,
+  roots: readonly FencedRoot[],
+): string {
   if (isText(path)) return path;
   let at = path;
   while (!isText(at)) at = dirname(at);

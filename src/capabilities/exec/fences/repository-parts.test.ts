@@ -3,8 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { NO_FENCES } from '../../../contract/capability.ts';
 import type { Failure } from '../../../contract/errors.ts';
 import { type ProgramFixture, withPrograms } from '../programs-for-tests.ts';
+import { createFenceFinder } from './find-fences.ts';
+import { withTree } from './trees-for-tests.ts';
 
 const shell = ({ call }: ProgramFixture, cmd: string) =>
   call().shell({
@@ -62,6 +65,22 @@ describe('what a repository runs', () => {
       });
     });
 
+  it('is held where a repository above the workspace takes it from there', () => {
+    withTree({ 'ws/real/': '', 'ws/there/page': '', 'ws/free': '' }, (above) => {
+      repository(above, '.', {
+        'core.hooksPath': 'ws/lnk/hk',
+        'core.fsmonitor': './ws/watch.sh',
+        'core.pager': 'ws/there/page',
+        'core.editor': './outside.sh',
+      });
+      const root = join(above, 'ws');
+      symlinkSync('real', join(root, 'lnk'));
+      const found = createFenceFinder().find({ root, policy: NO_FENCES }, [{ path: root, writable: [root] }]);
+      assert.deepEqual(found.readOnly, ['real/hk', 'there/page', 'watch.sh']);
+      assert.deepEqual(found.onTheWay, [join(root, 'lnk')]);
+    });
+  });
+
   for (const [what, line, changed] of [
     ['another link', 'ln -sfn ../ev a/lnk', 'a/lnk'],
     ['a folder', 'rm a/lnk; cp -r ev a/lnk', 'a/lnk'],
@@ -97,4 +116,21 @@ describe('what a repository runs', () => {
         await shell(fixture, 'ln -sfn ../real a/lnk; ls a');
       });
     });
+
+  it('is led by a link between .git and its folder, and not made where .git leads to nothing', async () => {
+    await withPrograms({ 'r/x': '', 'evil/HEAD': '', 'dangling/x': '' }, async (fixture) => {
+      const { root } = fixture;
+      repository(root, 'apart');
+      symlinkSync('../mid', join(root, 'r/.git'));
+      symlinkSync('apart/.git', join(root, 'mid'));
+      symlinkSync('../soon', join(root, 'dangling/.git'));
+      const error: Failure = await shell(fixture, 'ln -sfn evil mid; mkdir soon').then(
+        () => assert.fail('it succeeded'),
+        (thrown) => thrown,
+      );
+      assert.equal(error.reason, 'sandbox.fence_fell', String(error));
+      assert.equal(readlinkSync(join(root, 'mid')), 'apart/.git');
+      assert.equal(existsSync(join(root, 'soon')), false);
+    });
+  });
 });

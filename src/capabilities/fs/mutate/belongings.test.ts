@@ -80,6 +80,12 @@ describe('what belongs to a repository or a workspace below', () => {
       put(`${folder}/HEAD`, 'ref: refs/heads/main\n');
       put(`${folder}/config`, `[core]\n\t${config}\n`);
     }
+    fs.mkdirSync(path.join(bench.base, '.git'));
+    fs.writeFileSync(
+      path.join(bench.base, '.git/config'),
+      '[core]\n\thooksPath = ws/up/hk\n\tfsmonitor = ws/up/watch.sh\n',
+    );
+    fs.mkdirSync(path.join(ws, 'up'));
     const link = (target: string, name: string) => fs.symlinkSync(target, path.join(ws, name));
     for (const folder of [
       'way/repo/.git/hooks',
@@ -179,6 +185,9 @@ describe('what belongs to a repository or a workspace below', () => {
     'the name of that folder': [edit.move('way/held', 'way/gone')],
     'a link where a repository elsewhere would be led': [edit.move('way/other', 'way/lb/soon')],
     'the same, by a copy of a folder with a link': [edit.copy('way/held', 'way/lb', { overwrite: true })],
+    'a hook of a repository above the workspace': [edit.write('up/hk/pre-commit', 'x', { createDirs: true })],
+    'a program that one above names': [edit.write('up/watch.sh', 'x')],
+    'the folder around those': [edit.move('up', 'down')],
     'the workspace, into one': [
       edit.write('objects/x', 'x', { createDirs: true }),
       edit.write('refs/x', 'x', { createDirs: true }),
@@ -213,6 +222,7 @@ describe('what belongs to a repository or a workspace below', () => {
     await bench.roundTrip([edit.write('repo/src', 'x'), edit.write('repo/conf/own', 'x')]);
     await bench.roundTrip([edit.write('away/pre-commit', 'x'), edit.write('away/a.pack', 'x')]);
     await bench.roundTrip([edit.write('away/config', 'x')]);
+    await bench.roundTrip([edit.write('up/free', 'x')]);
     await bench.roundTrip([edit.move('way/other', 'way/elsewhere')]);
     await bench.roundTrip([edit.write('hooked/README', 'x'), edit.write('hooked/tools/own', 'x')]);
   });

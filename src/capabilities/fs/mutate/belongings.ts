@@ -8,7 +8,7 @@ import { packWords } from '../../../base/pack-words.ts';
 import { isUnder, parentOf } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
 import { fencesInUse } from '../../fences-in-use.ts';
-import { gitFolders, readText } from '../../git-folders.ts';
+import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
 import { cannot } from '../path-failures.ts';
 import { absolute, type Place } from '../root.ts';
 import { hasGitName, MAX_ENTRIES, outlyingParts } from './outlying-parts.ts';
@@ -55,6 +55,15 @@ function belongingsOf(
       outlying.get(root) ?? outlyingParts(root, root === workspace ? Number.POSITIVE_INFINITY : MAX_ENTRIES);
     outlying.set(root, known);
     return known;
+  };
+  /** By root. */
+  const above = new Map<string, readonly string[]>();
+  const fromAbove = (root: string): readonly string[] => {
+    const known = above.get(root);
+    if (known) return known;
+    const { places, links } = partsFromAbove(root);
+    above.set(root, [...places, ...links]);
+    return above.get(root)!;
   };
   /** Repositories around a path are looked at below; what others lay claim to only a look through the roots can tell. */
   const refuseOutlying = (place: Place, real: string, verb: string, link?: 'is' | 'becomes'): void => {
@@ -109,7 +118,8 @@ function belongingsOf(
               ? 'it belongs to a git repository; only git tools write there'
               : 'git would take the folder around it for a repository; only git tools make one',
           );
-        if (path !== real && git.some((one) => isUnder(real, one) || isUnder(one, real)))
+        const parts = at === '.' ? [...git, ...fromAbove(path)] : git;
+        if (path !== real && parts.some((one) => isUnder(real, one) || isUnder(one, real)))
           throw owned(
             place,
             verb,
