@@ -1,7 +1,46 @@
 // Owns: which paths programs that run for a call are kept from now, in whatever process: a fence lies on the very file, and goes away when
 // another is put in its place.
 // Refuses: to write that down; exec/fences/placeholders.ts does, before each program.
-import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs';
+import { parentOf } from '../base/rel-path.ts';
+
+/**
+ * Whether a program is kept from this absolute path, by this workspace or by another of this user that holds the path: one in
+ * it, or one around it. Looks once into each folder.
+ */
+export function createFenceLook(
+  workspace: string,
+  isAlive?: (process: string) => boolean,
+): (path: string) => boolean {
+  const known = new Map<string, ReadonlySet<string>>();
+  const lookIn = (folder: string): ReadonlySet<string> => {
+    const seen = known.get(folder) ?? (isForeign(folder) ? NONE : fencesInUse(folder, isAlive));
+    known.set(folder, seen);
+    return seen;
+  };
+  // A stranger's records could keep everybody from everything.
+  const isForeign = (folder: string): boolean => {
+    if (folder === workspace) return false;
+    const stat = quietly(() => lstatSync(`${folder}/.haft`, { throwIfNoEntry: false }));
+    return !stat?.isDirectory() || stat.uid !== process.geteuid?.();
+  };
+  return (path) => {
+    if (lookIn(workspace).has(path)) return true;
+    for (let folder = parentOf(path); ; folder = parentOf(folder)) {
+      if (lookIn(folder).has(path)) return true;
+      if (folder === '') return false;
+    }
+  };
+}
 
 /** Absolute paths. `isAlive` tells whether a process still runs; without it, all count as running. */
 export function fencesInUse(workspace: string, isAlive?: (process: string) => boolean): ReadonlySet<string> {

@@ -31,6 +31,7 @@ import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
 import { adoptPolicy, closedPolicy, isClosed, loadTrusted } from './adopt-policy.ts';
 import type { Housekeeping, HousekeepingParts } from './housekeeping.ts';
+import { withNeighbourLocks } from './neighbour-locks.ts';
 import { openProxy } from './open-proxy.ts';
 import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
@@ -108,13 +109,15 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
   const { policy, closed } = await startPolicy(root, given, options);
   const identity = processIdentity();
   const folder = `${root}/.haft`;
-  const store = await openSqliteStore({
+  const opened = await openSqliteStore({
     folder,
     process: identity,
     clock,
     onProgress: (progress) => openAuditHeads({ env: process.env, workspace: root }).keep(progress),
     ...(onWarning ? { onWarning } : {}),
   });
+  let current = () => policy;
+  const store = withNeighbourLocks(opened, { root, process: identity, clock, policy: () => current() });
   try {
     if (onWarning) warnOfHead(root, store, onWarning);
     const objects = lazyObjectStore({
@@ -183,6 +186,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         return options.runs ? options.runs(usual) : usual;
       },
     });
+    current = () => runtime.policy.current.loaded;
     await sweepAfter(runtime, root);
     const { close } = runtime;
     const cleaning: CleanUpSite = {

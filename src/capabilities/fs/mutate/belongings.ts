@@ -7,7 +7,7 @@ import { once } from '../../../base/once.ts';
 import { packWords } from '../../../base/pack-words.ts';
 import { isUnder, parentOf } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
-import { fencesInUse } from '../../fences-in-use.ts';
+import { createFenceLook } from '../../fences-in-use.ts';
 import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
 import { cannot } from '../path-failures.ts';
 import { absolute, type Place } from '../root.ts';
@@ -35,17 +35,12 @@ export function createBelongings(isAlive?: (process: string) => boolean): (works
     looked.set(path, folder);
     return folder;
   };
-  return (workspace) =>
-    belongingsOf(
-      workspace,
-      once(() => fencesInUse(workspace, isAlive)),
-      look,
-    );
+  return (workspace) => belongingsOf(workspace, createFenceLook(workspace, isAlive), look);
 }
 
 function belongingsOf(
   workspace: string,
-  inUse: () => ReadonlySet<string>,
+  inUse: (path: string) => boolean,
   look: (path: string) => Folder,
 ): Belongings {
   /** By root. */
@@ -96,7 +91,7 @@ function belongingsOf(
     refuse(place, verb, isHollow) {
       const { root, rel } = place;
       const real = absolute(root, rel);
-      if (inUse().has(real))
+      if (inUse(real))
         throw fail(
           'lock.busy',
           `${cannot({ ...place, verb })}: a program is running that is kept from it, and could reach what takes its place; try again when the program has ended`,
