@@ -146,7 +146,7 @@ describe('calls at once that reach one place by different names', () => {
     }
   });
 
-  it('of a move of a folder, a copy over it and a delete of it each finds it whole', async () => {
+  it('a move of a folder, a delete of it and a write into it each find it whole or gone', async () => {
     for (const round of ROUNDS) {
       workspace.put(`d/tree-${round}/a`, 'x');
       const results = await atOnce(
