@@ -3,7 +3,8 @@
 import { lstatSync, mkdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fromBytes, toPrintable, toSystem } from '../../../base/byte-path.ts';
-import { fail } from '../../../contract/errors.ts';
+import { type Failure, fail } from '../../../contract/errors.ts';
+import type { JsonObject } from '../../../contract/json.ts';
 import { quietly, succeeds } from '../sandbox/quietly.ts';
 import { type AftermathScope, quarantine } from './aftermath.ts';
 import type { FencedRoot } from './find-fences.ts';
@@ -51,7 +52,8 @@ export function putLinksBack(
 
 const MOST_NAMED = 5;
 
-export function linksReplaced(root: string, all: readonly Relinked[]) {
+/** `besides`: what else the program left that may not be there, as `policy.quarantined` says it. */
+export function linksReplaced(root: string, all: readonly Relinked[], besides?: Failure) {
   const nameOf = (path: string) => toPrintable(isWithin(path, root) ? path.slice(root.length + 1) : path);
   const sentence = ({ path, isBack, moved }: Relinked) =>
     `"${nameOf(path)}" ${isBack ? 'is put back' : 'could not be put back: restore it before you use git'}${
@@ -61,8 +63,16 @@ export function linksReplaced(root: string, all: readonly Relinked[]) {
   const more = all.length > MOST_NAMED ? `; and ${all.length - MOST_NAMED} more` : '';
   return fail(
     'sandbox.fence_fell',
-    `The program ran, and replaced links by which a git repository is led to its parts: ${named}${more}. Git may have used what they led to meanwhile`,
-    { paths: all.map(({ path }) => nameOf(path)), moved: all.flatMap(({ moved }) => moved) },
+    `The program ran, and replaced links by which a git repository is led to its parts: ${named}${more}. Git may have used what they led to meanwhile${besides ? `. ${besides.message}` : ''}`,
+    {
+      paths: all.map(({ path }) => nameOf(path)),
+      moved: [
+        ...all.flatMap(({ path, moved }) =>
+          moved.map((to) => ({ path: nameOf(path), rule: 'protected:.git', to })),
+        ),
+        ...((besides?.details?.moved as readonly JsonObject[] | undefined) ?? []),
+      ],
+    },
   );
 }
 

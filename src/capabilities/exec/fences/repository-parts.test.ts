@@ -112,7 +112,8 @@ describe('what a repository runs', () => {
           ['incl', 'real'],
         ] as const)
           assert.equal(readlinkSync(join(root, link)), target);
-        for (const to of error.details!.moved as string[]) assert.ok(lstatSync(join(root, to)), to);
+        for (const { to } of error.details!.moved as { to: string }[])
+          assert.ok(lstatSync(join(root, to)), to);
         await shell(fixture, 'ln -sfn ../real a/lnk; ls a');
       });
     });
@@ -124,12 +125,18 @@ describe('what a repository runs', () => {
       symlinkSync('../mid', join(root, 'r/.git'));
       symlinkSync('apart/.git', join(root, 'mid'));
       symlinkSync('../soon', join(root, 'dangling/.git'));
-      const error: Failure = await shell(fixture, 'ln -sfn evil mid; mkdir soon').then(
+      const error: Failure = await shell(fixture, 'ln -sfn evil mid; mkdir soon; touch haft.lock').then(
         () => assert.fail('it succeeded'),
         (thrown) => thrown,
       );
       assert.equal(error.reason, 'sandbox.fence_fell', String(error));
       assert.equal(readlinkSync(join(root, 'mid')), 'apart/.git');
+      const moved = error.details!.moved as { path: string }[];
+      assert.deepEqual(
+        moved.map(({ path }) => path),
+        ['mid', 'haft.lock'],
+      );
+      assert.match(error.message, /"mid" is put back.*"haft\.lock".* was moved to/);
       assert.equal(existsSync(join(root, 'soon')), false);
     });
   });

@@ -4,7 +4,7 @@ import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { toPrintable } from '../../../base/byte-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
-import { fail } from '../../../contract/errors.ts';
+import { type Failure, fail } from '../../../contract/errors.ts';
 import { quietly } from '../sandbox/quietly.ts';
 import { checkAftermath } from './aftermath.ts';
 import type { FencedRoot, FenceFinder, Fences } from './find-fences.ts';
@@ -33,7 +33,12 @@ export async function withFences<T>(
     const links = rememberLinks(fences.onTheWay);
     const [ended] = await Promise.allSettled([run(held)]);
     const relinked = putLinksBack(scope, roots, links);
-    checkAftermath(scope, keeper, roots, fences);
+    try {
+      checkAftermath(scope, keeper, roots, fences);
+    } catch (thrown) {
+      if (relinked.length === 0 || (thrown as Failure).reason !== 'policy.quarantined') throw thrown;
+      throw linksReplaced(scope.root, relinked, thrown as Failure);
+    }
     const fallen = [...before].filter(([path, id]) => identityOf(path) !== id).map(([path]) => path);
     if (fallen.length > 0) throw fenceFell(scope.root, fallen);
     if (relinked.length > 0) throw linksReplaced(scope.root, relinked);
