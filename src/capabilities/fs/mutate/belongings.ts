@@ -26,22 +26,36 @@ export interface Belongings {
 
 /** For each mutation of a workspace one. Those that are planned in the same turn of the event loop look into a folder once. */
 export function createBelongings(isAlive?: (process: string) => boolean): (workspace: string) => Belongings {
-  const looked = new Map<string, Folder>();
-  const look = (path: string): Folder => {
-    const known = looked.get(path);
-    if (known) return known;
-    if (looked.size === 0) setImmediate(() => looked.clear());
-    const folder = lookInto(path);
-    looked.set(path, folder);
-    return folder;
+  const look = perTurn(lookInto);
+  const fromAbove = perTurn((root) => {
+    const { places, links } = partsFromAbove(root);
+    return [...places, ...links];
+  });
+  return (workspace) => belongingsOf(workspace, createFenceLook(workspace, isAlive), { look, fromAbove });
+}
+
+/** What `find` answers for a path, asked once in a turn of the event loop. */
+function perTurn<T>(find: (path: string) => T): (path: string) => T {
+  const found = new Map<string, T>();
+  return (path) => {
+    if (found.has(path)) return found.get(path)!;
+    if (found.size === 0) setImmediate(() => found.clear());
+    const value = find(path);
+    found.set(path, value);
+    return value;
   };
-  return (workspace) => belongingsOf(workspace, createFenceLook(workspace, isAlive), look);
+}
+
+interface Looks {
+  look(path: string): Folder;
+  /** What a repository above this root takes from below it, and links on the way there. */
+  fromAbove(root: string): readonly string[];
 }
 
 function belongingsOf(
   workspace: string,
   inUse: (path: string) => boolean,
-  look: (path: string) => Folder,
+  { look, fromAbove }: Looks,
 ): Belongings {
   /** By root. */
   const outlying = new Map<string, ReturnType<typeof outlyingParts>>();
@@ -50,15 +64,6 @@ function belongingsOf(
       outlying.get(root) ?? outlyingParts(root, root === workspace ? Number.POSITIVE_INFINITY : MAX_ENTRIES);
     outlying.set(root, known);
     return known;
-  };
-  /** By root. */
-  const above = new Map<string, readonly string[]>();
-  const fromAbove = (root: string): readonly string[] => {
-    const known = above.get(root);
-    if (known) return known;
-    const { places, links } = partsFromAbove(root);
-    above.set(root, [...places, ...links]);
-    return above.get(root)!;
   };
   /** Repositories around a path are looked at below; what others lay claim to only a look through the roots can tell. */
   const refuseOutlying = (place: Place, real: string, verb: string, link?: 'is' | 'becomes'): void => {
