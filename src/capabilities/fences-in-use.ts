@@ -20,18 +20,15 @@ import { parentOf } from '../base/rel-path.ts';
 export function createFenceLook(
   workspace: string,
   isAlive?: (process: string) => boolean,
+  hasOwnState: (folder: string) => boolean = holdsOwnState,
 ): (path: string) => boolean {
   const known = new Map<string, ReadonlySet<string>>();
   const lookIn = (folder: string): ReadonlySet<string> => {
-    const seen = known.get(folder) ?? (isForeign(folder) ? NONE : fencesInUse(folder, isAlive));
-    known.set(folder, seen);
-    return seen;
-  };
-  // A stranger's records could keep everybody from everything.
-  const isForeign = (folder: string): boolean => {
-    if (folder === workspace) return false;
-    const stat = quietly(() => lstatSync(`${folder}/.haft`, { throwIfNoEntry: false }));
-    return !stat?.isDirectory() || stat.uid !== process.geteuid?.();
+    const seen = known.get(folder);
+    if (seen) return seen;
+    const found = folder === workspace || hasOwnState(folder) ? fencesInUse(folder, isAlive) : NONE;
+    known.set(folder, found);
+    return found;
   };
   return (path) => {
     if (lookIn(workspace).has(path)) return true;
@@ -40,6 +37,12 @@ export function createFenceLook(
       if (folder === '') return false;
     }
   };
+}
+
+/** Whether a folder holds state of this user: a stranger's records could keep everybody from everything. */
+export function holdsOwnState(folder: string): boolean {
+  const stat = quietly(() => lstatSync(`${folder}/.haft`, { throwIfNoEntry: false }));
+  return stat?.isDirectory() === true && stat.uid === process.geteuid?.();
 }
 
 /** Absolute paths. `isAlive` tells whether a process still runs; without it, all count as running. */

@@ -7,7 +7,7 @@ import { once } from '../../../base/once.ts';
 import { packWords } from '../../../base/pack-words.ts';
 import { isUnder, parentOf } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
-import { createFenceLook } from '../../fences-in-use.ts';
+import { createFenceLook, holdsOwnState } from '../../fences-in-use.ts';
 import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
 import { cannot } from '../path-failures.ts';
 import { absolute, type Place } from '../root.ts';
@@ -31,7 +31,9 @@ export function createBelongings(isAlive?: (process: string) => boolean): (works
     const { places, links } = partsFromAbove(root);
     return [...places, ...links];
   });
-  return (workspace) => belongingsOf(workspace, createFenceLook(workspace, isAlive), { look, fromAbove });
+  const hasOwnState = perTurn(holdsOwnState);
+  return (workspace) =>
+    belongingsOf(workspace, createFenceLook(workspace, isAlive, hasOwnState), { look, fromAbove });
 }
 
 /** What `find` answers for a path, asked once in a turn of the event loop. */
