@@ -1,6 +1,6 @@
 // Owns: what the end of a tool's program means: an answer, a failure of its own, or a limit that it reached.
 // Refuses: to take a program that was ended for one that answered.
-import { bothEnds } from '../../base/both-ends.ts';
+import { bothEnds } from '../../base/bounded-buffer.ts';
 import { errorLine } from '../../base/error-line.ts';
 import type { InvocationResult } from '../../contract/adapter.ts';
 import { fail } from '../../contract/errors.ts';

@@ -1,9 +1,8 @@
 // Owns: connections that are kept for the next request, each bound to the host and the checked addresses it was opened for.
 // Refuses: to share one between two requests at a time, or between two decisions: other addresses are another key.
-
 import type { Socket } from 'node:net';
 import type { Client } from 'undici';
-import { waitTurn } from '../../base/wait-turn.ts';
+import { waitTurn } from '../../base/turns.ts';
 import type { Place } from './check-place.ts';
 import { type Dialled, dial } from './dial.ts';
 

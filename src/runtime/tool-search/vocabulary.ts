@@ -1,6 +1,6 @@
 // Owns: all words that there are, in order, and which of them a typed word may mean: itself, a beginning, a slip.
 // Refuses: guesses where a word is there as it was typed.
-import { editDistance } from '../../base/edit-distance.ts';
+import { editDistance } from '../../base/closest.ts';
 
 export interface Vocabulary {
   /** Words that `typed` may mean, each with how likely that is: 1 for the word itself. */

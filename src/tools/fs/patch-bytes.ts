@@ -1,8 +1,7 @@
 // Owns: applying one file's patch to bytes, so that every byte it does not change stays as it is.
 // Refuses: to guess an encoding: text is matched as UTF-8 where the file is, else byte by byte.
 import { isUtf8 } from 'node:buffer';
-import { applyFilePatch } from '../../base/unified-diff/apply-patch.ts';
-import { isBlob } from '../../base/unified-diff/blob-hash.ts';
+import { applyFilePatch, isBlob } from '../../base/unified-diff/apply-patch.ts';
 import type { FilePatch, PatchedText, PatchRefusal, PlacedHunk } from '../../base/unified-diff/file-patch.ts';
 import type { Base } from '../../base/unified-diff/place-hunks.ts';
 import { type Failure, fail, type Reason } from '../../contract/errors.ts';

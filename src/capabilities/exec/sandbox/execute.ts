@@ -3,8 +3,7 @@
 
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { createBothEnds } from '../../../base/both-ends.ts';
-import { createBoundedBuffer } from '../../../base/bounded-buffer.ts';
+import { createBothEnds, createBoundedBuffer } from '../../../base/bounded-buffer.ts';
 import type {
   SandboxLimitName,
   SandboxSpec,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lazyMethods } from './lazy-methods.ts';
+import { lazyMethods } from './once.ts';
 
 interface Counter {
   add(by: number): Promise<number>;
