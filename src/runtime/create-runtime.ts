@@ -1,6 +1,5 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
-
 import type { Effect } from '../contract/effect.ts';
 import { fail } from '../contract/errors.ts';
 import { checkFields, type KnownFields } from '../contract/known-fields.ts';
@@ -9,22 +8,18 @@ import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
 import { ANY_CONNECTION } from '../contract/shell-effects.ts';
 import type { AuditQuery } from '../contract/store.ts';
 import { createApprovals } from './approval.ts';
-import { createContextMaker } from './context.ts';
-import { createHistories } from './history.ts';
+import { createContextMaker, createHistories, standingHandles } from './context.ts';
+import { createPlace, extraRootsOf } from './identity.ts';
 import { createInstallations } from './installations.ts';
-import { createLateRows } from './late-rows.ts';
-import { type ListingSite, listTools } from './list-tools.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
-import { createPlace, extraRootsOf } from './place.ts';
 import { createPolicyEngine } from './policy/create-policy-engine.ts';
 import { createPolicyKeeper } from './proof/keep-policy.ts';
-import { shownError } from './record.ts';
-import { createRegistry } from './registry.ts';
+import { createLateRows, shownError } from './record.ts';
+import { createRegistry, type ListingSite, listTools } from './registry.ts';
 import { createLazyRuns } from './runs/lazy-runs.ts';
 import { createRunsHandles } from './runs/runs-handle.ts';
 import { createSessions } from './session.ts';
 import { createSpills } from './spills.ts';
-import { standingHandles } from './standing-handles.ts';
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas, parts.names, parts.explainMissing);

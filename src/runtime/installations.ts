@@ -19,8 +19,8 @@ import type { BoundTool, HealthReport } from '../contract/manifest.ts';
 import type { PrepareSite } from '../contract/runs.ts';
 import type { OpenPack, RuntimeInstallations, SecretNeeds } from '../contract/runtime.ts';
 import type { AnyTool, EffectSite, ToolGate } from '../contract/tool.ts';
-import { createAnswerSpill, type SpillSite } from './answer-spill.ts';
 import type { Registry } from './registry.ts';
+import { createAnswerSpill, type SpillSite } from './spills.ts';
 
 export interface Installations extends Omit<RuntimeInstallations, 'handlesFor' | 'explainMissing'> {
   /** Why a tool cannot be called until a person accepts it; undefined for all others. */
@@ -38,7 +38,7 @@ interface Installed {
   idle?: () => void;
 }
 
-export interface InstallationSite {
+interface InstallationSite {
   readonly registry: Registry;
   /** Where answers are kept that are too large. */
   spills(): SpillSite['spills'];

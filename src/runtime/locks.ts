@@ -6,7 +6,7 @@ import type { Effect } from '../contract/effect.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { LockRequest } from '../contract/store.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline } from './limits.ts';
 
 export interface HeldLocks {
   release(): Promise<void>;

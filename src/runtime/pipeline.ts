@@ -1,6 +1,5 @@
 // Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, check, sync, validate, record.
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
-import { isRecord } from '../base/is-record.ts';
 import type { ToolContext } from '../contract/capability.ts';
 import { type Effect, onlyLooks } from '../contract/effect.ts';
 import {
@@ -20,18 +19,21 @@ import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } f
 import type { EffectSite } from '../contract/tool.ts';
 import { type ApprovedCall, approveCall, giveBackUnused } from './approval.ts';
 import type { ContextMaker } from './context.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
-import { readArgs } from './identity.ts';
-import type { LateRows } from './late-rows.ts';
-import { effectiveLimits, type SizeLimit } from './limits.ts';
+import { readArgs, resultDigest } from './identity.ts';
+import { type Deadline, effectiveLimits, type SizeLimit, sizeOf, startDeadline } from './limits.ts';
 import { type HeldLocks, takeLocks } from './locks.ts';
-import { sizeOf } from './measure.ts';
 import { askedSignal, deniedBy, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
 import type { KeepPolicy } from './proof/keep-policy.ts';
-import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
+import {
+  beginRecord,
+  type CallRecord,
+  type LateRows,
+  shownError,
+  writeIntent,
+  writeOutcome,
+} from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
-import { resultDigest } from './result-digest.ts';
-import type { LiveSession, Sessions } from './session.ts';
+import { attributionOf, type LiveSession, type Sessions } from './session.ts';
 import { createSpills } from './spills.ts';
 import { syncAndValidate } from './validate.ts';
 
@@ -239,12 +241,6 @@ async function checkInput(
     throw fail('input.schema', `Cannot call "${record.tool}": ${list}`, details);
   }
   return args;
-}
-
-function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
-  const given = args.attribution;
-  const own = isRecord(given) ? (given as JsonObject) : null;
-  return own ? { ...session.attribution, ...own } : session.attribution;
 }
 
 /** Policy and guards, always before any look at earlier results. Answers `allow` or `ask`. */

@@ -8,10 +8,10 @@ import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuleSubject } from '../contract/rule.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline } from './limits.ts';
 import type { CallRecord } from './record.ts';
 
-export interface ValidatedCall {
+interface ValidatedCall {
   readonly record: CallRecord;
   readonly args: JsonObject;
   readonly engine: PolicyEngine;

@@ -1,6 +1,5 @@
 // Owns: executing a run again and saying whether it made the same bytes and answered the same result.
 // Refuses: to compare logs, and to change the result that is kept.
-
 import type { CallResponse } from '../../contract/envelope.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
@@ -8,7 +7,7 @@ import type { AttemptRecord, RunRecord } from '../../contract/run.ts';
 import type { RunData, RunVerification } from '../../contract/runs.ts';
 import type { CallOptions, NamedRun } from '../../contract/runtime.ts';
 import { LOG_ROLE } from '../../contract/toolpack.ts';
-import { resultDigest } from '../result-digest.ts';
+import { resultDigest } from '../identity.ts';
 import { explainRuns } from './explain-runs.ts';
 import type { RunSite } from './run-site.ts';
 import { withPolicy } from './with-policy.ts';

@@ -13,7 +13,7 @@ export const command: Command = {
   positionals: [1, 32],
   async run({ positionals, flags, runtime, io, json }) {
     const limit = wholeNumber('limit', flags.limit, 10);
-    const { createToolFinder } = await import('../../../runtime/tool-search/tool-finder.ts');
+    const { createToolFinder } = await import('../../../runtime/tool-search/create-tool-search.ts');
     const host = await runtime();
     await host.installations.settle();
     const tools = host.tools();

@@ -4,7 +4,7 @@ import { fail } from '../contract/errors.ts';
 import type { AuditStore } from '../contract/store.ts';
 import { openSqliteEnvironment } from '../stores/sqlite/environment-for-tests.ts';
 import { entry } from '../testing/store/entries.ts';
-import { createLateRows } from './late-rows.ts';
+import { createLateRows } from './record.ts';
 
 /** An audit on a disk that can be full. */
 async function inAudit(test: (audit: AuditStore, disk: { full: boolean }) => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBudget, smallerBudget } from './budget.ts';
+import { createBudget, smallerBudget } from './session.ts';
 
 const exhausted = { reason: 'budget.exhausted' };
 

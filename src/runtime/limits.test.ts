@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fail } from '../contract/errors.ts';
-import { startDeadline } from './deadline.ts';
+import { startDeadline } from './limits.ts';
 
 describe('startDeadline', () => {
   it('aborts with time.deadline once the time is over', async () => {

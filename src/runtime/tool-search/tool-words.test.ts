@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
-import { createWordReader, stem } from './words-of.ts';
+import { createWordReader, stem } from './tool-words.ts';
 
 const wordsOf = createWordReader();
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createRedactor } from '../base/redact/create-redactor.ts';
 import { fail, isFailure } from '../contract/errors.ts';
-import { createAnswerSpill } from './answer-spill.ts';
+import { createAnswerSpill } from './spills.ts';
 
 const SECRET = 'correct-horse-battery';
 
