@@ -8,7 +8,7 @@ import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { LoadedPolicy } from '../contract/policy.ts';
 import type { AnyTool, ToolContract } from '../contract/tool.ts';
-import { renderGrant } from './policy/grant.ts';
+import { renderGrant } from '../policy/grant.ts';
 
 export interface ArgsIdentity {
   readonly hash: string;

@@ -5,7 +5,7 @@ import { fail, isFailure } from '../contract/errors.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { CallOptions } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
-import { renderGrant } from './policy/grant.ts';
+import { renderGrant } from '../policy/grant.ts';
 
 /** The smaller of the host's limit and the tool's holds. */
 export function effectiveLimits(tool: AnyTool, engine: PolicyEngine): EffectiveLimits {
