@@ -1,8 +1,7 @@
 // Owns: where the runs of a workspace are executed: its backends, and the folders that attempts work in.
 // Refuses: to start anything before an attempt needs it.
 
-import { createAttemptFolders } from '../../backends/attempt-folders.ts';
-import { workspaceScope } from '../../backends/workspace-scope.ts';
+import { createAttemptFolders, workspaceScope } from '../../backends/attempt-folders.ts';
 import { digestOf } from '../../base/image-reference.ts';
 import type { ArtifactStore } from '../../contract/artifacts.ts';
 import type { Backend } from '../../contract/backend.ts';

@@ -1,19 +1,19 @@
 // Owns: that equal runs asked for at the same moment are executed once: joined in this process, waited for in another.
 // Refuses: to cancel what somebody still waits for.
+
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { digest } from '../../base/digest.ts';
 import { orAborted } from '../../base/or-aborted.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { type AttemptRecord, isOpen } from '../../contract/run.ts';
 import type { RunOutcome, RunRequest } from '../../contract/runs.ts';
+import type { NewId } from '../../contract/runtime.ts';
 import { endOf, failureOf, isTriedAgain } from './attempt-failure.ts';
-import { newAttemptId } from './attempt-id.ts';
 import { conductAttempt } from './conduct-attempt.ts';
-import { releaseReason } from './release.ts';
-import { pauseOf, type RunSite } from './run-site.ts';
+import { pauseOf, type RunSite, releaseReason } from './run-site.ts';
 
-export interface Flights {
+interface SingleFlight {
   execute(request: RunRequest, signal: AbortSignal): Promise<RunOutcome>;
-  /** True while this process conducts or waits for it. */
-  has(runId: string): boolean;
   /** Goes away from what is under way; waits for what is being ended. */
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ interface Flight {
 const TRIES = 3;
 const BACK_OFF_MS = 500;
 
-export function createFlights(site: RunSite): Flights {
+export function createSingleFlight(site: RunSite): SingleFlight {
   const flights = new Map<string, Flight>();
   const pause = pauseOf(site);
 
@@ -46,7 +46,7 @@ export function createFlights(site: RunSite): Flights {
         for (const hear of listeners) hear(...said);
       },
     };
-    const outcome = fly(site, pause, shared, control.signal).finally(() => flights.delete(key));
+    const outcome = attemptRun(site, pause, shared, control.signal).finally(() => flights.delete(key));
     outcome.catch(() => {});
     const flight: Flight = { outcome, control, listeners, started: started.promise, waiting: 0 };
     flights.set(key, flight);
@@ -72,7 +72,6 @@ export function createFlights(site: RunSite): Flights {
         if (flight.waiting === 0) flight.control.abort(signal.reason);
       }
     },
-    has: (runId) => flights.has(`run ${runId}`),
     async close() {
       const open = [...flights.values()];
       for (const { control } of open) control.abort(releaseReason());
@@ -82,7 +81,7 @@ export function createFlights(site: RunSite): Flights {
 }
 
 /** One attempt after the other, until one says something that another would not change. */
-async function fly(
+async function attemptRun(
   site: RunSite,
   pause: (ms: number) => Promise<void>,
   request: RunRequest,
@@ -196,3 +195,6 @@ async function outcomeOf(site: RunSite, attempt: AttemptRecord): Promise<RunOutc
     facts: { attempt: id, backend, joined: true },
   };
 }
+
+const newAttemptId = (newId: NewId, runId: string): string =>
+  `att_${digest('attempt/v1', canonicalJson({ nonce: newId('attempt'), run: runId }))}`;

@@ -1,7 +1,7 @@
 import { openObjectsEnvironment } from '../../stores/objects/environment-for-tests.ts';
 import { openSqliteEnvironment } from '../../stores/sqlite/environment-for-tests.ts';
 import { replaySuite } from '../../testing/replay-suite.ts';
-import { createStoreReplay } from './store-replay.ts';
+import { createStoreReplay } from './lazy-runs.ts';
 
 replaySuite("the store's runs", async () => {
   const [objects, state] = [await openObjectsEnvironment(), await openSqliteEnvironment()];
