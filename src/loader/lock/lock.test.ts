@@ -13,12 +13,10 @@ import type { OpenPack } from '../../contract/runtime.ts';
 import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { ToolpackLoader } from '../tool-yaml/toolpack-loader.ts';
 import { applyLock, checkFrozen } from './apply-lock.ts';
-import { compareLock, isQuarantined } from './compare-lock.ts';
+import { compareLock, isQuarantined, valueChanges } from './compare-lock.ts';
 import { describeDrift } from './describe-drift.ts';
-import { readLockFile, writeLockFile } from './lock-file.ts';
-import { parseLock, renderLock } from './lock-text.ts';
+import { parseLock, readLockFile, renderLock, writeLockFile } from './lock-file.ts';
 import { pinPacks } from './pin-tools.ts';
-import { valueChanges } from './value-changes.ts';
 
 const bound = (
   id: string,
