@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
 import { createInprocessAdapter } from '../../adapters/inprocess/inprocess.ts';
-import { bindYamlTool } from '../../adapters/yaml-use.ts';
+import { bindYamlTool } from '../../adapters/yaml-filling.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Drift, LockFile } from '../../contract/lock.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
