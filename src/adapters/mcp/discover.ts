@@ -7,11 +7,17 @@ import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import { shownValue } from '../answer.ts';
-import { depthFault, type LeftOut, leftOut, refuseTooMany, shownNames, unlisted } from '../tool-list.ts';
-import { nameTools } from '../tool-names.ts';
+import {
+  depthFault,
+  type LeftOut,
+  leftOut,
+  nameTools,
+  refuseTooMany,
+  shownNames,
+  unlisted,
+} from '../tool-list.ts';
 import { PLAIN_OUTPUT } from './call-result.ts';
-import type { Channel } from './channel.ts';
-import type { Agreement } from './converse.ts';
+import type { Agreement, Channel } from './converse.ts';
 import { applyOverlay, type Overlay, type Overlays, overlayFor, unusedOverlays } from './overlay.ts';
 import { paramHeaders } from './param-headers.ts';
 import type { ListedTool } from './protocol.ts';

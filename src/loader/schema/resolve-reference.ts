@@ -4,8 +4,7 @@ import { closest } from '../../base/closest.ts';
 import { describeFound, quoted } from '../yaml/located.ts';
 import type { Way } from '../yaml/way.ts';
 import { isRecord } from './keywords.ts';
-import { resolveUri } from './resolve-uri.ts';
-import type { SchemaDocument, SchemaResource } from './schema-document.ts';
+import { resolveUri, type SchemaDocument, type SchemaResource } from './schema-document.ts';
 
 /** A schema that was referred to. */
 export interface Target {

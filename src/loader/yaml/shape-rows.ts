@@ -2,7 +2,7 @@
 // Refuses: the prose around it.
 
 import type { MapShape, Shape } from '../../contract/shape.ts';
-import { expected } from './expected.ts';
+import { expected } from './check-shape.ts';
 
 /** One section for each key of the file. */
 export function sectionsOf(root: MapShape): string[] {

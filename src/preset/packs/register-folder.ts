@@ -11,8 +11,7 @@ import {
   replacePolicyFile,
 } from '../../loader/haft-yaml/replace-policy-file.ts';
 import { lockDigest, readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
-import { pinPacks } from '../../loader/lock/pin-tools.ts';
-import { replacePack } from '../../loader/lock/replace-pack.ts';
+import { pinPacks, replacePack } from '../../loader/lock/pin-tools.ts';
 import { comparePolicies } from '../../policy/compare-policies.ts';
 import { SEARCHABLE_TOOLS } from '../../runtime/tool-search/searchable.ts';
 import { loadTrusted } from '../adopt-policy.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
 import { canonicalText } from '../../base/canonical-json.ts';
-import { canonicalBody } from './canonical-body.ts';
+import { canonicalBody } from './check-pack.ts';
 
 describe('canonicalBody', () => {
   it('agrees with canonicalText about any JSON', () => {

@@ -1,7 +1,7 @@
 // Owns: time and chance as adapters use them, so that tests can bring their own.
 // Refuses: timers that outlive the signal that they wait under.
 
-export interface Pace {
+export interface Scheduler {
   /** Milliseconds that never run backwards. */
   now(): number;
   /** From 0 up to and without 1. */
@@ -10,7 +10,7 @@ export interface Pace {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-export const SYSTEM_PACE: Pace = {
+export const SYSTEM_SCHEDULER: Scheduler = {
   now: () => performance.now(),
   random: () => Math.random(),
   sleep: (ms, signal) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
-import { nameTools, toolId } from './tool-names.ts';
+import { nameTools, toolId } from './tool-list.ts';
 
 describe('toolId', () => {
   const NAMES: readonly (readonly [string, string])[] = [

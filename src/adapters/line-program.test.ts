@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
-import { createLineReader, idOfEnds } from './line-reader.ts';
+import { createLineReader, idOfEnds } from './line-program.ts';
 
 function read(chunks: readonly Uint8Array[], maxBytes: number) {
   const lines: string[] = [];
