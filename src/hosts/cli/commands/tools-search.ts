@@ -1,7 +1,8 @@
 // Owns: `haft tools search`.
 // Refuses: to hide what is disabled: a person may want to enable it.
+
+import { table } from '../../../contract/terminal-text.ts';
 import type { Command } from '../command.ts';
-import { table } from '../output.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 export const command: Command = {

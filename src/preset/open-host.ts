@@ -1,7 +1,6 @@
-// Owns: the runtime of a command, and what its log is told.
+// Owns: the runtime of a command or a host, and what its log is told.
 // Refuses: to close it; whoever opens it does.
-import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.ts';
-import type { Invocation, Io } from './command.ts';
+import { createDefaultRuntime, type DefaultRuntime } from './default.ts';
 
 interface RuntimeUse {
   readonly frozen?: boolean;
@@ -13,9 +12,9 @@ interface RuntimeUse {
 }
 
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
-export async function openRuntime(
+export async function openHost(
   workspace: string,
-  io: Io,
+  say: (text: string) => void,
   { frozen = false, living = false, reads = false, lenient = reads }: RuntimeUse = {},
 ): Promise<DefaultRuntime> {
   const runtime = await createDefaultRuntime({
@@ -25,23 +24,23 @@ export async function openRuntime(
     untrusted: reads ? 'closed' : 'refuse',
     lock: !lenient && (frozen || isFrozen(process.env)) ? 'frozen' : 'hold',
     ...(lenient
-      ? { onBrokenPack: (message: string) => io.err(`haft: a pack is left out here: ${message}\n`) }
+      ? { onBrokenPack: (message: string) => say(`haft: a pack is left out here: ${message}\n`) }
       : {}),
-    ...(living ? { living, onWarning: (message: string) => io.err(`haft: ${message}\n`) } : {}),
+    ...(living ? { living, onWarning: (message: string) => say(`haft: ${message}\n`) } : {}),
   });
   for (const { tool, callId, changes } of runtime.startup.inFlight) {
     const next =
       changes.length > 0 ? `"haft undo ${callId}" takes back what it did` : 'what it changed is not known';
-    io.err(`haft: ${tool} (${callId}) was in flight when its process died; ${next}\n`);
+    say(`haft: ${tool} (${callId}) was in flight when its process died; ${next}\n`);
   }
   runtime.subscribe(({ event, data }) => {
-    if (event === 'InternalError') io.err(`haft: ${(data as { stack: string }).stack}\n`);
+    if (event === 'InternalError') say(`haft: ${(data as { stack: string }).stack}\n`);
   });
   return runtime;
 }
 
-export const isFrozenRun = (flags: Invocation['flags']): boolean =>
-  flags.frozen === true || isFrozen(process.env);
+export const isFrozenRun = ({ frozen }: { readonly frozen?: unknown }): boolean =>
+  frozen === true || isFrozen(process.env);
 
 /** HAFT_FROZEN=1 holds for every command, as `--frozen` does for one. */
 const isFrozen = ({ HAFT_FROZEN: given = '' }: NodeJS.ProcessEnv): boolean =>

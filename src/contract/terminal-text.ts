@@ -1,6 +1,6 @@
 // Owns: how failures, tables and colours look in a terminal and in a pipe.
 // Refuses: colour where nobody looks.
-import type { ErrorEntry } from '../../contract/errors.ts';
+import type { ErrorEntry } from './errors.ts';
 
 /** The action and the fact, then what to do about it. */
 export function describeError(error: ErrorEntry): string {

@@ -1,7 +1,7 @@
 // Owns: what a host that begins does about runs whose process died: it looks after them, and says what became of each.
 // Refuses: to keep anybody waiting, and to fail a host because an engine is not there.
-import { toErrorEntry } from '../../contract/errors.ts';
-import type { RecoveredAttempt, RuntimeRuns } from '../../contract/runs.ts';
+import { toErrorEntry } from '../contract/errors.ts';
+import type { RecoveredAttempt, RuntimeRuns } from '../contract/runs.ts';
 
 /** For hosts that stay: what still runs is followed to its end. Answers the function that ends the talking. */
 export function recoverRuns(runs: Pick<RuntimeRuns, 'recover'>, say: (text: string) => void): () => void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from '../../../test/support/properties.ts';
-import { describeError, printable, table } from './output.ts';
+import fc from '../../test/support/properties.ts';
+import { describeError, printable, table } from './terminal-text.ts';
 
 describe('describeError', () => {
   const error = {

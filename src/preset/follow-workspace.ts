@@ -1,14 +1,13 @@
 // Owns: a long-lived host's workspace: haft.yaml, haft.lock and the packs are read again when they change, and problems are told.
 // Refuses: what has an error or is not trusted: that which held before stays, and that is said.
-import { formatDiagnostic } from '../../contract/diagnostic.ts';
-import { toErrorEntry } from '../../contract/errors.ts';
-import { outerFolders } from '../../loader/haft-yaml/outer-folders.ts';
-import { onPacksChanged } from '../../loader/notices.ts';
-import { watchFiles } from '../../loader/watch-files.ts';
-import { closedPolicy } from '../../preset/adopt-policy.ts';
-import type { DefaultRuntime } from '../../preset/default.ts';
-import { trustFilesOf } from '../../preset/trust/trust.ts';
-import { followTrust } from './follow-trust.ts';
+import { formatDiagnostic } from '../contract/diagnostic.ts';
+import { toErrorEntry } from '../contract/errors.ts';
+import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
+import { onPacksChanged } from '../loader/notices.ts';
+import { watchFiles } from '../loader/watch-files.ts';
+import { closedPolicy } from './adopt-policy.ts';
+import type { DefaultRuntime } from './default.ts';
+import { trustFilesOf } from './trust/trust.ts';
 
 /** Answers the function that ends it. `taken` is called when something else holds, or tools are others than before. */
 export function followWorkspace(
@@ -72,4 +71,10 @@ export function followWorkspace(
   return () => {
     for (const end of ends) end();
   };
+}
+
+/** Calls when somebody trusted the workspace's policy, or trusts it no longer. Answers the function that ends it. */
+export function followTrust(workspace: string, changed: () => void): () => void {
+  const file = trustFilesOf(workspace).prepare();
+  return file ? watchFiles(file.folder, [file.name], changed) : () => {};
 }
