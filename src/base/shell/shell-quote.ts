@@ -1,4 +1,4 @@
-// Owns: the one way a value is written as a shell word, so that equal commands have equal text.
+// Owns: the one way a value is written as a shell word: for bash so that equal commands have equal text, and for any POSIX shell.
 // Refuses: to show control characters raw; a canonical command is always a single line.
 
 const PLAIN = /^(?:[A-Za-z0-9_@%+=:,./-](?:[A-Za-z0-9_@%+=:,./^-]|(?<![=:])~)*|\[|\]|\{\})$/;
@@ -35,3 +35,12 @@ function ansiC(value: string): string {
   }
   return out;
 }
+
+const POSIX_PLAIN = /^[A-Za-z0-9_@%+:,./-]+$/;
+
+/** For shells without `$'…'`, such as dash: may hold raw newlines. NUL, which no argument can hold, is the caller's to refuse. */
+export function shWord(text: string): string {
+  return POSIX_PLAIN.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export const shWords = (words: readonly string[]): string => words.map(shWord).join(' ');

@@ -3,14 +3,14 @@
 import { existsSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { leadsOut } from '../../base/follow-links.ts';
+import { orUndefined } from '../../base/or-undefined.ts';
+import { isWithin } from '../../base/rel-path.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { type Program, programEffects } from '../../contract/program.ts';
 import type { SandboxBind, SandboxSpec } from '../../contract/sandbox.ts';
 import type { FencedRoot, FenceFinder, Fences } from './fences/find-fences.ts';
 import { identities } from './fences/with-fences.ts';
-import { quietly } from './sandbox/quietly.ts';
-import { within } from './sandbox/scratch.ts';
 
 /** Everything but streams, time, network and the environment. */
 export type ProgramSpec = Required<
@@ -41,12 +41,12 @@ export function programSpec(scope: CallScope, program: Program, finder: FenceFin
   };
   const { copies = [] } = needs;
   for (const path of needs.parts) {
-    const isCopied = !within(path, scope.root) && copies.some(({ at }) => at === path);
+    const isCopied = !isWithin(path, scope.root) && copies.some(({ at }) => at === path);
     if (!isCopied) show(path, false);
   }
   const granted = [...needs.reads, ...needs.writes].map((path) => absolute(scope.root, scope.place(path)));
   // What is granted is there already; shown once more, on its own, it could not be replaced.
-  const isGranted = (path: string) => granted.some((folder) => within(join(scope.root, path), folder));
+  const isGranted = (path: string) => granted.some((folder) => isWithin(join(scope.root, path), folder));
   for (const path of needs.named ?? []) if (!isGranted(path) && isFile(scope.root, path)) show(path, false);
   for (const path of needs.reads.map(scope.place)) if (isThere(scope.root, path)) show(path, false);
   for (const path of needs.writes.map(scope.place)) {
@@ -58,7 +58,7 @@ export function programSpec(scope: CallScope, program: Program, finder: FenceFin
   if (own !== name) {
     binds.push({ path: own });
     // Where it lies in a folder that a copy stands for, it is to be seen in the copy.
-    if (within(own, scope.root) && copies.some(({ at }) => within(own, at))) show(own, false);
+    if (isWithin(own, scope.root) && copies.some(({ at }) => isWithin(own, at))) show(own, false);
   }
   const roots = shownRoots(scope.root, visible, writable, granted, binds);
   const fences = finder.find(scope, roots);
@@ -86,7 +86,7 @@ function shownRoots(
   granted: readonly string[],
   binds: readonly SandboxBind[],
 ): FencedRoot[] {
-  const real = (path: string) => quietly(() => realpathSync.native(path));
+  const real = (path: string) => orUndefined(() => realpathSync.native(path));
   const isWritable = (path: string) => binds.some((bind) => bind.writable && real(bind.path) === path);
   const realOf = (paths: readonly string[]) => paths.flatMap((path) => real(join(root, path)) ?? []);
   const shown = [...visible, ...writable];
@@ -120,14 +120,14 @@ export function profileOf(
 
 /** What may be a placeholder is empty. */
 const isFilled = (path: string): boolean => {
-  const stat = quietly(() => statSync(path, { throwIfNoEntry: false }));
+  const stat = orUndefined(() => statSync(path, { throwIfNoEntry: false }));
   return stat?.isFile() === true && stat.size > 0;
 };
 
 /** Effects name what lies in the workspace relative to it; parts are absolute wherever they are. */
 function relativeTo(root: string, path: string): string | undefined {
   if (!path.startsWith('/')) return path;
-  if (!within(path, root)) return undefined;
+  if (!isWithin(path, root)) return undefined;
   return path === root ? '.' : path.slice(root.length + 1);
 }
 

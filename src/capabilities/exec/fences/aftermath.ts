@@ -12,13 +12,14 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { gitFolders } from '../../git-folders.ts';
 import { programsOfRepository } from '../git/repository-programs.ts';
-import { quietly, succeeds } from '../sandbox/quietly.ts';
 import type { FencedRoot, FenceFinder, Fences } from './find-fences.ts';
-import { type Found, isRepository, isWithin, list } from './scan-tree.ts';
+import { type Found, isRepository, list } from './scan-tree.ts';
 
 export type AftermathScope = Pick<CallScope, 'root' | 'policy' | 'callId'>;
 
@@ -53,7 +54,8 @@ export function checkAftermath(
     moved.push({ ...one, to: quarantine(scope, roots, one.path) });
   }
   for (const { path, target } of before.found)
-    if (target !== undefined && !isThere(path)) quietly(() => symlinkSync(toSystem(target), toSystem(path)));
+    if (target !== undefined && !isThere(path))
+      orUndefined(() => symlinkSync(toSystem(target), toSystem(path)));
   throw quarantined(scope.root, [...moved, ...lost.map((one) => ({ ...one, to: undefined }))]);
 }
 
@@ -83,9 +85,9 @@ function opened(look: () => Found[]): Found[] {
 }
 
 function open(path: string): void {
-  const stat = quietly(() => lstatSync(toSystem(path)));
+  const stat = orUndefined(() => lstatSync(toSystem(path)));
   if (stat?.isDirectory() && stat.uid === process.geteuid?.())
-    quietly(() => chmodSync(toSystem(path), (stat.mode & 0o7777) | 0o700));
+    orUndefined(() => chmodSync(toSystem(path), (stat.mode & 0o7777) | 0o700));
 }
 
 /**
@@ -144,7 +146,7 @@ function move(path: string, target: string, home: string): boolean {
   const aside = join(home, `.moved-${basename(target)}-${process.pid}`.slice(0, 200));
   if (isThere(aside) || !succeeds(() => renameSync(toSystem(path), aside))) return false;
   if (copyAway(aside, target)) return true;
-  quietly(() => renameSync(aside, toSystem(path)));
+  orUndefined(() => renameSync(aside, toSystem(path)));
   return false;
 }
 
@@ -155,10 +157,10 @@ const copyAway = (path: string, target: string): boolean =>
   });
 
 const realOf = (path: string): string | undefined =>
-  quietly(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
+  orUndefined(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 const isThere = (path: string): boolean =>
-  (quietly(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) ?? undefined) !== undefined;
+  (orUndefined(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) ?? undefined) !== undefined;
 
 const MOST_NAMED = 5;
 

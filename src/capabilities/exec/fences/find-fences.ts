@@ -4,17 +4,18 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import { packWords } from '../../../base/pack-words.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { compilePathGlob } from '../../../contract/policy-match.ts';
 import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
-import { quietly } from '../sandbox/quietly.ts';
 import { compileFences, type FenceRules } from './fence-rules.ts';
 import { searchLinkedFolders } from './linked-folders.ts';
 import { literalPaths } from './literal-paths.ts';
 import type { Wanted } from './placeholders.ts';
-import { createTreeScanner, type Found, isWithin, type TreeScan, type TreeScanner } from './scan-tree.ts';
+import { createTreeScanner, type Found, type TreeScan, type TreeScanner } from './scan-tree.ts';
 
 export interface FenceFinder {
   /** Everything that may not be seen or changed, as it is now. */
@@ -273,8 +274,8 @@ function realPlace(path: string): string {
 /** Whether what is there on the way is a folder under its own name. */
 function nearest(folder: string): boolean {
   for (let at = folder; ; at = dirname(at)) {
-    const stat = quietly(() => lstatSync(at, { throwIfNoEntry: false }));
-    if (stat) return stat.isDirectory() && quietly(() => realpathSync.native(at)) === at;
+    const stat = orUndefined(() => lstatSync(at, { throwIfNoEntry: false }));
+    if (stat) return stat.isDirectory() && orUndefined(() => realpathSync.native(at)) === at;
     if (at === dirname(at)) return false;
   }
 }
@@ -322,10 +323,10 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
 }
 
 const isThere = (path: string): boolean =>
-  quietly(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
+  orUndefined(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
 
 const realOf = (path: string): string | undefined =>
-  quietly(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
+  orUndefined(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 function nameIn(workspace: string, path: string): string {
   if (path === workspace) return '.';

@@ -3,12 +3,12 @@
 import { lstatSync, mkdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fromBytes, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import { type Failure, fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
-import { quietly, succeeds } from '../sandbox/quietly.ts';
 import { type AftermathScope, quarantine } from './aftermath.ts';
 import type { FencedRoot } from './find-fences.ts';
-import { isWithin } from './scan-tree.ts';
 
 /** By absolute path: where each leads, as written. */
 export type KnownLinks = ReadonlyMap<string, string>;
@@ -83,11 +83,11 @@ function foldersBetween(root: string, path: string): string[] {
   return folders;
 }
 
-const statOf = (path: string) => quietly(() => lstatSync(toSystem(path), { throwIfNoEntry: false }));
+const statOf = (path: string) => orUndefined(() => lstatSync(toSystem(path), { throwIfNoEntry: false }));
 const isThere = (path: string): boolean => (statOf(path) ?? undefined) !== undefined;
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true;
 
 const targetOf = (path: string): string | undefined =>
   statOf(path)?.isSymbolicLink()
-    ? quietly(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) || undefined
+    ? orUndefined(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) || undefined
     : undefined;

@@ -3,7 +3,8 @@
 // Refuses: to take what cannot be read for empty.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { fromBytes, toSystem } from '../../../base/byte-path.ts';
-import { quietly } from '../sandbox/quietly.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { FenceRules, MetRules } from './fence-rules.ts';
 
 export interface Found {
@@ -157,10 +158,6 @@ export function createTreeScanner(rules: FenceRules, nameOf: (path: string) => s
   };
 }
 
-/** Whether `path` is `folder` or lies below it; both absolute and normal. */
-export const isWithin = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
-
 interface Folder {
   readonly stamp: string;
   readonly entries: number;
@@ -273,5 +270,5 @@ const PROTECTED: ReadonlySet<string> = new Set(['.haft', '.git', 'haft.yaml', 'h
 function typed(path: string, entry: Entry): Pick<Found, 'type' | 'target'> {
   if (entry.isDirectory()) return { type: 'folder' };
   if (!entry.isSymbolicLink()) return { type: 'file' };
-  return { type: 'link', target: quietly(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) ?? '' };
+  return { type: 'link', target: orUndefined(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) ?? '' };
 }

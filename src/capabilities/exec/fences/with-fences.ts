@@ -3,9 +3,9 @@
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { toPrintable } from '../../../base/byte-path.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { type Failure, fail } from '../../../contract/errors.ts';
-import { quietly } from '../sandbox/quietly.ts';
 import { checkAftermath } from './aftermath.ts';
 import type { FencedRoot, FenceFinder, Fences } from './find-fences.ts';
 import { linksReplaced, putLinksBack, rememberLinks } from './links-on-the-way.ts';
@@ -80,7 +80,7 @@ export function identities(root: string, { hidden, readOnly }: Fences): Readonly
 }
 
 function identityOf(path: string): string {
-  const stat = quietly(() => lstatSync(path, { throwIfNoEntry: false }));
+  const stat = orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
   return stat ? `${stat.dev}:${stat.ino}` : '';
 }
 

@@ -2,10 +2,10 @@
 // Refuses: to guess silently; what it does not know it repeats as bubblewrap said it.
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
+import { succeeds } from '../../../base/or-undefined.ts';
 import { installHint } from '../install-hint.ts';
 import { SYSTEM_PATH } from './keeper.ts';
 import { coveredProc } from './own-proc.ts';
-import { succeeds } from './quietly.ts';
 
 export interface Unavailable {
   readonly ok: false;

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { quietly } from './quietly.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
 
 export interface ShimSite {
   /** Version files are looked for here and further up. */
@@ -55,14 +55,14 @@ const MANAGERS: readonly Manager[] = [
 /** `3.12` stands for the latest 3.12.x, as pyenv has it. */
 function folderOf(all: string, version: string): string | undefined {
   if (!/^[\w.+-]+$/.test(version) || version.startsWith('.')) return undefined;
-  const names = quietly(() => readdirSync(all)) ?? [];
+  const names = orUndefined(() => readdirSync(all)) ?? [];
   const latest = names
     .filter((name) => name.startsWith(`${version}.`))
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .at(-1);
   const name = names.find((one) => one === version) ?? latest;
   const bin = name === undefined ? undefined : join(all, name, 'bin');
-  return bin !== undefined && quietly(() => statSync(bin))?.isDirectory() ? bin : undefined;
+  return bin !== undefined && orUndefined(() => statSync(bin))?.isDirectory() ? bin : undefined;
 }
 
 function toolVersions(text: string | undefined): (readonly [plugin: string, version: string])[] {
@@ -94,4 +94,5 @@ function wordsOf(text: string | undefined): string[] | undefined {
   return words.length > 0 ? words : undefined;
 }
 
-const read = (path: string): string | undefined => quietly(() => readFileSync(path, 'utf8').slice(0, 4096));
+const read = (path: string): string | undefined =>
+  orUndefined(() => readFileSync(path, 'utf8').slice(0, 4096));

@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
 import { ownPrefix, removeLeftovers } from './leftovers.ts';
-import { quietly, succeeds } from './quietly.ts';
 
 export interface CgroupTree {
   readonly version: 'cgroup_v1' | 'cgroup_v2';
@@ -64,12 +64,12 @@ export function createCgroupTree(proc: ProcFiles = realProcFiles): CgroupTree | 
 
 /** Only empty cgroups can be removed. What is in these belongs to nobody any more; where it takes a while to die, the next removes them. */
 function removeBase(base: string): void {
-  for (const name of quietly(() => readdirSync(base)) ?? []) {
+  for (const name of orUndefined(() => readdirSync(base)) ?? []) {
     if (!/^\d+$/.test(name)) continue;
-    for (const pid of pidsOf(join(base, name))) quietly(() => process.kill(pid, 'SIGKILL'));
-    quietly(() => rmdirSync(join(base, name)));
+    for (const pid of pidsOf(join(base, name))) orUndefined(() => process.kill(pid, 'SIGKILL'));
+    orUndefined(() => rmdirSync(join(base, name)));
   }
-  quietly(() => rmdirSync(base));
+  orUndefined(() => rmdirSync(base));
 }
 
 export interface ProcFiles {
@@ -156,7 +156,8 @@ const all = (base: string): Bases => ({ memory: base, pids: base, cpu: base });
 /** A cgroup with processes in it cannot hand controllers down, so a v2 group goes beside them: where they already are. */
 function delegatingAncestor(top: string, own: string): string | undefined {
   for (let dir = own; ; dir = dirname(dir)) {
-    const given = quietly(() => readFileSync(join(dir, 'cgroup.subtree_control'), 'utf8').split(/\s+/)) ?? [];
+    const given =
+      orUndefined(() => readFileSync(join(dir, 'cgroup.subtree_control'), 'utf8').split(/\s+/)) ?? [];
     const may = succeeds(() => accessSync(join(dir, 'cgroup.procs'), constants.W_OK));
     if (may && given.includes('memory') && given.includes('pids')) return dir;
     if (dir === top || dir === '/') return undefined;
@@ -174,7 +175,7 @@ function makeAll(bases: readonly string[], layout: Layout): boolean {
     }
     return true;
   } catch {
-    for (const base of made) quietly(() => rmdirSync(base));
+    for (const base of made) orUndefined(() => rmdirSync(base));
     return false;
   }
 }
@@ -197,12 +198,12 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
   return {
     folders,
     limit(memoryBytes, processes) {
-      quietly(() => writeFileSync(at('memory', layout.memoryPeak), '0'));
+      orUndefined(() => writeFileSync(at('memory', layout.memoryPeak), '0'));
       if (limits === `${memoryBytes} ${processes}`) return;
       for (const setting of layout.memoryMax) {
         const [name = '', fixed = String(memoryBytes)] = setting.split('=');
         const write = () => writeFileSync(at('memory', name.replace('?', '')), fixed);
-        name.endsWith('?') ? quietly(write) : write();
+        name.endsWith('?') ? orUndefined(write) : write();
       }
       writeFileSync(at('pids', 'pids.max'), String(processes + OWN_PROCESSES));
       limits = `${memoryBytes} ${processes}`;
@@ -215,14 +216,14 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
 
 /** A process that cannot be seen from here is written as 0, which to `kill` is everybody in this one's group. */
 const pidsOf = (folder: string): number[] =>
-  (quietly(() => readFileSync(join(folder, 'cgroup.procs'), 'utf8')) ?? '')
+  (orUndefined(() => readFileSync(join(folder, 'cgroup.procs'), 'utf8')) ?? '')
     .split('\n')
     .map(Number)
     .filter((pid) => pid > 0);
 
 /** A number of a file, or of its line `key number`; 0 where there is none. */
 function read(path: string, key?: string): number {
-  const text = quietly(() => readFileSync(path, 'utf8')) ?? '';
+  const text = orUndefined(() => readFileSync(path, 'utf8')) ?? '';
   if (key === undefined) return Number.parseInt(text, 10) || 0;
   const line = text.split('\n').find((l) => l.startsWith(`${key} `));
   return line ? Number(line.slice(key.length + 1)) : 0;

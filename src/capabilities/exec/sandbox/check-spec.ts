@@ -3,12 +3,11 @@
 import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { leadsOut } from '../../../base/follow-links.ts';
-import { normalizeRelPath } from '../../../base/rel-path.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin, normalizeRelPath } from '../../../base/rel-path.ts';
 import type { Reason } from '../../../contract/errors.ts';
 import { WORK_FOLDER } from '../../../contract/plan.ts';
 import type { SandboxBind, SandboxRefusal, SandboxSpec } from '../../../contract/sandbox.ts';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
 import { type CheckedCopy, checkCopy } from './show-copies.ts';
 import { NEVER_BOUND, NEVER_WRITABLE } from './system-paths.ts';
 
@@ -82,8 +81,8 @@ function checkCwd(cwd: string, workspace: string): string | SandboxRefusal {
   if (!normal.ok) return refuse(normal.reason, `Cannot start in "${cwd}": ${normal.message}`);
   // First: whether something is there is told only of the workspace itself.
   const out = leadsOut(join(workspace, normal.path), [workspace], readlinkSync);
-  const real = out ? undefined : quietly(() => realpathSync.native(join(workspace, normal.path)));
-  if (out || (real !== undefined && !within(real, workspace)))
+  const real = out ? undefined : orUndefined(() => realpathSync.native(join(workspace, normal.path)));
+  if (out || (real !== undefined && !isWithin(real, workspace)))
     return refuse('path.outside_workspace', `Cannot start in "${cwd}": it leads out of the workspace`);
   if (real === undefined) return refuse('path.not_found', `Cannot start in "${cwd}": nothing is there`);
   if (!statSync(real).isDirectory())
@@ -101,12 +100,12 @@ function checkBind(bind: SandboxBind, secret: readonly string[]): CheckedBind | 
   const { at } = bind;
   if (at !== undefined && !(at.startsWith(`${WORK_FOLDER}/`) && resolve(at) === at && !/[\0\n]/.test(at)))
     return no('path.invalid', `"${at}" is not a place below ${WORK_FOLDER}`);
-  const real = quietly(() => realpathSync.native(path));
-  const stat = real === undefined ? undefined : quietly(() => statSync(real));
+  const real = orUndefined(() => realpathSync.native(path));
+  const stat = real === undefined ? undefined : orUndefined(() => statSync(real));
   if (real === undefined || !stat) return no('path.not_found', 'nothing is there');
   if (!stat.isFile() && !stat.isDirectory())
     return no('path.not_regular', 'it is neither a file nor a folder');
-  const overlaps = (other: string) => within(real, other) || within(other, real);
+  const overlaps = (other: string) => isWithin(real, other) || isWithin(other, real);
   if ([...NEVER_BOUND, ...secret].some(overlaps))
     return no('path.protected', 'it would open the machine to it');
   if (writable && NEVER_WRITABLE.some(overlaps)) return no('path.protected', 'the system is never writable');

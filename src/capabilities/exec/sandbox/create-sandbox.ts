@@ -1,6 +1,8 @@
 // Owns: the sandbox handle: from what a caller asks for to a program in its slot, and from its end to a result.
 // Refuses: to decide what may run, to read command lines, and to run anything uncontained.
 import { realpathSync } from 'node:fs';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
 import type {
   SandboxAvailability,
@@ -21,8 +23,6 @@ import { feed, writableTo } from './feed.ts';
 import { firstLook, machineOf } from './first-look.ts';
 import { prepare } from './prepare.ts';
 import { INSIDE_HOME } from './private-etc.ts';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
 import { detectToolchains, type Toolchains } from './toolchains.ts';
 
 /** Nothing is started before the first use. `identity` is for tests: see `EngineOptions`. */
@@ -62,7 +62,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
     if (!now.ok) return { result: Promise.resolve(notRun(unavailable(now))) };
     const { engine } = now;
     const answer = (refusal: SandboxRefusal | undefined) => ({ result: Promise.resolve(notRun(refusal)) });
-    const beside = tools().paths.filter((path) => !within(path, workspace));
+    const beside = tools().paths.filter((path) => !isWithin(path, workspace));
     const binds = [...beside.map((path) => ({ path })), ...(spec.binds ?? [])];
     const checked = checkSpec({ ...spec, binds }, workspace, engine.scratch);
     if ('reason' in checked) return answer(checked);
@@ -78,7 +78,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
       letGo();
       return answer(program);
     }
-    const execution = quietly(() => execute({ ...kind, ...program, slot, spec }));
+    const execution = orUndefined(() => execute({ ...kind, ...program, slot, spec }));
     if (!execution) {
       letGo();
       return answer(unavailable(explainFailure('its limits could not be set')));

@@ -3,8 +3,8 @@
 // Refuses: to blame a program for what others write: lost space only makes it look at the program's own files.
 import { statfsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import { lookAtOpenFiles } from './open-files.ts';
-import { quietly } from './quietly.ts';
 import { changedSince } from './written-since.ts';
 
 export interface DiskGrowth {
@@ -69,6 +69,6 @@ export function watchDisk(folder: string, limit: number, onOver: () => void): Di
 }
 
 function freeBytes(folder: string): number | undefined {
-  const found = quietly(() => statfsSync(folder));
+  const found = orUndefined(() => statfsSync(folder));
   return found && found.bfree * found.bsize;
 }

@@ -2,6 +2,7 @@
 // Refuses: to be used before a look from inside has shown that it holds.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { shWords } from '../../../base/shell/shell-quote.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
 import { explainFailure, findPrograms, type Programs, type Unavailable } from './availability.ts';
 import { createCgroupTree } from './cgroup.ts';
@@ -14,7 +15,6 @@ import { createEtc } from './private-etc.ts';
 import { createProxyBridges, type ProxyBridges } from './proxy-bridge.ts';
 import { createScratch, removeScratch } from './scratch.ts';
 import { seccompFilter } from './seccomp.ts';
-import { shWords } from './sh-word.ts';
 import { openSlot } from './slot.ts';
 import { createSlotPool, type SlotPool } from './slot-pool.ts';
 import { NEVER_WORKSPACE, systemWords } from './system-paths.ts';

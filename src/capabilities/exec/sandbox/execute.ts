@@ -1,10 +1,10 @@
 // Owns: one program in one slot, from its first byte to the end of its tree: streams, time, limits, ending it.
 // Refuses: to let go of a slot before both streams are at their end.
-
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { createBothEnds } from '../../../base/both-ends.ts';
 import { createBoundedBuffer } from '../../../base/bounded-buffer.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import type {
   SandboxLimitName,
   SandboxSpec,
@@ -15,7 +15,6 @@ import type { Inspection } from './inspect.ts';
 import { watchLimits } from './limit-watch.ts';
 import type { ResolvedLimits } from './limits.ts';
 import { descendants } from './process-tree.ts';
-import { quietly } from './quietly.ts';
 import type { Slot } from './slot.ts';
 import type { SlotEnd, SlotStreams } from './slot-job.ts';
 
@@ -228,7 +227,7 @@ function createEnding(slot: Slot) {
   let isOver = false;
   const after = (ms: number, action: () => void) => timers.push(setTimeout(action, ms));
   const kill = () => {
-    if (pid !== undefined && !isOver) quietly(() => process.kill(pid!, 'SIGKILL'));
+    if (pid !== undefined && !isOver) orUndefined(() => process.kill(pid!, 'SIGKILL'));
     after(STUBBORN_MS, () => slot.kill());
   };
   const act = () => {
@@ -241,7 +240,7 @@ function createEnding(slot: Slot) {
   const ask = (leader: number) => {
     if (isOver) return;
     // The first process leads a session of its own and ignores this; until it has a child there is nobody to ask.
-    if (descendants(leader).length > 1) quietly(() => process.kill(-leader, 'SIGTERM'));
+    if (descendants(leader).length > 1) orUndefined(() => process.kill(-leader, 'SIGTERM'));
     else after(ASK_AGAIN_MS, () => ask(leader));
   };
   return {

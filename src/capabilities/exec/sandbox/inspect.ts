@@ -12,10 +12,10 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
 import { type Mount, O_PATH, parseMounts } from './mounts-below.ts';
 import { INSIDE_HOME } from './private-etc.ts';
-import { quietly } from './quietly.ts';
 
 export interface Inspection {
   readonly seen: SeenInside | undefined;
@@ -38,7 +38,7 @@ export function inspect(
   expected: readonly ExpectedMount[],
   cwd: Pick<ExpectedMount, 'at' | 'id'>,
 ): Inspection {
-  const seen = quietly(() => lookAround(pid));
+  const seen = orUndefined(() => lookAround(pid));
   if (!seen) return { seen: undefined, fault: 'it cannot be looked at' };
   const { mounts, ...rest } = seen;
   const access = new Map(expected.map(({ at, writable }) => [at, writable]));
@@ -56,7 +56,7 @@ export function inspect(
 
 /** Tells entries of a file system apart. */
 export function entryId(path: string): string | undefined {
-  const stat = quietly(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  const stat = orUndefined(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
   return stat && idOf(stat);
 }
 

@@ -3,9 +3,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import { KEEPER, SHOW } from './keeper-script.ts';
 import { onLines } from './lines.ts';
-import { quietly } from './quietly.ts';
 
 export interface Keeper {
   /** Sends a line that answers `… ok` or `… failed`. Lines are obeyed in order. */
@@ -83,7 +83,7 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
   /** With all that it has started and that is still in its group. Answers would no longer be told apart. */
   const giveUp = (what: string) => () => {
     complain(`\nthe keeper of the sandboxes did not ${what} within ${answerMs / 1000} s\n`);
-    quietly(() => process.kill(-child.pid!, 'SIGKILL'));
+    orUndefined(() => process.kill(-child.pid!, 'SIGKILL'));
   };
   const expect = () =>
     new Promise<boolean>((resolve) => {
@@ -146,9 +146,9 @@ export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
  * anything open. Those that Node.js opened itself close by themselves.
  */
 function inheritable(): number[] {
-  const open = quietly(() => readdirSync('/proc/self/fd')) ?? [];
+  const open = orUndefined(() => readdirSync('/proc/self/fd')) ?? [];
   return open.map(Number).filter((fd) => {
-    const flags = quietly(
+    const flags = orUndefined(
       () => readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8').match(/^flags:\s*(\d+)/m)?.[1],
     );
     return fd > 2 && flags !== undefined && (Number.parseInt(flags, 8) & CLOEXEC) === 0;

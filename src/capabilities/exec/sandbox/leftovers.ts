@@ -2,7 +2,7 @@
 // Refuses: to touch what belongs to another user, to a living process, or to a process that it cannot see.
 import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { quietly, succeeds } from './quietly.ts';
+import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
 
 /** Begins the name of everything that this process makes: a process id means something within its namespace only. */
 export const ownPrefix = (kind: string): string => `${kind}-${process.pid}-${pidNamespace()}-`;
@@ -13,13 +13,13 @@ export const ownPrefix = (kind: string): string => `${kind}-${process.pid}-${pid
  */
 export function removeLeftovers(folder: string, kind: string, remove: (path: string) => void): void {
   const name = new RegExp(`^${kind}-(\\d+)-${pidNamespace()}-`);
-  for (const entry of quietly(() => readdirSync(folder)) ?? []) {
+  for (const entry of orUndefined(() => readdirSync(folder)) ?? []) {
     const pid = name.exec(entry)?.[1];
     if (pid === undefined || succeeds(() => process.kill(Number(pid), 0))) continue;
     const path = join(folder, entry);
-    if (quietly(() => lstatSync(path).uid) === process.getuid?.()) remove(path);
+    if (orUndefined(() => lstatSync(path).uid) === process.getuid?.()) remove(path);
   }
 }
 
 const pidNamespace = (): string =>
-  /\d+/.exec(quietly(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0] ?? '0';
+  /\d+/.exec(orUndefined(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0] ?? '0';

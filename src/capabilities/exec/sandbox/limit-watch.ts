@@ -1,11 +1,11 @@
 // Owns: noticing, a few times a second and at the end, that a tree has used up what it may.
 // Refuses: to end anything itself; it names the limit once, and its caller ends the tree.
+import { succeeds } from '../../../base/or-undefined.ts';
 import type { SandboxLimitName } from '../../../contract/sandbox.ts';
 import type { CgroupCounters, SlotCgroup } from './cgroup.ts';
 import { watchDisk } from './disk-growth.ts';
 import type { ResolvedLimits } from './limits.ts';
 import { bytesWritten, descendants, treeUse } from './process-tree.ts';
-import { succeeds } from './quietly.ts';
 
 export interface LimitWatch {
   /** Starts looking at the tree below this process. */

@@ -1,21 +1,21 @@
 // Owns: which mounts there are in a folder, as a process sees them, so that two views of it can be compared.
 // Refuses: to go by names alone: what is mounted below something that is covered is not to be seen there.
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 
 /** As this process sees all mounts; other text means that something was mounted or unmounted. */
-export const mountTable = (): string => quietly(() => readFileSync('/proc/self/mountinfo', 'utf8')) ?? '';
+export const mountTable = (): string => orUndefined(() => readFileSync('/proc/self/mountinfo', 'utf8')) ?? '';
 
 /** Everything mounted in this folder, and what the folder itself lies on, one line each; equal for equal views. */
 export function mountsBelow(path: string, table = mountTable()): string {
-  const on = quietly(() => mountIdOf(path));
+  const on = orUndefined(() => mountIdOf(path));
   return on === undefined ? '' : describe(parseMounts(table), on, path);
 }
 
 /** The same, in another process, of a folder that is a mount there. */
 export function mountsAt(pid: number, path: string): string {
-  const mounts = parseMounts(quietly(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8')) ?? '');
+  const mounts = parseMounts(orUndefined(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8')) ?? '');
   const on = mounts.findLast(({ at }) => at === path);
   return on ? describe(mounts, on.id, path) : '';
 }
@@ -50,7 +50,7 @@ function describe(mounts: readonly Mount[], on: string, path: string): string {
   const lines = [mounts.find(({ id }) => id === on)?.device ?? ''];
   const visit = (parent: string): void => {
     for (const mount of mounts) {
-      if (mount.parent !== parent || mount.id === parent || !within(mount.at, path)) continue;
+      if (mount.parent !== parent || mount.id === parent || !isWithin(mount.at, path)) continue;
       lines.push(JSON.stringify([mount.at.slice(path.length), mount.device, mount.root]));
       visit(mount.id);
     }

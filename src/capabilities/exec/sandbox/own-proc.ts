@@ -1,16 +1,16 @@
 // Owns: whether /proc shows the PID namespace that this process is in, and which parts of it are covered.
 // Refuses: to work with another one's. There a number names another process: whoever is looked at, or ended, is somebody else.
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import type { SandboxAvailability } from '../../../contract/sandbox.ts';
 import { mountTable, parseMounts } from './mounts-below.ts';
-import { quietly } from './quietly.ts';
 
 /** Undefined where /proc is as it should be. */
 export function procProblem(): Extract<SandboxAvailability, { ok: false }> | undefined {
-  const self = quietly(() => readlinkSync('/proc/self'));
+  const self = orUndefined(() => readlinkSync('/proc/self'));
   if (self === undefined && !existsSync('/proc/stat'))
     return { ok: false, reason: '/proc is not mounted', hint: MOUNT };
-  const status = quietly(() => readFileSync('/proc/self/status', 'latin1')) ?? '';
+  const status = orUndefined(() => readFileSync('/proc/self/status', 'latin1')) ?? '';
   // One number for each PID namespace, from that of /proc to that of the process.
   const numbers = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.trim().split(/\s+/);
   if (self === String(process.pid) && (numbers === undefined || numbers.length === 1)) return undefined;

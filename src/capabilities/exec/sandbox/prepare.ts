@@ -1,6 +1,7 @@
 // Owns: turning a checked spec into the words, mounts and limits of one program.
 // Refuses: to start it.
 import { isAbsolute } from 'node:path';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { SandboxRefusal, SandboxSpec } from '../../../contract/sandbox.ts';
 import type { CheckedBind, CheckedSpec } from './check-spec.ts';
 import type { Engine } from './engine.ts';
@@ -8,7 +9,6 @@ import { type ExpectedMount, type Inspection, idOfChecked, inspect } from './ins
 import { insideScript, type ResolvedLimits, resolveLimits } from './limits.ts';
 import { INSIDE_SINGLE, profileWords, settingWords } from './profile.ts';
 import { FORWARDER_TASKS, forwarderPrelude, proxyEnv } from './proxy-bridge.ts';
-import { within } from './scratch.ts';
 import type { ShownCopy } from './show-copies.ts';
 import { fenceBind, type Mounts, mountWorkspace, type WorkspaceMounts } from './workspace-mounts.ts';
 
@@ -45,7 +45,7 @@ export async function prepare(
     : mount({
         root: workspace,
         source,
-        copies: copies.filter(({ at }) => within(at, workspace)),
+        copies: copies.filter(({ at }) => isWithin(at, workspace)),
         nothing,
         visible: spec.visible,
         writable: spec.writable,
@@ -59,7 +59,7 @@ export async function prepare(
   const binds: CheckedBind[] = proxy ? [...checked.binds, { path: node, real: node }] : [...checked.binds];
   const shown: (CheckedBind & { readonly source: string })[] = [];
   // First, so that what lies live below one can be shown in it.
-  for (const copy of copies) if (!within(copy.at, workspace)) shown.push({ ...copy, path: copy.at });
+  for (const copy of copies) if (!isWithin(copy.at, workspace)) shown.push({ ...copy, path: copy.at });
   for (const bind of binds) {
     const at = await engine.sourceOf(bind.real);
     if (at === undefined) return unreachable(`"${bind.path}"`);
@@ -94,7 +94,7 @@ export async function prepare(
   }));
   const expected = [...bound, ...fences.expected, ...mounts.expected];
   // Where little is visible, the folders on the way to it are not those of the workspace.
-  const isWorkspace = within(checked.cwd, workspace);
+  const isWorkspace = isWithin(checked.cwd, workspace);
   const cwd = { at: checked.cwd, id: spec.visible || !isWorkspace ? undefined : idOfChecked(checked.cwd) };
   const single = spec.spawns === false;
   return {
@@ -121,7 +121,7 @@ function fenceBinds(shown: readonly Shown[], spec: SandboxSpec, nothing: string)
   const expected: ExpectedMount[] = [];
   const innermost = (path: string) =>
     shown
-      .filter(({ real }) => within(path, real))
+      .filter(({ real }) => isWithin(path, real))
       .reduce<Shown | undefined>(
         (best, one) => (best && best.real.length >= one.real.length ? best : one),
         undefined,

@@ -2,8 +2,8 @@
 // Refuses: accounts, name servers, keys and credentials of the machine.
 import { chmodSync, copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { orUndefined } from '../../../base/or-undefined.ts';
 import { INSIDE_ID } from './host-identity.ts';
-import { quietly } from './quietly.ts';
 
 export const INSIDE_HOME = '/home/haft';
 
@@ -15,13 +15,13 @@ export function createEtc(folder: string): string[] {
   mkdirSync(folder);
   for (const [name, text] of Object.entries(WRITTEN)) writeFileSync(join(folder, name), text);
   for (const name of COPIED) {
-    const size = quietly(() => statSync(`/etc/${name}`))?.size ?? Number.POSITIVE_INFINITY;
+    const size = orUndefined(() => statSync(`/etc/${name}`))?.size ?? Number.POSITIVE_INFINITY;
     if (size > MAX_COPY) continue;
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    quietly(() => copyFileSync(`/etc/${name}`, join(folder, name)));
+    orUndefined(() => copyFileSync(`/etc/${name}`, join(folder, name)));
   }
   const bound = BOUND.filter((name) => {
-    const stat = quietly(() => statSync(`/etc/${name}`));
+    const stat = orUndefined(() => statSync(`/etc/${name}`));
     if (!stat) return false;
     const at = join(folder, name);
     mkdirSync(stat.isDirectory() ? at : dirname(at), { recursive: true });
@@ -65,7 +65,7 @@ const BOUND = [
 /** Readable by whoever the sandbox's user is, whatever this process's umask says. */
 function openUp(folder: string): void {
   const parents = new Set([...COPIED, ...BOUND, ...Object.keys(WRITTEN)].map((name) => dirname(name)));
-  for (const name of [...parents, 'pki', ...BOUND]) quietly(() => chmodSync(join(folder, name), 0o755));
+  for (const name of [...parents, 'pki', ...BOUND]) orUndefined(() => chmodSync(join(folder, name), 0o755));
   for (const name of [...Object.keys(WRITTEN), ...COPIED])
-    quietly(() => chmodSync(join(folder, name), 0o444));
+    orUndefined(() => chmodSync(join(folder, name), 0o444));
 }

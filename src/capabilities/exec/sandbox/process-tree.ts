@@ -1,14 +1,15 @@
 // Owns: what /proc tells about a sandbox's processes from outside: who they are and what they have used.
 // Refuses: certainty. Processes come and go while it reads; what is gone counts as nothing.
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { quietly } from './quietly.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
 
 /** A process and all of its descendants. Whoever loses its parent inside becomes a child of the first process. */
 export function descendants(root: number): number[] {
   const found = [root];
   for (let i = 0; i < found.length; i++) {
-    for (const thread of quietly(() => readdirSync(`/proc/${found[i]}/task`)) ?? []) {
-      const children = quietly(() => readFileSync(`/proc/${found[i]}/task/${thread}/children`, 'utf8')) ?? '';
+    for (const thread of orUndefined(() => readdirSync(`/proc/${found[i]}/task`)) ?? []) {
+      const children =
+        orUndefined(() => readFileSync(`/proc/${found[i]}/task/${thread}/children`, 'utf8')) ?? '';
       for (const child of children.split(' ')) if (child) found.push(Number(child));
     }
   }
@@ -28,7 +29,7 @@ export function treeUse(pids: readonly number[]): TreeUse {
   let shared = 0;
   let cpuMs = 0;
   for (const pid of pids) {
-    const status = quietly(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
+    const status = orUndefined(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
     const number = (key: string) => Number(new RegExp(`^${key}:\\s*(\\d+)`, 'm').exec(status)?.[1] ?? 0);
     tasks += number('Threads');
     // Without files: their pages are the kernel's to take back.
@@ -43,10 +44,10 @@ export function treeUse(pids: readonly number[]): TreeUse {
 function memoryFiles(pids: readonly number[]): number {
   const found = new Map<number, number>();
   for (const pid of pids) {
-    for (const fd of quietly(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
+    for (const fd of orUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
       const file = `/proc/${pid}/fd/${fd}`;
-      if (!quietly(() => readlinkSync(file))?.startsWith('/memfd:')) continue;
-      const stat = quietly(() => statSync(file));
+      if (!orUndefined(() => readlinkSync(file))?.startsWith('/memfd:')) continue;
+      const stat = orUndefined(() => statSync(file));
       if (stat) found.set(stat.ino, stat.blocks * 512);
     }
   }
@@ -60,7 +61,7 @@ function memoryFiles(pids: readonly number[]): number {
 export function bytesWritten(pids: readonly number[]): number {
   let total = 0;
   for (const pid of pids) {
-    const io = quietly(() => readFileSync(`/proc/${pid}/io`, 'utf8')) ?? '';
+    const io = orUndefined(() => readFileSync(`/proc/${pid}/io`, 'utf8')) ?? '';
     total += Number(/^write_bytes: (\d+)/m.exec(io)?.[1] ?? 0);
   }
   return total;
@@ -68,7 +69,7 @@ export function bytesWritten(pids: readonly number[]): number {
 
 /** Its own time, and that of children it has waited for. */
 function cpuTicks(pid: number): number {
-  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '';
+  const stat = orUndefined(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '';
   const afterName = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // a name may hold anything
   return [11, 12, 13, 14].reduce((sum, field) => sum + Number(afterName[field] ?? 0), 0);
 }

@@ -3,9 +3,9 @@
 import { chmodSync, chownSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { shWord } from '../../../base/shell/shell-quote.ts';
 import type { SandboxProxy } from '../../../contract/sandbox.ts';
 import { INSIDE_PROXY } from './profile.ts';
-import { shWord } from './sh-word.ts';
 
 export interface ProxyBridges {
   /** A unix socket that only the sandbox's user can open and that leads to the proxy. */

@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import { ownPrefix, removeLeftovers } from './leftovers.ts';
-import { quietly } from './quietly.ts';
 import { seccompFilter } from './seccomp.ts';
 import { singleProcessProgram } from './single-process.ts';
 
@@ -23,7 +24,7 @@ const KIND = 'haft-sandbox';
 /** Makes the folder, or answers undefined where every place for it lies within one of `visible`. */
 export function createScratch(visible: readonly string[]): string | undefined {
   const place = PLACES().find(
-    (candidate) => isFolder(candidate) && !visible.some((dir) => within(candidate, dir)),
+    (candidate) => isFolder(candidate) && !visible.some((dir) => isWithin(candidate, dir)),
   );
   if (place === undefined) return undefined;
   removeLeftovers(place, KIND, removeScratch);
@@ -44,18 +45,14 @@ export function createScratch(visible: readonly string[]): string | undefined {
 /** What the keeper removes at its end, for the case that it had none. Nothing is ever mounted in `share` and `proxy`. */
 export function removeScratch(scratch: string): void {
   for (const name of ['share', 'proxy'])
-    quietly(() => rmSync(join(scratch, name), { recursive: true, force: true }));
-  for (const name of quietly(() => readdirSync(scratch)) ?? []) {
-    const files = name === 'm' ? [] : (quietly(() => readdirSync(join(scratch, name))) ?? []);
-    for (const file of files) quietly(() => unlinkSync(join(scratch, name, file)));
-    quietly(() => rmdirSync(join(scratch, name)));
+    orUndefined(() => rmSync(join(scratch, name), { recursive: true, force: true }));
+  for (const name of orUndefined(() => readdirSync(scratch)) ?? []) {
+    const files = name === 'm' ? [] : (orUndefined(() => readdirSync(join(scratch, name))) ?? []);
+    for (const file of files) orUndefined(() => unlinkSync(join(scratch, name, file)));
+    orUndefined(() => rmdirSync(join(scratch, name)));
   }
-  quietly(() => rmdirSync(scratch));
+  orUndefined(() => rmdirSync(scratch));
 }
-
-/** Whether `path` is `dir` or lies below it; both absolute and normal. */
-export const within = (path: string, dir: string): boolean =>
-  path === dir || path.startsWith(dir === '/' ? '/' : `${dir}/`);
 
 const PLACES = () => [process.env.XDG_RUNTIME_DIR ?? '/dev/shm', '/dev/shm', tmpdir(), '/var/tmp'];
 
@@ -66,4 +63,4 @@ const SHARED_FILES = (): Readonly<Record<string, { bytes: string | Uint8Array; m
   nothing: { bytes: '', mode: 0o000 },
 });
 
-const isFolder = (path: string): boolean => quietly(() => statSync(path).isDirectory()) ?? false;
+const isFolder = (path: string): boolean => orUndefined(() => statSync(path).isDirectory()) ?? false;

@@ -2,9 +2,9 @@
 // Refuses: a copy from anywhere but Haft's own, and to let anything of the folder itself show through its copy.
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { CodeCopy, SandboxRefusal } from '../../../contract/sandbox.ts';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
 
 export interface ShownCopy {
   /** Where it appears. */
@@ -25,8 +25,8 @@ export function checkCopy(
   workspace: string,
 ): CheckedCopy | SandboxRefusal {
   const home = join(workspace, '.haft', 'packs');
-  const real = quietly(() => realpathSync.native(from));
-  if (real !== undefined && real !== home && within(real, home)) return { at, real, live };
+  const real = orUndefined(() => realpathSync.native(from));
+  if (real !== undefined && real !== home && isWithin(real, home)) return { at, real, live };
   const message = `Cannot show a copy of "${at}" to the program: it is not below .haft/packs`;
   return { reason: 'path.protected', message };
 }
@@ -43,8 +43,8 @@ export function withoutCopied<A extends string>(
   if (copies.length === 0) return [...mounts];
   return mounts.filter(([path, access]) => {
     const at = join(root, path);
-    const copy = copies.find((one) => one.at !== at && within(at, one.at));
-    if (copy?.live?.some((path) => within(at, path))) return true;
+    const copy = copies.find((one) => one.at !== at && isWithin(at, one.at));
+    if (copy?.live?.some((path) => isWithin(at, path))) return true;
     return !copy || (access === 'none' && existsSync(join(copy.real, at.slice(copy.at.length + 1))));
   });
 }

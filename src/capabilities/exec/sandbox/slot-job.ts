@@ -2,7 +2,7 @@
 // Refuses: to run anything; `slot` does.
 import { closeSync, constants } from 'node:fs';
 import { Socket } from 'node:net';
-import { shWords } from './sh-word.ts';
+import { shWords } from '../../../base/shell/shell-quote.ts';
 
 export interface SlotJob {
   /** The words after `bwrap`: those that rarely change, then those around this program, then its own. */

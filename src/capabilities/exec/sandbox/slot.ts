@@ -4,11 +4,11 @@
 import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { shWord, shWords } from '../../../base/shell/shell-quote.ts';
 import type { SlotCgroup } from './cgroup.ts';
 import type { Keeper } from './keeper.ts';
 import { onLines } from './lines.ts';
-import { quietly, succeeds } from './quietly.ts';
-import { shWord, shWords } from './sh-word.ts';
 import {
   alike,
   fitsTheGate,
@@ -218,7 +218,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
     },
     kill() {
       dead = true;
-      quietly(() => process.kill(pid, 'SIGKILL'));
+      orUndefined(() => process.kill(pid, 'SIGKILL'));
       // Whoever outlives the shell may hold its status for ever.
       closing ??= setTimeout(() => status.destroy(), CLOSING_MS);
     },

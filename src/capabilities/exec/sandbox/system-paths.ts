@@ -1,12 +1,12 @@
 // Owns: which of the machine's own paths every program sees, read-only, and which nobody can ever ask for.
 // Refuses: `/`, homes, sockets, devices, /sys and /run. What is not named here or by the caller is not there.
 import { lstatSync, readlinkSync } from 'node:fs';
-import { quietly } from './quietly.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
 
 /** bubblewrap's words for the programs and libraries of this machine. /etc is `private-etc`'s. */
 export function systemWords(): string[] {
   return ROOTS.flatMap((path) => {
-    const stat = quietly(() => lstatSync(path));
+    const stat = orUndefined(() => lstatSync(path));
     if (!stat) return [];
     // /bin → usr/bin and the like.
     return stat.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];

@@ -3,8 +3,8 @@
 import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 
 export interface Toolchains {
   /** Absolute folders and files, to be shown read-only. */
@@ -31,7 +31,7 @@ export function detectToolchains({ programs, path, home = homedir() }: Toolchain
       for (const part of known.parts) if (exists(join(base, part))) paths.add(join(base, part));
       for (const [name, part] of Object.entries(known.env)) env[name] = join(base, part);
     }
-    const real = quietly(() => realpathSync.native(file)) ?? file;
+    const real = orUndefined(() => realpathSync.native(file)) ?? file;
     for (const one of [file, real]) if (!known) for (const folder of foldersOf(one, home)) paths.add(folder);
     const interpreter = hops > 0 ? interpreterOf(real) : undefined;
     if (interpreter) add(interpreter, hops - 1);
@@ -44,7 +44,7 @@ export function detectToolchains({ programs, path, home = homedir() }: Toolchain
   }
   const outside = [...paths].filter((folder) => !isSystem(folder));
   return {
-    paths: outside.filter((one) => !outside.some((other) => other !== one && within(one, other))),
+    paths: outside.filter((one) => !outside.some((other) => other !== one && isWithin(one, other))),
     bins: [...bins],
     env,
   };
@@ -71,8 +71,8 @@ function foldersOf(file: string, home: string): string[] {
   const bin = dirname(file);
   const prefix = dirname(bin);
   const tooMuch =
-    prefix === '/' || within(home, prefix) || basename(prefix).startsWith('.') || basename(bin) !== 'bin';
-  return [tooMuch ? bin : prefix].filter((folder) => !within(home, folder));
+    prefix === '/' || isWithin(home, prefix) || basename(prefix).startsWith('.') || basename(bin) !== 'bin';
+  return [tooMuch ? bin : prefix].filter((folder) => !isWithin(home, folder));
 }
 
 function find(program: string, path: string): string | undefined {
@@ -88,7 +88,7 @@ function find(program: string, path: string): string | undefined {
 /** The program of a `#!` line, unless /usr/bin/env looks it up. */
 function interpreterOf(file: string): string | undefined {
   const head = Buffer.alloc(256);
-  const read = quietly(() => {
+  const read = orUndefined(() => {
     const fd = openSync(file, 'r');
     try {
       return readSync(fd, head, 0, head.length, 0);
@@ -102,13 +102,13 @@ function interpreterOf(file: string): string | undefined {
 
 /** Visible anyway. */
 const isSystem = (path: string): boolean =>
-  ['/usr', '/bin', '/sbin', '/lib', '/lib64'].some((dir) => within(path, dir));
+  ['/usr', '/bin', '/sbin', '/lib', '/lib64'].some((dir) => isWithin(path, dir));
 
-const exists = (path: string): boolean => quietly(() => statSync(path)) !== undefined;
+const exists = (path: string): boolean => orUndefined(() => statSync(path)) !== undefined;
 
 function isExecutable(path: string): boolean {
   return (
-    quietly(() => {
+    orUndefined(() => {
       accessSync(path, constants.X_OK);
       return statSync(path).isFile();
     }) ?? false

@@ -3,11 +3,10 @@
 import { lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { leadsOut } from '../../../base/follow-links.ts';
-import { normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
+import { isWithin, normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
 import type { SandboxRefusal } from '../../../contract/sandbox.ts';
 import { type ExpectedMount, entryId, idOfChecked } from './inspect.ts';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
 import { type ShownCopy, withoutCopied } from './show-copies.ts';
 
 export interface WorkspaceRequest {
@@ -118,7 +117,7 @@ export function fenceBind(request: BindRequest): Mounts | SandboxRefusal {
   for (const [path, wanted] of guards) protect(path, wanted, access);
   for (const path of request.hidden) {
     if (path === root) return refuse('path.protected', path, 'all of it must be kept from programs');
-    if (quietly(() => realpathSync.native(path)) === path) access.set(relative(path), 'none');
+    if (orUndefined(() => realpathSync.native(path)) === path) access.set(relative(path), 'none');
   }
   if (access.size === 1) return { words: [], expected: [] };
   const planned = planAll(withPins(withoutCovered(access, guards)), request).slice(1);
@@ -132,7 +131,7 @@ export function fenceBind(request: BindRequest): Mounts | SandboxRefusal {
 function reserveState(root: string): void {
   const folder = join(root, '.haft');
   if (lstatSync(folder, { throwIfNoEntry: false })) return;
-  quietly(() => {
+  orUndefined(() => {
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(join(folder, '.gitignore'), '*\n');
   });
@@ -149,7 +148,7 @@ function guard(
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
   const stat = lstatSync(join(root, normal.path), { throwIfNoEntry: false });
   if (!stat || (stat.isSymbolicLink() && normal.path === '.git')) return undefined;
-  if (quietly(() => realpathSync.native(join(root, normal.path))) !== join(root, normal.path)) {
+  if (orUndefined(() => realpathSync.native(join(root, normal.path))) !== join(root, normal.path)) {
     return refuse(
       'path.protected',
       path,
@@ -174,7 +173,7 @@ const BELOW = /\/(?:haft\.yaml|haft\.lock|\.git)$/;
 /** What is not there stays away, and what was granted below a guarded path is granted no more than the path. */
 function protect(path: string, wanted: Access, access: Map<string, Access>): void {
   for (const [granted, how] of access) {
-    if (granted === '.' || !within(granted, path)) continue;
+    if (granted === '.' || !isWithin(granted, path)) continue;
     if (wanted === 'none') access.delete(granted);
     else if (how === 'write') access.set(granted, wanted);
   }
@@ -255,7 +254,7 @@ function plan(wanted: Access, { from, at, host, nothing }: Spot): Planned {
       expected: { at, id: idOfChecked(host), writable },
     };
   }
-  if (!quietly(() => lstatSync(host).isDirectory())) {
+  if (!orUndefined(() => lstatSync(host).isDirectory())) {
     return { words: ['--ro-bind', nothing, at], expected: { at, id: entryId(nothing), writable } };
   }
   // Haft's own folder is in every workspace: programs that walk it find nothing there, instead of failing. What policy
@@ -276,8 +275,8 @@ function realRelative(root: string, path: string): string | SandboxRefusal {
   const normal = normalizeRelPath(path);
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
   const out = leadsOut(join(root, normal.path), [root], readlinkSync);
-  const real = out ? undefined : quietly(() => realpathSync.native(join(root, normal.path)));
-  if (out || (real !== undefined && !within(real, root)))
+  const real = out ? undefined : orUndefined(() => realpathSync.native(join(root, normal.path)));
+  if (out || (real !== undefined && !isWithin(real, root)))
     return refuse('path.outside_workspace', path, 'it leads out of the workspace');
   if (real === undefined) return refuse('path.not_found', path, 'nothing is there');
   return real === root ? '.' : real.slice(root.length + 1);
@@ -285,7 +284,7 @@ function realRelative(root: string, path: string): string | SandboxRefusal {
 
 /** Changes when the entry is another one, or a file another version. */
 function fingerprint(path: string): string {
-  const stat = quietly(() => lstatSync(path, { throwIfNoEntry: false }));
+  const stat = orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
   if (!stat) return '';
   return stat.isFile() ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : `${stat.ino}`;
 }

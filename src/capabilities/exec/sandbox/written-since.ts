@@ -2,7 +2,7 @@
 // Refuses: to follow links, to look at Haft's own files, and to stop for what it cannot read.
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { quietly } from './quietly.ts';
+import { orUndefined } from '../../../base/or-undefined.ts';
 
 export interface Changed {
   readonly bytes: number;
@@ -19,7 +19,7 @@ export function* changedSince(folder: string, since: number): Generator<Changed>
   const isNew = (stat: Stats | undefined) => stat !== undefined && stat.ctimeMs >= since;
   // What was shut before is none of its doing; what has too long a name cannot even be asked.
   const shut = (at: string, why: string) =>
-    why === 'ENAMETOOLONG' || isNew(quietly(() => lstatSync(at))) ? HIDDEN : NOTHING;
+    why === 'ENAMETOOLONG' || isNew(orUndefined(() => lstatSync(at))) ? HIDDEN : NOTHING;
   // A folder in which something was made or removed comes first: most programs that write much, make files.
   const changed = [folder];
   const others: string[] = [];

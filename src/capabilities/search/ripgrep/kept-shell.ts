@@ -3,6 +3,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { newId } from '../../../base/new-id.ts';
+import { shWord, shWords } from '../../../base/shell/shell-quote.ts';
 
 export interface Program {
   /** Absolute. */
@@ -126,11 +127,11 @@ function converse(
       complained += chunk.length;
     }),
   );
-  const words = [program.path, ...program.args].map(quote).join(' ');
+  const words = shWords([program.path, ...program.args]);
   const extra = program.extraInput;
   const input = extra === undefined ? '' : ` 9<<'${mark}'\n${extra.replaceAll('\0', '')}\n${mark}`;
   child.stdin.write(
-    `(cd ${quote(program.cwd)} && exec ${words}) </dev/null${input}\nc=$?; printf '${mark}%03d' $c; printf '${mark}%03d' $c >&2\n`,
+    `(cd ${shWord(program.cwd)} && exec ${words}) </dev/null${input}\nc=$?; printf '${mark}%03d' $c; printf '${mark}%03d' $c >&2\n`,
   );
 }
 
@@ -148,5 +149,3 @@ function untilMark(mark: string, ended: (code: number) => void, onData: (chunk: 
     }
   };
 }
-
-const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;

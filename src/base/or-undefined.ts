@@ -1,7 +1,7 @@
 // Owns: an attempt whose failure means no more than that there is nothing: a file of /proc that is gone.
 // Refuses: to be used where somebody would have to know why.
 
-export function quietly<T>(action: () => T): T | undefined {
+export function orUndefined<T>(action: () => T): T | undefined {
   try {
     return action();
   } catch {
