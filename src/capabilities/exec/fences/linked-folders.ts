@@ -3,8 +3,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { fromBytes, toSystem } from '../../../base/byte-path.ts';
 import { orUndefined } from '../../../base/or-undefined.ts';
-import type { FenceRule, FenceRules } from './fence-rules.ts';
-import { type Found, foundBy, list } from './scan-tree.ts';
+import { type FenceRule, type FenceRules, type Found, foundBy, list } from './scan-tree.ts';
 
 export interface LinkSearch {
   readonly rules: FenceRules;

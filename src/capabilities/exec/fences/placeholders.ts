@@ -105,7 +105,7 @@ export function holdPlaceholders(
     if (!isFolder) remove(join(folder, `p-${own}-${index}`), false);
   return {
     paths: entries.filter(({ path, id }) => idAt(path) === id).map(({ path }) => path),
-    release: () => letGo(folder, `h-${own}`, entries, names),
+    release: () => releaseEntries(folder, `h-${own}`, entries, names),
   };
 }
 
@@ -127,7 +127,7 @@ export function sweepPlaceholders(root: string, names: ProcessNames): void {
     if (name.startsWith('p-')) continue;
     const said = read(folder, name);
     if (!said || names.isAlive(said.process)) continue;
-    if (name.startsWith('h-')) letGo(folder, name, said.entries, names);
+    if (name.startsWith('h-')) releaseEntries(folder, name, said.entries, names);
     else orUndefined(() => unlinkSync(join(folder, name)));
   }
   const living = new Set(namesIn(folder).map((name) => name.slice(2)));
@@ -138,7 +138,12 @@ export function sweepPlaceholders(root: string, names: ProcessNames): void {
   }
 }
 
-function letGo(folder: string, holder: string, entries: readonly Entry[], names: ProcessNames): void {
+function releaseEntries(
+  folder: string,
+  holder: string,
+  entries: readonly Entry[],
+  names: ProcessNames,
+): void {
   const marker = `r-${newName()}`;
   say(folder, marker, { process: names.self, entries: [] });
   orUndefined(() => unlinkSync(join(folder, holder)));

@@ -1,10 +1,13 @@
-// Owns: the folder with a sandbox's pipes and the small files that it shows inside.
-// Refuses: to lie where a sandboxed program could see it, and to be removed as a whole (a workspace is mounted in it).
+// Owns: the folder with a sandbox's pipes and the small files that it shows inside, and removing what a dead process left.
+// Refuses: to lie where a sandboxed program could see it, to be removed as a whole (a workspace is mounted in it), and to touch
+// what belongs to another user, to a living process, or to a process that it cannot see.
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -13,11 +16,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
 import { isWithin } from '../../../base/rel-path.ts';
-import { ownPrefix, removeLeftovers } from './leftovers.ts';
-import { seccompFilter } from './seccomp.ts';
-import { singleProcessProgram } from './single-process.ts';
+import { seccompFilter, singleProcessProgram } from './seccomp.ts';
 
 const KIND = 'haft-sandbox';
 
@@ -64,3 +65,23 @@ const SHARED_FILES = (): Readonly<Record<string, { bytes: string | Uint8Array; m
 });
 
 const isFolder = (path: string): boolean => orUndefined(() => statSync(path).isDirectory()) ?? false;
+
+/** Begins the name of everything that this process makes: a process id means something within its namespace only. */
+export const ownPrefix = (kind: string): string => `${kind}-${process.pid}-${pidNamespace()}-`;
+
+/**
+ * Normally a keeper removes everything. A process that was killed before it had one, or together with it, leaves its
+ * folders to the next.
+ */
+export function removeLeftovers(folder: string, kind: string, remove: (path: string) => void): void {
+  const name = new RegExp(`^${kind}-(\\d+)-${pidNamespace()}-`);
+  for (const entry of orUndefined(() => readdirSync(folder)) ?? []) {
+    const pid = name.exec(entry)?.[1];
+    if (pid === undefined || succeeds(() => process.kill(Number(pid), 0))) continue;
+    const path = join(folder, entry);
+    if (orUndefined(() => lstatSync(path).uid) === process.getuid?.()) remove(path);
+  }
+}
+
+const pidNamespace = (): string =>
+  /\d+/.exec(orUndefined(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0] ?? '0';

@@ -1,13 +1,13 @@
-// Owns: what a program may do to each path of the workspace, as mounts: written, only read, or not even seen.
-// Refuses: a protected path that a mount cannot protect, and trust in names: what can be renamed away is pinned.
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+// Owns: what a program may do to each path of the workspace, as mounts: written, only read, not even seen, or a copy in its place.
+// Refuses: a protected path that a mount cannot protect, and trust in names: what can be renamed away is pinned. Nor a copy from
+// anywhere but Haft's own, or anything of a folder that shows through its copy.
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { leadsOut } from '../../../base/follow-links.ts';
 import { orUndefined } from '../../../base/or-undefined.ts';
 import { isWithin, normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
-import type { SandboxRefusal } from '../../../contract/sandbox.ts';
+import type { CodeCopy, SandboxRefusal } from '../../../contract/sandbox.ts';
 import { type ExpectedMount, entryId, idOfChecked } from './inspect.ts';
-import { type ShownCopy, withoutCopied } from './show-copies.ts';
 
 export interface WorkspaceRequest {
   /** Where it is, here and inside. */
@@ -293,3 +293,46 @@ const refuse = (reason: SandboxRefusal['reason'], path: string, fact: string): S
   reason,
   message: `Cannot prepare "${path}" for the sandbox: ${fact}`,
 });
+
+export interface ShownCopy {
+  /** Where it appears. */
+  readonly at: string;
+  /** Where it lies, links followed. */
+  readonly real: string;
+  /** Where the sandbox's user finds it. */
+  readonly source: string;
+  /** What below it stays as it is. */
+  readonly live?: readonly string[];
+}
+
+export type CheckedCopy = Omit<ShownCopy, 'source'>;
+
+/** Tools and programs can neither read nor write there, so that nobody but Haft has put it there. */
+export function checkCopy(
+  { at, from, live = [] }: CodeCopy,
+  workspace: string,
+): CheckedCopy | SandboxRefusal {
+  const home = join(workspace, '.haft', 'packs');
+  const real = orUndefined(() => realpathSync.native(from));
+  if (real !== undefined && real !== home && isWithin(real, home)) return { at, real, live };
+  const message = `Cannot show a copy of "${at}" to the program: it is not below .haft/packs`;
+  return { reason: 'path.protected', message };
+}
+
+/**
+ * The mounts of a workspace, by relative path, without what a copy covers. What is hidden stays hidden, where the copy has it,
+ * and what is live stays; everything else below would be the folder's own.
+ */
+function withoutCopied<A extends string>(
+  mounts: readonly (readonly [path: string, access: A])[],
+  root: string,
+  copies: readonly ShownCopy[],
+): (readonly [path: string, access: A])[] {
+  if (copies.length === 0) return [...mounts];
+  return mounts.filter(([path, access]) => {
+    const at = join(root, path);
+    const copy = copies.find((one) => one.at !== at && isWithin(at, one.at));
+    if (copy?.live?.some((path) => isWithin(at, path))) return true;
+    return !copy || (access === 'none' && existsSync(join(copy.real, at.slice(copy.at.length + 1))));
+  });
+}

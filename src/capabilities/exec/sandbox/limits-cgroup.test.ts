@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createCgroupTree } from './cgroup.ts';
+import { createCgroupTree } from './limits.ts';
 
 const MIB = 2 ** 20;
 

@@ -18,9 +18,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { watchDisk } from './disk-growth.ts';
-import { lookAtOpenFiles } from './open-files.ts';
-import { changedSince } from './written-since.ts';
+import { changedSince, watchDisk } from './limits.ts';
+import { lookAtOpenFiles } from './process-tree.ts';
 
 const MIB = 2 ** 20;
 const bytes = (mib: number) => Buffer.alloc(mib * MIB, 'x');

@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { isFailure } from '../../../contract/errors.ts';
-import type { ShellLine } from '../../../contract/exec.ts';
-import { type ProgramFixture, withPrograms } from '../programs-for-tests.ts';
+import { isFailure } from '../../contract/errors.ts';
+import type { ShellLine } from '../../contract/exec.ts';
+import { type ProgramFixture, withPrograms } from './programs-for-tests.ts';
 
 const LINE: Omit<ShellLine, 'cmd'> = {
   cwd: '.',

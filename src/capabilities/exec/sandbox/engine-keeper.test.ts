@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Keeper, startKeeper } from './keeper.ts';
+import { type Keeper, startKeeper } from './engine.ts';
 import { createScratch, removeScratch } from './scratch.ts';
 
 /** For a keeper that is waited for without end; no measure of anything. */
@@ -19,7 +19,7 @@ describe('startKeeper', () => {
       try {
         writeFileSync(join(folder, 'left-open'), 'x');
         const code = `
-          import { startKeeper } from ${JSON.stringify(join(import.meta.dirname, 'keeper.ts'))};
+          import { startKeeper } from ${JSON.stringify(join(import.meta.dirname, 'engine.ts'))};
           import { createScratch } from ${JSON.stringify(join(import.meta.dirname, 'scratch.ts'))};
           import { readFileSync } from 'node:fs';
           const scratch = createScratch([]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, it } from 'node:test';
-import { runBareProgram, startBareProgram } from './bare-program.ts';
+import { runBareProgram, startBareProgram } from './run-bare.ts';
 
 const env = { PATH: '/usr/bin:/bin' };
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();

@@ -4,8 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { parseGitConfig } from '../../../base/parse-git-config.ts';
-import { isHarmless, programsOfRepository } from './repository-programs.ts';
+import { parseGitConfig } from '../../base/parse-git-config.ts';
+import { isHarmless, programsOfRepository } from './git-environment.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'haft-git-config-'));
 after(() => rmSync(root, { recursive: true }));

@@ -16,7 +16,7 @@ import type { ShellLine } from '../../../contract/exec.ts';
 import type { Fence } from '../../../contract/policy.ts';
 import { NO_NEEDS } from '../../../contract/program.ts';
 import { type ProgramFixture, withPrograms } from '../programs-for-tests.ts';
-import { literalPaths } from './literal-paths.ts';
+import { literalPaths } from './find-fences.ts';
 
 const deny = (glob: string, read = false): Fence => ({ glob, read, write: true });
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
