@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { certainPaths } from './guard.ts';
+import { certainPaths } from './confirm.ts';
 
 const PATHS = ['top', 'a/x', 'a/b/c/x', 'a/b2/x', 'z/x'];
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { findRipgrep } from './find-ripgrep.ts';
+import { findRipgrep } from './run-ripgrep.ts';
 
 describe('findRipgrep', () => {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'haft-rg-')));

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
 import fc from '../../../../test/support/properties.ts';
-import { readClientHello } from './client-hello.ts';
+import { readClientHello } from './tunnel.ts';
 
 /** What Node's own TLS says first. */
 async function hello(options: ConnectionOptions): Promise<Buffer> {

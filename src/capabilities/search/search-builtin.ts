@@ -1,14 +1,12 @@
-// Owns: searching without ripgrep: files one after the other, in order, through the guarded handle.
-// Refuses: to keep the event loop for long.
+// Owns: searching without ripgrep: files one after the other, in order, through the guarded handle, by a pattern that finds its
+// matches in time linear in the text.
+// Refuses: to keep the event loop for long, and patterns that a line can never match or that the engine does not take.
 import { setImmediate } from 'node:timers/promises';
-import { isFailure } from '../../../contract/errors.ts';
-import type { FileCount, SearchMatch, SearchQuery } from '../../../contract/search.ts';
-import type { Extent } from '../extent.ts';
-import { linesOf, searchedText } from '../file-text.ts';
-import { type FileMatches, firstMatches } from '../findings.ts';
-import type { Outcome, SearchSite } from '../search-site.ts';
-import { contextOf, snippetOf } from '../snippet.ts';
-import { compilePattern } from './compile-pattern.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
+import type { FileCount, SearchMatch, SearchQuery } from '../../contract/search.ts';
+import { contextOf, type Extent, extentsOf, lineAt, linesOf, searchedText, snippetOf } from './file-text.ts';
+import { type FileMatches, firstMatches } from './findings.ts';
+import type { Outcome, SearchSite } from './search.ts';
 
 /** Larger files are left out. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -79,5 +77,57 @@ function matchOf(file: string, text: Buffer, extent: Extent, query: SearchQuery)
     ...(endLine > line ? { endLine: endLine + 1 } : {}),
     ...(contextBefore > 0 ? { before: around(line - contextBefore, line) } : {}),
     ...(contextAfter > 0 ? { after: around(endLine + 1, endLine + 1 + contextAfter) } : {}),
+  };
+}
+
+/** At most `max` matches of a text. */
+type Finder = (text: Buffer, max: number) => Extent[];
+
+type Pattern = Pick<SearchQuery, 'pattern' | 'fixedStrings' | 'caseSensitive' | 'multiline'>;
+
+/** Throws `input.pattern`. */
+async function compilePattern(query: Pattern): Promise<Finder> {
+  const { pattern, fixedStrings, caseSensitive, multiline } = query;
+  if (!multiline && spansLines(pattern, fixedStrings)) {
+    throw fail('input.pattern', 'Cannot search for the pattern: a line break is only matched with multiline');
+  }
+  const { RE2JS } = await import('re2js');
+  const flags = (caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE) | (multiline ? RE2JS.MULTILINE : 0);
+  try {
+    const compiled = RE2JS.compile(fixedStrings ? RE2JS.quote(pattern) : pattern, flags);
+    return multiline ? overLines(compiled) : lineByLine(compiled);
+  } catch (thrown) {
+    const problem = (thrown as Error).message.replace(/^error parsing regexp: /, '');
+    throw fail('input.pattern', `Cannot search for the pattern: ${problem}`);
+  }
+}
+
+type Compiled = InstanceType<typeof import('re2js').RE2JS>;
+
+/** A class that leaves line breaks out is fine. */
+function spansLines(pattern: string, fixed: boolean): boolean {
+  if (pattern.includes('\n')) return true;
+  return !fixed && /\\n/.test(pattern.replaceAll('\\\\', '').replaceAll(/\[\^[^\]]*\]/g, ''));
+}
+
+function lineByLine(compiled: Compiled): Finder {
+  return (text, max) => {
+    const found: Extent[] = [];
+    for (let start = 0, line = 0; start < text.length && found.length < max; line++) {
+      const { bytes, next } = lineAt(text, start);
+      const matcher = compiled.matcher(bytes);
+      if (matcher.find()) found.push({ line, endLine: line, col: matcher.start() + 1, bytes });
+      start = next;
+    }
+    return found;
+  };
+}
+
+function overLines(compiled: Compiled): Finder {
+  return (text, max) => {
+    const matcher = compiled.matcher(text);
+    const found: { start: number; end: number }[] = [];
+    while (found.length < max && matcher.find()) found.push({ start: matcher.start(), end: matcher.end() });
+    return extentsOf(text, found);
   };
 }
