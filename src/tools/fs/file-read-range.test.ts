@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
-import { lineSpan } from './line-span.ts';
+import { lineSpan } from './file-read-range.ts';
 
 /** The same answer, worked out the slow way on the whole text. */
 function slowly(text: string, first: number, last: number) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { parsePatch } from '../../base/unified-diff/parse-patch.ts';
-import { patchBytes } from './patch-bytes.ts';
+import { patchBytes } from './run-file-patch.ts';
 
 const apply = (bytes: Uint8Array, diff: string) =>
   Buffer.from(patchBytes('x', bytes, parsePatch(diff)[0]!).bytes);
