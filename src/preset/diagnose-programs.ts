@@ -1,8 +1,7 @@
 // Owns: the programs beside bubblewrap that Haft or its tools can use: what each is for, whether it is here, its version.
 // Refuses: to call a machine broken because one is missing; what needs it says so when it is called.
-import { installHint } from '../capabilities/exec/install-hint.ts';
-import { lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
-import { findRipgrep } from '../capabilities/search/ripgrep/find-ripgrep.ts';
+import { installHint, lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
+import { findRipgrep } from '../capabilities/search/ripgrep/run-ripgrep.ts';
 import type { Finding } from './finding.ts';
 import { probeBackends } from './runs/probe-backends.ts';
 

@@ -3,8 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Client } from 'undici';
 import { waitTurn } from '../../base/turns.ts';
-import type { Place } from './check-place.ts';
-import { type Dialled, dial } from './dial.ts';
+import { type Dialled, dial, type Place } from './dial.ts';
 
 /** Undici's client: one connection, opened when a request needs it and again when it was lost. */
 export type ClientMaker = new (url: string, options?: Client.Options) => Client;

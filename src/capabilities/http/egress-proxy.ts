@@ -5,11 +5,10 @@ import { createServer, STATUS_CODES } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { fail } from '../../contract/errors.ts';
 import type { EgressProxy, EgressProxyOptions } from '../../contract/http.ts';
+import { createHostResolver, type LookupHost } from './dial.ts';
 import { forwardRequest } from './egress/forward.ts';
-import { type EgressSession, startSession } from './egress/session.ts';
 import { openTunnel, type TunnelSite } from './egress/tunnel.ts';
-import type { Refusal } from './egress/way-out.ts';
-import { createHostResolver, type LookupHost } from './resolve-host.ts';
+import { type EgressSession, type Refusal, startSession } from './egress/way-out.ts';
 
 export interface EgressProxyParts extends EgressProxyOptions {
   /** Asks for the addresses of a name; by default the system. */

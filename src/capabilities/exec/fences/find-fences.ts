@@ -4,17 +4,24 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { type GlobToken, parseGlob } from '../../../base/glob-parse.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { packWords } from '../../../base/pack-words.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { compilePathGlob } from '../../../contract/policy-match.ts';
 import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
-import { quietly } from '../sandbox/quietly.ts';
-import { compileFences, type FenceRules } from './fence-rules.ts';
 import { searchLinkedFolders } from './linked-folders.ts';
-import { literalPaths } from './literal-paths.ts';
 import type { Wanted } from './placeholders.ts';
-import { createTreeScanner, type Found, isWithin, type TreeScan, type TreeScanner } from './scan-tree.ts';
+import {
+  compileFences,
+  createTreeScanner,
+  type FenceRules,
+  type Found,
+  type TreeScan,
+  type TreeScanner,
+} from './scan-tree.ts';
 
 export interface FenceFinder {
   /** Everything that may not be seen or changed, as it is now. */
@@ -273,8 +280,8 @@ function realPlace(path: string): string {
 /** Whether what is there on the way is a folder under its own name. */
 function nearest(folder: string): boolean {
   for (let at = folder; ; at = dirname(at)) {
-    const stat = quietly(() => lstatSync(at, { throwIfNoEntry: false }));
-    if (stat) return stat.isDirectory() && quietly(() => realpathSync.native(at)) === at;
+    const stat = ignoreErrors(() => lstatSync(at, { throwIfNoEntry: false }));
+    if (stat) return stat.isDirectory() && ignoreErrors(() => realpathSync.native(at)) === at;
     if (at === dirname(at)) return false;
   }
 }
@@ -322,10 +329,10 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
 }
 
 const isThere = (path: string): boolean =>
-  quietly(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
+  ignoreErrors(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
 
 const realOf = (path: string): string | undefined =>
-  quietly(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
+  ignoreErrors(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 function nameIn(workspace: string, path: string): string {
   if (path === workspace) return '.';
@@ -355,3 +362,34 @@ function tooMany(found: readonly Found[]) {
 
 const cannotFence = (fact: string, hint?: string) =>
   fail('sandbox.unfenceable', `Cannot run the program: ${fact}`, hint ? { hint } : undefined);
+
+interface LiteralPath {
+  /** Normal; absolute where the glob is. */
+  readonly path: string;
+  /** Whether the glob says that it is a folder: `name/**`. */
+  readonly folder: boolean;
+}
+
+export function literalPaths(glob: string): LiteralPath[] {
+  const start = glob.startsWith('/') ? '/' : '';
+  return parseGlob(glob.slice(start.length)).flatMap((tokens) => {
+    const spans = isSpan(tokens.slice(-3));
+    const text = textOf(spans ? tokens.slice(0, -3) : tokens);
+    return text === undefined || text === ''
+      ? []
+      : [{ path: start + text, folder: spans || glob.endsWith('/') }];
+  });
+}
+
+const isSpan = (tokens: readonly GlobToken[]): boolean =>
+  tokens.map(({ kind }) => kind).join() === 'slash,star,star';
+
+function textOf(tokens: readonly GlobToken[]): string | undefined {
+  let text = '';
+  for (const token of tokens) {
+    if (token.kind === 'slash') text += '/';
+    else if (token.kind === 'char') text += String.fromCodePoint(token.code);
+    else return undefined;
+  }
+  return text;
+}

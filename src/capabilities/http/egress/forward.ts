@@ -2,9 +2,8 @@
 // Refuses: to pass on anything that the other side could take for the end of one message or the beginning of another.
 import { type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
 import { type ParsedHttpUrl, parseHttpUrl } from '../../../contract/http.ts';
-import type { EgressSession } from './session.ts';
 import type { TunnelSite } from './tunnel.ts';
-import { openWayOut, type Refusal } from './way-out.ts';
+import { type EgressSession, openWayOut, type Refusal } from './way-out.ts';
 
 export async function forwardRequest(
   site: TunnelSite,
