@@ -7,7 +7,7 @@ import { fail } from '../contract/errors.ts';
 import type { LoadedPolicy } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { LockRequest } from '../contract/store.ts';
-import type { FollowedCall } from './follow-changes.ts';
+import type { FollowedCall, Life } from './follow-changes.ts';
 import { type CallRecord, shownError } from './record.ts';
 
 export interface LiveCapabilities {
@@ -19,15 +19,6 @@ export interface LiveCapabilities {
   protect(loaded: LoadedPolicy): LoadedPolicy;
   /** Does the work of a call; whoever subscribes has been told what it changed when it settles. */
   follow(call: FollowedCall, work: () => Promise<unknown>): Promise<unknown>;
-  close(): Promise<void>;
-}
-
-/** What `open` made, made once: single-flight, and anew after a failure. */
-export interface Life {
-  readonly capability: Capability;
-  /** Undefined while nobody needs it. */
-  readonly opened: Promise<unknown> | undefined;
-  open(): Promise<unknown>;
   close(): Promise<void>;
 }
 

@@ -1,14 +1,22 @@
 // Owns: telling capabilities what changed: by calls of this runtime, by their programs, and by calls of other processes.
 // Refuses: to let a change go untold: where it cannot be said what changed, everything may have, and who cannot follow starts anew.
 import { createTurns, type InTurn } from '../base/turns.ts';
-import type { CallScope, Change, PathChange, TreeScan } from '../contract/capability.ts';
+import type { CallScope, Capability, Change, PathChange, TreeScan } from '../contract/capability.ts';
 import type { Warning } from '../contract/envelope.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { AuditRow } from '../contract/store.ts';
-import type { Life } from './capabilities.ts';
 import { startDeadline } from './limits.ts';
 import { type CallRecord, shownError, writeFault } from './record.ts';
+
+/** What `open` made, made once: single-flight, and anew after a failure. */
+export interface Life {
+  readonly capability: Capability;
+  /** Undefined while nobody needs it. */
+  readonly opened: Promise<unknown> | undefined;
+  open(): Promise<unknown>;
+  close(): Promise<void>;
+}
 
 export interface FollowedCall {
   readonly record: CallRecord;
@@ -35,10 +43,14 @@ interface Told {
   readonly inTurn: InTurn;
   /** The rows of the audit up to here are known. */
   seen: number;
+  /** Calls that it was told of when they ended; their rows say nothing new. */
+  readonly own: Set<string>;
 }
 
 export function createFollower(parts: Parts, lives: readonly Life[]): Follower {
-  const all = new Map(lives.map((life): [Life, Told] => [life, { life, inTurn: createTurns(), seen: 0 }]));
+  const all = new Map(
+    lives.map((life): [Life, Told] => [life, { life, inTurn: createTurns(), seen: 0, own: new Set() }]),
+  );
   const isWanted = () => lives.some(({ opened }) => opened !== undefined);
   const inScan = createTurns();
   /** As the files were when somebody last looked: what differs from it has changed since. */
@@ -82,14 +94,15 @@ export function createFollower(parts: Parts, lives: readonly Life[]): Follower {
     }
   };
 
-  /** What other processes recorded since; the tools of this one are told of as they end. */
+  /** What others recorded since: other processes, and other runtimes of this one. */
   const catchUp = async (told: Told, callId: string): Promise<void> => {
     const { audit } = parts.store;
     const { count } = await audit.head();
     const due = count - told.seen;
     const rows = due > 0 && due <= MOST ? await audit.rows({ afterSeq: told.seen }) : [];
     told.seen = Math.max(count, rows.at(-1)?.seq ?? 0);
-    const theirs = due > MOST ? EVERYTHING : rows.flatMap((row) => changesIn(row, parts.process));
+    const theirs = due > MOST ? EVERYTHING : rows.flatMap((row) => changesIn(row, told.own));
+    if (due > MOST) told.own.clear();
     await tell(told, theirs, callId);
   };
 
@@ -105,10 +118,12 @@ export function createFollower(parts: Parts, lives: readonly Life[]): Follower {
         return await work();
       } finally {
         if (isWanted() && (isProgram || record.intended)) {
-          const found = isProgram ? await foundBy(roots) : [];
-          const changes = [...changesOf(record), ...found];
+          const changes = isProgram ? await foundBy(roots) : changesOf(record);
           const warn = (warning: Warning) => void record.warnings.push(warning);
-          for (const told of all.values()) await told.inTurn(() => tell(told, changes, record.callId, warn));
+          for (const told of all.values()) {
+            if (told.life.opened) told.own.add(record.callId);
+            await told.inTurn(() => tell(told, changes, record.callId, warn));
+          }
         }
       }
     },
@@ -133,8 +148,8 @@ function changesOf({ changes, effects }: Pick<AuditRow, 'changes' | 'effects'>):
   );
 }
 
-function changesIn(row: AuditRow, self: string): readonly PathChange[] {
-  if (row.phase !== 'outcome' || row.process === self) return [];
+function changesIn(row: AuditRow, own: Set<string>): readonly PathChange[] {
+  if (row.phase !== 'outcome' || own.delete(row.callId)) return [];
   return row.effects.some(({ kind }) => kind === 'exec') ? EVERYTHING : changesOf(row);
 }
 
