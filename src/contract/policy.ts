@@ -233,6 +233,8 @@ export interface LoadedPolicy {
     readonly beside?: readonly string[];
     /** What of Haft's own folders of this user lies in the workspace, and of the links that lead to them. */
     readonly own?: { readonly folders: readonly string[]; readonly links: readonly string[] };
+    /** What capabilities keep in the workspace, by path from there. */
+    readonly kept?: readonly { readonly path: string; readonly capability: string }[];
   };
 }
 

@@ -12,6 +12,8 @@ export interface ProtectedPath {
   readonly read: boolean;
   /** It alone, and nothing below: a link, whose target is decided where it leads. */
   readonly alone?: true;
+  /** Held from programs as well. */
+  readonly fenced?: true;
 }
 
 export function protectedPaths(loaded: LoadedPolicy): readonly ProtectedPath[] {
@@ -60,6 +62,7 @@ function ownPaths({ resolved }: LoadedPolicy): ProtectedPath[] {
       rule: OWN,
       fact: 'Haft keeps its own there',
       read: false,
+      fenced: true as const,
     })),
     ...links.map((path) => ({
       path: located(path),
@@ -67,6 +70,14 @@ function ownPaths({ resolved }: LoadedPolicy): ProtectedPath[] {
       fact: "this link leads to Haft's own folder",
       read: true,
       alone: true as const,
+      fenced: true as const,
+    })),
+    ...(resolved?.kept ?? []).map(({ path, capability }) => ({
+      path,
+      rule: `protected:${path}`,
+      fact: `it belongs to the capability "${capability}"`,
+      read: false,
+      fenced: true as const,
     })),
   ];
 }
@@ -74,13 +85,13 @@ function ownPaths({ resolved }: LoadedPolicy): ProtectedPath[] {
 /** The same for programs. */
 export function ownFences(paths: readonly ProtectedPath[]): Fence[] {
   return paths
-    .filter(({ rule }) => rule === OWN)
-    .flatMap(({ path, read, alone }) =>
+    .filter(({ fenced }) => fenced)
+    .flatMap(({ path, rule, read, alone }) =>
       (alone ? [''] : ['/**', '']).map((below) => ({
         glob: `${escapeGlob(path)}${below}`,
         read: !read,
         write: true,
-        where: OWN,
+        where: rule,
         own: true as const,
       })),
     );

@@ -49,11 +49,12 @@ interface ContextCall {
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
 
-type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'store' | 'clock' | 'capabilities'>;
+type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'store' | 'clock'>;
 
 /** Makes the class of contexts once for a runtime: one lazy getter a capability. */
 export function createContextMaker(
   parts: Parts,
+  handles: CapabilityFactories,
   histories: CallHistories,
   runsFor: RunsHandleMaker,
 ): ContextMaker {
@@ -110,10 +111,12 @@ export function createContextMaker(
       return this.#call.intend([]);
     }
   }
-  for (const name of Object.keys(parts.capabilities) as (keyof CapabilityFactories)[]) {
+  for (const name of Object.keys(handles) as (keyof CapabilityFactories)[]) {
+    if (name in Context.prototype)
+      throw fail('usage', `Cannot create a runtime: a capability cannot be named "${name}"`);
     Object.defineProperty(Context.prototype, name, {
       get(this: Context) {
-        const handle = parts.capabilities[name](this.scope);
+        const handle = handles[name](this.scope);
         Object.defineProperty(this, name, { value: handle });
         return handle;
       },
@@ -196,7 +199,8 @@ const same = (a: Effect, b: Effect) =>
 
 /** Policy is asked anew for every access: it may be another one by then. */
 export function standingHandles(
-  parts: Pick<RuntimeParts, 'root' | 'objects' | 'capabilities' | 'events'>,
+  parts: Pick<RuntimeParts, 'root' | 'objects' | 'events'>,
+  handles: CapabilityFactories,
   host: () => PolicyEngine,
   place: CallScope['place'],
   { name }: Installation,
@@ -238,7 +242,7 @@ export function standingHandles(
   };
   return {
     get exec() {
-      const exec = parts.capabilities.exec(scope);
+      const exec = handles.exec(scope);
       // What it needs is asked at once when it is started: no call has waited for the policy before.
       const ready = async (program: Program) => host().ready?.(programEffects(program, place));
       const asked: Pick<ProgramHandle, 'run' | 'start' | 'profile'> = {
@@ -249,7 +253,7 @@ export function standingHandles(
       return { ...exec, ...asked };
     },
     get http() {
-      return parts.capabilities.http(scope);
+      return handles.http(scope);
     },
   };
 }

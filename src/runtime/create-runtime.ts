@@ -9,6 +9,7 @@ import { ANY_CONNECTION } from '../contract/shell-effects.ts';
 import type { AuditQuery } from '../contract/store.ts';
 import { createPolicyEngine } from '../policy/create-policy-engine.ts';
 import { createApprovals } from './approval.ts';
+import { createCapabilities } from './capabilities.ts';
 import { createContextMaker, createHistories, standingHandles } from './context.ts';
 import { createPlace, extraRootsOf } from './identity.ts';
 import { createInstallations } from './installations.ts';
@@ -23,7 +24,8 @@ import { createSpills } from './spills.ts';
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas, parts.names, parts.explainMissing);
-  let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
+  const capabilities = createCapabilities(parts);
+  let engine: PolicyEngine = await createPolicyEngine({ loaded: capabilities.protect(parts.policy) });
   const sessions = createSessions(parts, () => engine);
   const history = createHistories(parts.store);
   const place = createPlace(parts.root, () => extraRootsOf(engine.loaded));
@@ -39,8 +41,10 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     registry,
     sessions,
     effectSite: { history, place },
+    capabilities,
     makeContext: createContextMaker(
       parts,
+      capabilities.handles,
       history,
       createRunsHandles({
         runs: runs.runtime,
@@ -82,7 +86,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
         return engine;
       },
       async replace(loaded) {
-        const next = createPolicyEngine({ loaded });
+        const next = createPolicyEngine({ loaded: capabilities.protect(loaded) });
         // A server may be on its way to a decision: what it asked to be loaded is not loaded of this one.
         await next.ready(STANDING);
         engine = next;
@@ -92,7 +96,8 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     installations: {
       ...installations,
       explainMissing: async (id) => parts.explainMissing?.(id),
-      handlesFor: (installation) => standingHandles(parts, () => engine, place, installation),
+      handlesFor: (installation) =>
+        standingHandles(parts, capabilities.handles, () => engine, place, installation),
     },
     sessions,
     approvals: createApprovals(parts),
@@ -113,6 +118,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       await Promise.allSettled([...underWay]);
       await runs.close();
       await installations.close();
+      await capabilities.close();
       if (site.late.owes) await site.late.catchUp().catch((thrown) => shownError(parts, thrown));
       await parts.store.close();
     },

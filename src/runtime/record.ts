@@ -9,6 +9,7 @@ import type { JsonObject } from '../contract/json.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { AuditEntry, AuditStore, Usage } from '../contract/store.ts';
 import type { ArgsIdentity, RunIdentity } from './identity.ts';
+import { MANAGEMENT } from './management.ts';
 import type { Budget } from './session.ts';
 
 export interface CallRecord {
@@ -37,7 +38,11 @@ export interface CallRecord {
 
 const LONGEST_NAME = 200;
 
-export function beginRecord(parts: RuntimeParts, request: CallRequest, defaultSession: string): CallRecord {
+export function beginRecord(
+  parts: Pick<RuntimeParts, 'newId' | 'clock'>,
+  request: CallRequest,
+  defaultSession: string,
+): CallRecord {
   return {
     callId: parts.newId('call'),
     requestId: request.requestId ?? parts.newId('req'),
@@ -118,8 +123,27 @@ export async function writeOutcome(
   }
 }
 
+/** A capability that could not follow a change of a call: told in a row of its own, which no session pays for. */
+export async function writeFault(
+  parts: Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'events' | 'process'>,
+  { capability, callId, error }: { capability: string; callId: string; error: ErrorEntry },
+): Promise<void> {
+  const now = parts.clock.now();
+  const failed = { phase: 'outcome', endTs: now, outcome: 'failed', bytes: 0 } as const;
+  const entry: AuditEntry = {
+    ...entryOf(parts, beginRecord(parts, { tool: `capability ${capability}`, args: {} }, MANAGEMENT), {
+      ...failed,
+      errors: [{ code: error.code, reason: error.reason }],
+    }),
+    attribution: { by: 'haft' },
+    decision: { verdict: 'allow', rule: MANAGEMENT },
+    facts: { capability, call: callId },
+  };
+  await parts.store.audit.append(entry, false).catch((thrown) => shownError(parts, thrown));
+}
+
 /** The error for the caller. A bug's own words go to the operator, never to the caller. */
-export function shownError(parts: RuntimeParts, thrown: unknown): ErrorEntry {
+export function shownError(parts: Pick<RuntimeParts, 'events'>, thrown: unknown): ErrorEntry {
   if (!isFailure(thrown)) {
     const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
     parts.events.emit({ type: 'EventMessage', event: 'InternalError', data: { stack } });
@@ -139,7 +163,7 @@ const outcomeOf = (error: ErrorEntry) => OUTCOMES[error.reason] ?? OUTCOMES[erro
 type EntryEnd = Pick<AuditEntry, 'phase' | 'endTs' | 'outcome' | 'errors' | 'bytes'>;
 const PENDING = { phase: 'intent', endTs: null, outcome: 'pending', errors: [] } as const;
 
-function entryOf(parts: RuntimeParts, record: CallRecord, end: EntryEnd): AuditEntry {
+function entryOf(parts: Pick<RuntimeParts, 'process'>, record: CallRecord, end: EntryEnd): AuditEntry {
   return {
     phase: end.phase,
     callId: record.callId,

@@ -1,4 +1,4 @@
-// Owns: what happens after a call did its work: indices follow, and the rules that it triggers look at it.
+// Owns: what happens after a call did its work: what people execute is marked, and the rules that it triggers look at it.
 // Refuses: to undo; a blocking violation fails the call and says how to take the change back.
 import { matchesName } from '../base/glob.ts';
 import { once } from '../base/once.ts';
@@ -20,12 +20,10 @@ interface ValidatedCall {
   files(): RuleSubject['files'];
 }
 
-export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
+export async function validateCall(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
   const { record, args, engine, deadline } = call;
   const isProgram = record.effects.some(({ kind }) => kind === 'exec');
   if (record.changes.length > 0 || isProgram) await markExecuted(record, isProgram);
-  if (record.changes.length > 0)
-    for (const follower of parts.followers) await follower.changed(record.changes, deadline.signal);
   for (const setting of engine.loaded.file.validators ?? []) {
     const rule = parts.rules.find((one) => one.id === setting.rule);
     if (!rule?.triggers.some((glob) => matchesName(glob, record.tool))) continue;

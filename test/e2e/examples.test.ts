@@ -2,7 +2,16 @@
 // Refuses: examples that only compile.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -58,6 +67,19 @@ const WALKS = [
       ['Object.freeze([', 'Object.freeze([mergeMarkers,'],
     ],
   },
+  {
+    from: 'examples/capability',
+    name: 'words',
+    to: 'src/capabilities/words',
+    list: 'src/preset/capabilities.ts',
+    edits: [
+      [
+        'import type { ArtifactStore }',
+        "import { words } from '../capabilities/words/words.ts';\nimport type { ArtifactStore }",
+      ],
+      ['  ];\n', '    words,\n  ];\n'],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {
@@ -71,6 +93,7 @@ describe('the walks of CONTRIBUTING.md', () => {
     }
     symlinkSync(join(ROOT, 'node_modules'), inCopy('node_modules'));
     for (const { from, name, to, list, edits } of WALKS) {
+      mkdirSync(inCopy(to), { recursive: true });
       for (const file of [`${name}.ts`, `${name}.test.ts`]) {
         writeFileSync(inCopy(`${to}/${file}`), asIn(to, `${from}/${file}`));
       }
@@ -121,9 +144,37 @@ describe('the walks of CONTRIBUTING.md', () => {
     assert.match(error.message, /merged\.txt:1 a marker of an unfinished merge/);
   });
 
+  it('lead to a capability that every tool has, and that follows every call', () => {
+    writeFileSync(inCopy('use-words.ts'), USE_WORDS);
+    mkdirSync(inCopy('empty'));
+    const { status, said } = node(['use-words.ts', 'empty'], copy);
+    assert.equal(status, 0, said);
+  });
+
   const call = (tool: string, args: object) =>
     node(['src/bin/haft.ts', 'call', tool, JSON.stringify(args), '--workspace', copy], copy);
 });
+
+const USE_WORDS = `
+import assert from 'node:assert/strict';
+import { createRuntime, defineTool } from './src/index.ts';
+
+const findWord = defineTool<{ readonly word: string }, readonly string[]>({
+  id: 'find_word',
+  title: 'Find a word',
+  description: 'Names the files that hold a word.',
+  input: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+  output: { type: 'array' },
+  effects: () => [{ kind: 'fs.read', path: '.', tree: true }],
+  run: ({ word }, ctx) => ctx.words.find(word),
+});
+const runtime = await createRuntime({ workspace: process.argv[2]!, tools: [findWord] });
+const found = async () => (await runtime.call({ tool: 'find_word', args: { word: 'new' } })).data;
+assert.deepEqual(await found(), []);
+await runtime.call({ tool: 'file_write', args: { path: 'a.txt', content: 'new words' } });
+assert.deepEqual(await found(), ['a.txt']);
+await runtime.close();
+`;
 
 /** The example's text as it stands in that folder: only the way to the other files is shorter. */
 function asIn(folder: string, file: string): string {
