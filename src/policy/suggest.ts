@@ -3,7 +3,8 @@
 import type { Effect } from '../contract/effect.ts';
 import type { AuditRow } from '../contract/store.ts';
 import type { GrantingEngine } from './create-policy-engine.ts';
-import { type Grant, mergeGrants, renderGrant } from './grant.ts';
+import { mergeGrants, renderGrant } from './grant.ts';
+import type { Grant } from './section.ts';
 
 interface Suggestion {
   /** haft.yaml text that admits these calls. */

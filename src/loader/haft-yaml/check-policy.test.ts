@@ -2,7 +2,7 @@
 // Refuses: each diagnostic; diagnostics.test.ts has them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checkPolicyObject } from './check-policy-object.ts';
+import { checkPolicyObject } from './check-policy.ts';
 
 describe('checkPolicyObject', () => {
   it('answers the policy where nothing is wrong', async () => {

@@ -4,10 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { createReport } from '../yaml/report.ts';
-import { checkPolicyText } from './check-policy.ts';
-import { HAFT_YAML } from './haft-yaml-shape.ts';
-import { renderHaftYamlReference } from './reference.ts';
-import { haftYamlSchema } from './schema.ts';
+import { checkPolicyText, HAFT_YAML } from './check-policy.ts';
+import { haftYamlSchema, renderHaftYamlReference } from './reference.ts';
 
 interface Schema {
   readonly properties: { readonly [key: string]: Schema };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PolicyFile } from '../contract/policy.ts';
-import { checkNarrowing, wideningKeys } from './check-narrowing.ts';
+import { checkNarrowing, wideningKeys } from './narrow-policy.ts';
 
 const HOST: PolicyFile = {
   version: 1,
