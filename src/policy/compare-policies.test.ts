@@ -7,12 +7,11 @@ import type { Effect } from '../contract/effect.ts';
 import type { PolicyFile, Verdict } from '../contract/policy.ts';
 import { isStricter } from '../contract/policy-match.ts';
 import { comparePolicies } from './compare-policies.ts';
+import { createPolicyEngine } from './create-policy-engine.ts';
+import { connect, exec, git, read, write } from './decisions-for-tests.ts';
 
 const widensPolicy = (...files: Parameters<typeof comparePolicies>) =>
   comparePolicies(...files).some(({ widens }) => widens);
-
-import { createPolicyEngine } from './create-policy-engine.ts';
-import { connect, exec, git, read, write } from './decisions-for-tests.ts';
 
 const OLD: PolicyFile = {
   version: 1,

@@ -1,12 +1,13 @@
 // Owns: a policy that decides: over a tool and everything that a call of it would touch, the strictest finding wins.
 // Refuses: input and output, and changing; a reload or a session makes another engine.
+import { digest } from '../base/digest.ts';
 import { once } from '../base/once.ts';
 import { describeEffect, type Effect, type EffectKind } from '../contract/effect.ts';
 import type { Decision, Fence, LoadedPolicy, PolicyEngine, PolicyFile, Verdict } from '../contract/policy.ts';
 import { isStricter } from '../contract/policy-match.ts';
 import { mergeGrants, renderGrant } from './grant.ts';
 import { narrowFile } from './narrow-policy.ts';
-import { hashPolicy, hashProjection, writeProjection } from './policy-hash.ts';
+import { hashPolicy, writeProjection } from './policy-hash.ts';
 import type { CallRules, CompiledPolicy, EffectRules, Finding, Grant, Layer } from './section.ts';
 import { SECTIONS } from './sections/index.ts';
 import { allowsPrivate } from './sections/network.ts';
@@ -107,7 +108,8 @@ export function createPolicyEngine({ loaded, narrowing = [] }: PolicyEngineOptio
       return hash;
     },
     hashFor(tool) {
-      const known = projections.get(tool) ?? hashProjection(tool, loaded.file, narrower);
+      const known =
+        projections.get(tool) ?? digest('policy/v1', writeProjection(tool, loaded.file, narrower));
       if (projections.size < MAX_REMEMBERED) projections.set(tool, known);
       return known;
     },
@@ -158,39 +160,30 @@ function seesFor(policy: CompiledPolicy, tool: string, plain: FindingDecision): 
 
 function compilePolicy(loaded: LoadedPolicy, narrowing: readonly PolicyFile[]): CompiledPolicy {
   const { file, name, lines, outer = [], resolved } = loaded;
+  const cite = (rule: string) => {
+    const line = lines[rule];
+    return { rule, line, where: line === undefined ? rule : `${rule} (${name} line ${line})` };
+  };
   return withParts({
     loaded,
     workspace: resolved?.workspace,
     layers: [
-      // Of the host what is absent is not granted.
-      layerOf(file, name, true, (rule) => {
-        const line = lines[rule];
-        return { rule, line, where: line === undefined ? rule : `${rule} (${name} line ${line})` };
-      }),
-      // Said whole; what it denies is for a person to change there.
-      ...outer.map((one) =>
-        layerOf(one.file, one.name, true, (rule) => ({
-          rule: `outer:${rule}`,
-          where: `${rule} of ${one.name}`,
-        })),
-      ),
-      // Of a session what is absent is not narrowed.
-      ...narrowing.map((one) =>
-        layerOf(one, 'the session', false, (rule) => ({
-          rule: `session:${rule}`,
-          where: `${rule} of the session`,
-        })),
-      ),
-    ].map((layer, at) => withParts({ ...layer, grant: (grant: Grant) => (at === 0 ? grant : undefined) })),
+      withParts({ file, name, complete: true, cite, grant: (grant: Grant) => grant }),
+      ...outer.map((one) => narrowLayer('outer', one.name, one.file)),
+      ...narrowing.map((one) => narrowLayer('session', 'the session', one)),
+    ],
   });
 }
 
-const layerOf = (file: PolicyFile, name: string, complete: boolean, cite: Layer['cite']) => ({
-  file,
-  name,
-  complete,
-  cite,
-});
+/** What it denies is not for haft.yaml to change. An outer policy is said whole; of a session what is absent is not narrowed. */
+const narrowLayer = (kind: 'outer' | 'session', name: string, file: PolicyFile): Layer =>
+  withParts({
+    file,
+    name,
+    complete: kind === 'outer',
+    cite: (rule: string) => ({ rule: `${kind}:${rule}`, where: `${rule} of ${name}` }),
+    grant: () => undefined,
+  });
 
 function withParts<T extends object>(self: T): T & { part<P>(make: (self: never) => P): P } {
   const parts = new Map<unknown, unknown>();

@@ -14,15 +14,10 @@ export function hashPolicy(host: PolicyFile, narrowing: readonly PolicyFile[]): 
 }
 
 /**
- * `policy/v1` digest of the grants and limits that hold for this tool. An approved call does what an allowed one
- * does, so `ask` counts as `allow`, except of paths: nobody is asked when a program opens a file, so an `ask` closes it to
- * programs as a `deny` does. Budgets, approvals, undo, validators and other tools are not in it.
+ * Canonical JSON of the grants and limits that hold for this tool. An approved call does what an allowed one does, so
+ * `ask` counts as `allow`, except of paths: nobody is asked when a program opens a file, so an `ask` closes it to programs
+ * as a `deny` does. Budgets, approvals, undo, validators and other tools are not in it.
  */
-export function hashProjection(tool: string, host: PolicyFile, narrowing: readonly PolicyFile[]): string {
-  return digest('policy/v1', writeProjection(tool, host, narrowing));
-}
-
-/** What that is the digest of: canonical JSON. */
 export function writeProjection(
   tool: string,
   host: PolicyFile,

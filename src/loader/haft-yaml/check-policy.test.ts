@@ -26,7 +26,7 @@ describe('checkPolicyObject', () => {
       validators: [{ rule: 'x', enforcement: 'blocking' }],
       git: { allow_push: () => true },
     };
-    const { value, diagnostics } = await checkPolicyObject(registry, { name: 'session' });
+    const { value, diagnostics } = await checkPolicyObject(registry, 'session');
     assert.equal(value, undefined);
     assert.deepEqual(
       diagnostics.map(({ file, code, message }) => `${file} ${code} ${message.split(/[: ]/)[0]}`).sort(),

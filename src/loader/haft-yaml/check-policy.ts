@@ -79,22 +79,16 @@ export function keepChecked({ draft, places }: CheckedDraft, report: Report): Ch
   return { file: draft as PolicyFile, lines, columns, warnings: report.diagnostics() };
 }
 
-export interface CheckPolicyObjectOptions {
-  /** What diagnostics call it. */
-  readonly name?: string;
-  readonly availableRules?: readonly string[];
-}
-
 /** A policy that is given as an object, such as a session's registry, by the same table as haft.yaml. */
 export async function checkPolicyObject(
   value: unknown,
-  { name = '(registry)', availableRules }: CheckPolicyObjectOptions = {},
+  name = '(registry)',
 ): Promise<LoadResult<PolicyFile>> {
   const report = createReport(name);
   const located = locateObject(value);
   const { draft } = await checkPolicy(located, report);
   const site = siteOf(report, () => located.at);
-  for (const section of SECTIONS) section.checkBuild?.(draft, availableRules, site);
+  for (const section of SECTIONS) section.checkBuild?.(draft, undefined, site);
   const diagnostics = report.diagnostics();
   return { value: report.failed ? undefined : (draft as PolicyFile), diagnostics };
 }

@@ -13,6 +13,7 @@ import { decodeText } from '../yaml/decode-text.ts';
 import { createReport, type Report } from '../yaml/report.ts';
 import { checkEnvironment, type Resolved, siteOf } from './check-environment.ts';
 import type { CheckedPolicy } from './check-policy.ts';
+
 export interface LoadHaftYamlOptions {
   readonly workspace: string;
   /** Another file than `haft.yaml`, relative to the workspace or absolute; it must exist. */
@@ -46,9 +47,12 @@ export async function loadHaftYaml(options: LoadHaftYamlOptions): Promise<LoadRe
   const isUsual = options.file === undefined;
   const last = options.fresh || !isUsual ? undefined : readLastPolicy(cacheFolder, bytes);
   const sha256 = last?.sha256 ?? sha256Hex(bytes);
-  const cached = options.fresh ? undefined : (last ?? readCachedPolicy(cacheFolder, sha256));
+  const cached = options.fresh
+    ? undefined
+    : (last ?? readOwnCache<CheckedPolicy>(cacheFolder, sha256, FORMAT));
   if (cached) {
-    if (!last && isUsual) writeLastPolicy(cacheFolder, bytes, sha256, cached);
+    if (!last && isUsual)
+      writeOwnCache<LastPolicy>(cacheFolder, 'last', FORMAT, { ...cached, sha256, bytes: asText(bytes) });
     for (const { code, message, hint, ...at } of cached.warnings) report.warn(code, at, message, hint);
     return finish(cached, cached.file as Draft, { ...options, path, name, sha256, report });
   }
@@ -57,28 +61,15 @@ export async function loadHaftYaml(options: LoadHaftYamlOptions): Promise<LoadRe
   const checked = text === undefined ? undefined : await checkPolicyText(text, report);
   if (!checked) return { value: undefined, diagnostics: report.diagnostics() };
   const kept = keepChecked(checked, report);
-  if (!report.failed) writeCachedPolicy(cacheFolder, sha256, kept);
+  if (!report.failed) writeOwnCache<CheckedPolicy>(cacheFolder, sha256, FORMAT, kept);
   return finish(kept, checked.draft, { ...options, path, name, sha256, report });
 }
 
 /** The policy of a workspace without haft.yaml: read and write in it, and nothing else. */
 export function defaultPolicy(workspace: string): LoadedPolicy {
-  const resolved = checkEnvironment(
-    {},
-    workspace,
-    siteOf(createReport('(defaults)'), () => START),
-  );
+  const site = siteOf(createReport('(defaults)'), () => START);
+  const resolved = checkEnvironment({}, workspace, site);
   return { file: { version: 1 }, name: '(defaults)', lines: {}, sha256: EMPTY_SHA256, resolved };
-}
-
-/** Reads the file again. Where it has errors, the policy from before stays and the errors are told. */
-export async function reloadHaftYaml(
-  previous: LoadedPolicy,
-  options: LoadHaftYamlOptions,
-): Promise<LoadResult<LoadedPolicy> & { readonly policy: LoadedPolicy; readonly changed: boolean }> {
-  const result = await loadHaftYaml(options);
-  const changed = result.value !== undefined && result.value.sha256 !== previous.sha256;
-  return { ...result, policy: result.value ?? previous, changed };
 }
 
 interface FinishSite extends LoadHaftYamlOptions {
@@ -159,18 +150,6 @@ function checkOutOfReach(path: string, { workspace, extraRoots }: Resolved, repo
 /** To be counted up whenever a file that was good would now be read otherwise or refused. */
 const FORMAT = 5;
 
-function readCachedPolicy(folder: string, sha256: string): CheckedPolicy | undefined {
-  return readOwnCache(folder, sha256, FORMAT);
-}
-
-function writeCachedPolicy(
-  folder: string,
-  sha256: string,
-  { file, lines, columns, warnings }: CheckedPolicy,
-): void {
-  writeOwnCache<CheckedPolicy>(folder, sha256, FORMAT, { file, lines, columns, warnings });
-}
-
 /** The policy that was loaded last, known by its bytes: to hash them costs a cold start 2 ms. */
 interface LastPolicy extends CheckedPolicy {
   readonly sha256: string;
@@ -180,16 +159,6 @@ interface LastPolicy extends CheckedPolicy {
 function readLastPolicy(folder: string, bytes: Uint8Array): LastPolicy | undefined {
   const last = readOwnCache<LastPolicy>(folder, 'last', FORMAT);
   return last?.bytes === asText(bytes) ? last : undefined;
-}
-
-function writeLastPolicy(
-  folder: string,
-  bytes: Uint8Array,
-  sha256: string,
-  { file, lines, columns, warnings }: CheckedPolicy,
-): void {
-  const last = { sha256, bytes: asText(bytes), file, lines, columns, warnings };
-  writeOwnCache<LastPolicy>(folder, 'last', FORMAT, last);
 }
 
 /** One character for each byte. */

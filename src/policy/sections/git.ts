@@ -2,7 +2,7 @@
 // Not here: clean trees and messages; those look at the repository, not at the policy.
 import type { Finding, Section } from '../section.ts';
 import { flag, map } from '../shapes.ts';
-import { value } from '../values.ts';
+import { granted, value } from '../values.ts';
 
 const NO_GIT =
   'this version has no git tools; programs cannot change .git, and reach no host that network does not allow';
@@ -46,7 +46,7 @@ export const git = {
   effects: {
     git: {
       decide({ operation }, { layers }) {
-        if (operation !== 'push') return GRANTED;
+        if (operation !== 'push') return GRANTED.decide();
         const findings: Finding[] = [];
         for (const layer of layers) {
           const allowed = layer.file.git?.allow_push ?? (layer.complete ? false : undefined);
@@ -66,6 +66,4 @@ export const git = {
   },
 } satisfies Section<'git'>;
 
-const GRANTED: readonly Finding[] = [
-  { verdict: 'allow', rule: 'default', fact: 'git in the workspace is granted' },
-];
+const GRANTED = granted('git in the workspace is granted');

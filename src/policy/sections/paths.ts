@@ -3,13 +3,7 @@
 import { isUnder, parentOf } from '../../base/rel-path.ts';
 import { describeEffect, type EffectShapes } from '../../contract/effect.ts';
 import type { Fence, PathRule, PolicyFile, Verdict } from '../../contract/policy.ts';
-import {
-  blocksTree,
-  compilePathGlob,
-  isStricter,
-  locatePath,
-  type PathMatcher,
-} from '../../contract/policy-match.ts';
+import { blocksTree, compilePathGlob, isStricter, locatePath } from '../../contract/policy-match.ts';
 import { renderGrant } from '../grant.ts';
 import { ownedBy, ownFences, protectedPaths } from '../protected-paths.ts';
 import type { CompiledPolicy, Finding, Layer, Section } from '../section.ts';
@@ -198,23 +192,14 @@ const plainRules = ({ rules = [] }: NonNullable<PolicyFile['paths']>): PathRule[
     ...(programs === 'allow' ? { programs } : {}),
   }));
 
-interface PathEntry {
-  readonly rule: string;
-  readonly glob: string;
-  readonly path: PathMatcher;
-  readonly read: Verdict | undefined;
-  readonly write: Verdict | undefined;
-  /** It binds tools, and takes programs out of what other rules of its layer say. */
-  readonly freesPrograms: boolean;
-}
-
-const entriesOf = ({ file }: Layer): readonly PathEntry[] =>
+const entriesOf = ({ file }: Layer) =>
   (file.paths?.rules ?? []).map(({ path, read, write, programs }, at) => ({
     rule: `paths.rules[${at}]`,
     glob: path,
     path: compilePathGlob(path),
     read,
     write,
+    /** It binds tools, and takes programs out of what other rules of its layer say. */
     freesPrograms: programs === 'allow',
   }));
 

@@ -99,15 +99,13 @@ export const runs = {
       decide({ tool }, policy) {
         const found = toolRules(tool, policy).findings(undefined) ?? [];
         const denied = found.filter(({ verdict }) => verdict === 'deny');
-        return denied.length > 0 ? denied : SUBMITTED;
+        return denied.length > 0 ? denied : SUBMITTED.decide();
       },
     },
   },
 } satisfies Section<'runs'>;
 
-const SUBMITTED: readonly Finding[] = [
-  { verdict: 'allow', rule: 'default', fact: 'its own call is decided when it is made' },
-];
+const SUBMITTED = granted('its own call is decided when it is made');
 
 // ------------------------------------------------------------------------------------ what it may hold
 
@@ -310,22 +308,13 @@ function narrowRuns(inner: RunsPolicy | undefined, outer: RunsPolicy | undefined
   };
 }
 
-export interface RunProjection {
-  /** `policy/v1` digest of the body. */
-  readonly hash: string;
-  /** Canonical JSON, in the words of haft.yaml: `{"runs":{"limits":{"cpus":1}}}`. */
-  body(): Uint8Array;
-}
-
 /**
  * What of a policy can change what a prepared run makes. It sees neither the workspace nor a network, and nobody is asked
  * while it runs, so that of all sections only `runs.limits` reaches it: a limit that is smaller than what one of its plans
- * asks for. All plans count, whichever is executed: a run has one id on every backend.
+ * asks for. All plans count, whichever is executed: a run has one id on every backend. The body is canonical JSON, in the
+ * words of haft.yaml: `{"runs":{"limits":{"cpus":1}}}`, and the hash its `policy/v1` digest.
  */
-export function projectRun(
-  { runs: own }: PolicyFile,
-  { plan, plans }: Pick<PreparedRun, 'plan' | 'plans'>,
-): RunProjection {
+export function projectRun({ runs: own }: PolicyFile, { plan, plans }: Pick<PreparedRun, 'plan' | 'plans'>) {
   const asked = [plan, ...Object.values(plans ?? {})].map(({ resources }) => resources);
   const limits = { ...tightOf(own?.limits, asked), ...shownOf(own?.limits) };
   const bytes = canonicalJson({ runs: { limits } });

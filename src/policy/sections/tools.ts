@@ -14,7 +14,6 @@ import {
   isStricter,
   locatePath,
   matchesTool,
-  type PathMatcher,
   strictestOf,
 } from '../../contract/policy-match.ts';
 import type { CallRules, CompiledPolicy, Finding, Layer, Section } from '../section.ts';
@@ -183,15 +182,9 @@ export const askedPaths = ({ tools: own }: PolicyFile, tool: string): readonly s
     rule.decision === 'ask' && matchesTool(rule.tool, tool) ? (rule.paths ?? []) : [],
   );
 
-interface ToolEntry {
-  readonly rule: string;
-  readonly tool: string;
-  readonly verdict: Verdict;
-  readonly globs: readonly string[] | undefined;
-  readonly paths: readonly PathMatcher[] | undefined;
-}
+type ToolEntry = ReturnType<typeof entriesOf>[number];
 
-const entriesOf = ({ file }: Layer): readonly ToolEntry[] =>
+const entriesOf = ({ file }: Layer) =>
   (file.tools?.rules ?? []).map(({ tool, decision, paths }, at) => ({
     rule: `tools.rules[${at}]`,
     tool,
