@@ -6,10 +6,10 @@ import type { CallRequest, ShownContent, Warning } from '../contract/envelope.ts
 import { type ErrorEntry, isFailure, toErrorEntry } from '../contract/errors.ts';
 import type { EventBus, EventListener } from '../contract/event.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { MANAGEMENT } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { AuditEntry, AuditStore, Usage } from '../contract/store.ts';
 import type { ArgsIdentity, RunIdentity } from './identity.ts';
-import { MANAGEMENT } from './management.ts';
 import type { Budget } from './session.ts';
 
 export interface CallRecord {

@@ -5,7 +5,7 @@ import { describeEffect } from '../../../contract/effect.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import { table } from '../../../contract/terminal-text.ts';
 import { createPolicyEngine } from '../../../policy/create-policy-engine.ts';
-import { replayDecisions } from '../../../policy/replay.ts';
+import { replayDecisions } from '../../../policy/suggest.ts';
 import { loadPolicy } from '../../../preset/load-policy.ts';
 import type { Command } from '../command.ts';
 import { wholeNumber } from '../whole-number.ts';
