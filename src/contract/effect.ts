@@ -3,7 +3,7 @@
 import { isUnder } from '../base/rel-path.ts';
 
 /**
- * The kinds of effect. A leaf that touches something new adds a line here and a decider in `runtime/policy`.
+ * The kinds of effect. A leaf that touches something new adds a line here and a decider in `src/policy`.
  * Paths are normalised and relative to the workspace root ('.' is the root itself), or absolute when they
  * lie below one of `paths.extra_roots`. `tree` means the path and everything below it.
  */

@@ -1,5 +1,5 @@
 // Owns: when a rule of haft.yaml matches: path globs, tool names, domains, command patterns, and which verdict is stricter.
-// Refuses: deciding a call (runtime/policy) and reading files; the loader checks examples with the same functions.
+// Refuses: deciding a call (src/policy) and reading files; the loader checks examples with the same functions.
 import { compileGlob, compileGlobProgress, matchesName } from '../base/glob.ts';
 import { type GlobToken, parseGlob } from '../base/glob-parse.ts';
 import type { BackendName, RunsPolicy, Verdict } from './policy.ts';

@@ -2,7 +2,7 @@
 // Refuses: to forget other processes: every receipt of the store brings the true totals.
 import { fail } from '../contract/errors.ts';
 import type { Usage } from '../contract/store.ts';
-import { renderGrant } from './policy/grant.ts';
+import { renderGrant } from '../policy/grant.ts';
 
 export interface Budget {
   /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */

@@ -2,7 +2,7 @@
 // Not here: what happens to a call that is over one (pipeline.ts, deadline.ts).
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { AnyTool } from '../contract/tool.ts';
-import { renderGrant } from './policy/grant.ts';
+import { renderGrant } from '../policy/grant.ts';
 
 /** The smaller of the host's limit and the tool's holds. */
 export function effectiveLimits(tool: AnyTool, engine: PolicyEngine): EffectiveLimits {

@@ -3,7 +3,7 @@
 import { isUnder, normalizeRelPath, parentOf } from '../base/rel-path.ts';
 import { type Failure, fail } from '../contract/errors.ts';
 import type { LoadedPolicy } from '../contract/policy.ts';
-import { renderGrant } from './policy/grant.ts';
+import { renderGrant } from '../policy/grant.ts';
 
 /** A folder of `paths.extra_roots`: as it is written there, and where that really is. */
 export interface ExtraRoot {

@@ -8,8 +8,8 @@ import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/runtime.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
+import { createPolicyEngine } from '../policy/create-policy-engine.ts';
 import { type Budget, createBudget, smallerBudget } from './budget.ts';
-import { createPolicyEngine } from './policy/create-policy-engine.ts';
 
 export interface LiveSession {
   readonly id: string;
@@ -57,7 +57,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
         'policy.invalid',
         `Cannot open the session: ${diagnostics.map(formatDiagnostic).join('\n')}`,
       );
-    const { checkNarrowing } = await import('./policy/check-narrowing.ts');
+    const { checkNarrowing } = await import('../policy/check-narrowing.ts');
     checkNarrowing(host().loaded.file, value);
     return value;
   };

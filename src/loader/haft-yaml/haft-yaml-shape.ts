@@ -1,7 +1,7 @@
 // Owns: the one table of haft.yaml's keys: what each may hold, its default, and what it means.
 // Refuses: a second copy; diagnostics, the JSON Schema and the reference page are all made from this.
 import type { PolicyFile } from '../../contract/policy.ts';
-import type { ChoiceShape, MapShape, Shape } from '../yaml/shape.ts';
+import type { ChoiceShape, MapShape, Shape } from '../../contract/shape.ts';
 import { RUNS } from './runs-shape.ts';
 import { LARGEST, LONGEST_MS, list, number, text } from './shape-words.ts';
 

@@ -1,7 +1,7 @@
 // Owns: the part of haft.yaml's table that says where deterministic runs are executed.
 // Refuses: what a backend makes of it.
 import { BACKEND_NAMES, SLURM_CONTAINERS } from '../../contract/policy.ts';
-import type { ChoiceShape, MapShape } from '../yaml/shape.ts';
+import type { ChoiceShape, MapShape } from '../../contract/shape.ts';
 import { LARGEST, LONGEST_MS, list, number, text } from './shape-words.ts';
 
 const backend = (doc: string, byDefault?: string): ChoiceShape => ({

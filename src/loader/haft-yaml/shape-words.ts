@@ -1,6 +1,6 @@
 // Owns: the short words in which the table of haft.yaml is written.
 // Refuses: keys; those are in the table.
-import type { ListShape, NumberShape, Shape, TextShape } from '../yaml/shape.ts';
+import type { ListShape, NumberShape, Shape, TextShape } from '../../contract/shape.ts';
 import type { TextCheck } from './text-checks.ts';
 
 export const LARGEST = Number.MAX_SAFE_INTEGER;

@@ -1,9 +1,9 @@
 // Owns: one manifest from its values to a definition, with everything that is wrong with it.
 // Refuses: text and places: problems name the way to a value, and finding that in the text is for whoever shows them.
 import { posix } from 'node:path';
+import type { MapShape } from '../../contract/shape.ts';
 import { checkShape } from '../yaml/check-shape.ts';
 import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
-import type { MapShape } from '../yaml/shape.ts';
 import type { ShapeSite } from '../yaml/shape-site.ts';
 import { type Way, wayOf, wayText } from '../yaml/way.ts';
 import { buildTool, type ToolDefinition, type WholeDraft } from './build-tool.ts';

@@ -1,6 +1,6 @@
 // Owns: the table of what a tool needs: capabilities, environment, templates, credentials.
 // Refuses: what is granted of it; policy says that.
-import type { MapShape } from '../yaml/shape.ts';
+import type { MapShape } from '../../contract/shape.ts';
 import { flag, list, schema, text } from './shape-words.ts';
 import { HEADER, NAMES } from './text-checks.ts';
 

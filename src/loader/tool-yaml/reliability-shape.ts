@@ -1,6 +1,6 @@
 // Owns: the table of how a tool is tried again, and how its health is found out.
 // Refuses: doing either.
-import type { MapShape } from '../yaml/shape.ts';
+import type { MapShape } from '../../contract/shape.ts';
 import { LONGEST_MS, list, number, text } from './shape-words.ts';
 
 export const retry: MapShape = {

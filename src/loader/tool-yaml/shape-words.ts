@@ -1,6 +1,13 @@
 // Owns: the words in which the tables of a manifest are written.
 // Refuses: keys; those are in the tables.
-import type { FlagShape, ListShape, NumberShape, SchemaShape, Shape, TextShape } from '../yaml/shape.ts';
+import type {
+  FlagShape,
+  ListShape,
+  NumberShape,
+  SchemaShape,
+  Shape,
+  TextShape,
+} from '../../contract/shape.ts';
 import { NAMES, type TextCheck } from './text-checks.ts';
 
 export const LARGEST = Number.MAX_SAFE_INTEGER;

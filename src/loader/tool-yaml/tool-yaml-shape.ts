@@ -1,6 +1,6 @@
 // Owns: the one table of the keys of a `*.tool.yaml`: what each may hold, its default, and what it means.
 // Refuses: a second copy; diagnostics, the JSON Schema for editors and the reference page are all made from this.
-import type { MapShape, VariantsShape } from '../yaml/shape.ts';
+import type { MapShape, VariantsShape } from '../../contract/shape.ts';
 import { EXECUTION_KEYS, KINDS } from './execution-shape.ts';
 import { caps, credential, env, templating } from './needs-shape.ts';
 import { health, retry } from './reliability-shape.ts';

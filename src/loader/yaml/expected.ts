@@ -1,6 +1,6 @@
 // Owns: what a shape takes, in words, and what to type where something else was found.
 // Refuses: finding out what is wrong; that is check-shape.
-import { applyShape, type ByShape, type ListShape, type Shape } from './shape.ts';
+import { applyShape, type ByShape, type ListShape, type Shape } from '../../contract/shape.ts';
 
 /** For messages and pages: `a whole number from 1`. */
 export function expected(shape: Shape): string {

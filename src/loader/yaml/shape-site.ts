@@ -1,7 +1,8 @@
 // Owns: what holding values against a table needs to know beside the table.
 // Refuses: checking; see check-shape.
+
+import type { Shape } from '../../contract/shape.ts';
 import type { Teller } from './problem.ts';
-import type { Shape } from './shape.ts';
 import type { Way } from './way.ts';
 
 export interface TextProblem {

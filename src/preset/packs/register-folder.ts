@@ -13,7 +13,7 @@ import {
 import { lockDigest, readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
 import { pinPacks } from '../../loader/lock/pin-tools.ts';
 import { replacePack } from '../../loader/lock/replace-pack.ts';
-import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
+import { comparePolicies } from '../../policy/compare-policies.ts';
 import { SEARCHABLE_TOOLS } from '../../runtime/tool-search/searchable.ts';
 import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';

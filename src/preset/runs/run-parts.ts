@@ -9,7 +9,7 @@ import { fail } from '../../contract/errors.ts';
 import { BACKEND_NAMES, type PolicyFile } from '../../contract/policy.ts';
 import { backendsInUse } from '../../contract/policy-match.ts';
 import type { RunParts } from '../../contract/runs.ts';
-import { renderGrant } from '../../runtime/policy/grant.ts';
+import { renderGrant } from '../../policy/grant.ts';
 import { BACKEND_MAKERS, type BackendSite } from './backend-makers.ts';
 import { choosePlace } from './choose-place.ts';
 import { imageEnvFinder } from './image-env.ts';

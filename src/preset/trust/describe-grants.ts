@@ -9,7 +9,7 @@ import { POLICY_DEFAULTS, type PolicyFile, packFolders } from '../../contract/po
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
 import { isToolpackFolder } from '../../loader/toolpack/pack-files.ts';
-import type { PolicyChange } from '../../runtime/policy/compare-policies.ts';
+import type { PolicyChange } from '../../policy/compare-policies.ts';
 
 /** The same with the tools of folders and with haft.lock, as they are on this machine. Nothing is run for it. */
 export async function describePolicy(workspace: string, policy: PolicyFile): Promise<readonly string[]> {

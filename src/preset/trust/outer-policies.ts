@@ -18,7 +18,7 @@ import {
 } from '../../contract/policy.ts';
 import { shiftPathGlob } from '../../contract/shift-glob.ts';
 import type { OuterFolder } from '../../loader/haft-yaml/outer-folders.ts';
-import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
+import { comparePolicies } from '../../policy/compare-policies.ts';
 import { loadPolicy } from '../load-policy.ts';
 import { trustFilesOf } from './trust.ts';
 

@@ -4,7 +4,7 @@ import { type Failure, fail } from '../../contract/errors.ts';
 import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
 import type { TrustRecord } from '../../contract/trust.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
-import type { PolicyChange } from '../../runtime/policy/compare-policies.ts';
+import type { PolicyChange } from '../../policy/compare-policies.ts';
 import { openTrustFiles, type TrustFiles } from '../../stores/machine/trust-files.ts';
 
 export type Judgement =
@@ -69,7 +69,7 @@ export async function judgeTrust(
 /** What came out of a cache is held against the meaning that was trusted, never against a hash alone. */
 async function changesFrom(record: TrustRecord, loaded: LoadedPolicy): Promise<readonly PolicyChange[]> {
   if (JSON.stringify(record.policy) === JSON.stringify(loaded.file)) return [];
-  const { comparePolicies } = await import('../../runtime/policy/compare-policies.ts');
+  const { comparePolicies } = await import('../../policy/compare-policies.ts');
   return comparePolicies(record.policy, loaded.file);
 }
 

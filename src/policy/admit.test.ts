@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { policyFrom } from '../../../test/support/policy-from-text.ts';
-import fc from '../../../test/support/properties.ts';
-import type { Effect } from '../../contract/effect.ts';
-import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
+import { policyFrom } from '../../test/support/policy-from-text.ts';
+import fc from '../../test/support/properties.ts';
+import type { Effect } from '../contract/effect.ts';
+import { applyAdmit } from '../loader/haft-yaml/apply-admit.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
 import { type Grant, mergeGrants, renderGrant } from './grant.ts';
 

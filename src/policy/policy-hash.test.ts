@@ -2,8 +2,8 @@
 // Refuses: how hashes are used.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { engineFrom } from '../../../test/support/policy-from-text.ts';
-import type { PolicyFile } from '../../contract/policy.ts';
+import { engineFrom } from '../../test/support/policy-from-text.ts';
+import type { PolicyFile } from '../contract/policy.ts';
 
 const BASE = `network: {allowed_domains: [b.org, a.org]}
 shell_allow: ['^cargo', '^npm']

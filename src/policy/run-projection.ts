@@ -1,10 +1,10 @@
 // Owns: what of a policy can change what a prepared run makes: the resources that it takes from the run's plans.
 // Refuses: what only decides whether the run is made, or where. Its image, and all else that it sees, is in its params.
-import { canonicalJson } from '../../base/canonical-json.ts';
-import { digest } from '../../base/digest.ts';
-import type { RunResources } from '../../contract/plan.ts';
-import { LIMIT_OF, POLICY_DEFAULTS, type PolicyFile, type RunLimits } from '../../contract/policy.ts';
-import type { PreparedRun } from '../../contract/runs.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
+import { digest } from '../base/digest.ts';
+import type { RunResources } from '../contract/plan.ts';
+import { LIMIT_OF, POLICY_DEFAULTS, type PolicyFile, type RunLimits } from '../contract/policy.ts';
+import type { PreparedRun } from '../contract/runs.ts';
 
 export interface RunProjection {
   /** `policy/v1` digest of the body. */

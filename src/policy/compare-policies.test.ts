@@ -2,10 +2,10 @@
 // Refuses: what a session may ask for; check-narrowing.test.ts has that.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from '../../../test/support/properties.ts';
-import type { Effect } from '../../contract/effect.ts';
-import type { PolicyFile, Verdict } from '../../contract/policy.ts';
-import { isStricter } from '../../contract/policy-match.ts';
+import fc from '../../test/support/properties.ts';
+import type { Effect } from '../contract/effect.ts';
+import type { PolicyFile, Verdict } from '../contract/policy.ts';
+import { isStricter } from '../contract/policy-match.ts';
 import { comparePolicies, widensPolicy } from './compare-policies.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
 import { connect, exec, git, read, write } from './decisions-for-tests.ts';

@@ -1,6 +1,6 @@
 // Owns: how one policy file differs from another that it takes the place of, and which differences grant more: one row for each key.
 // Refuses: to guess: what is not certainly narrower counts as wider. Sessions are combined with the host instead (check-narrowing.ts).
-import type { Json } from '../../contract/json.ts';
+import type { Json } from '../contract/json.ts';
 import {
   type BackendName,
   type DomainRule,
@@ -10,8 +10,8 @@ import {
   type RunsPolicy,
   type ToolRule,
   type Verdict,
-} from '../../contract/policy.ts';
-import { coversDomain, isStricter, matchesTool, parseDomain } from '../../contract/policy-match.ts';
+} from '../contract/policy.ts';
+import { coversDomain, isStricter, matchesTool, parseDomain } from '../contract/policy-match.ts';
 
 export interface PolicyChange {
   /** Such as `shell_allow` or `limits.timeout_ms`. */

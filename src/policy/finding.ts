@@ -1,9 +1,9 @@
 // Owns: what one rule has to say about one effect, and how what many say becomes a decision.
 // Refuses: finding; that is the deciders' work.
-import type { Effect } from '../../contract/effect.ts';
-import type { Reason } from '../../contract/errors.ts';
-import type { Decision, Verdict } from '../../contract/policy.ts';
-import { isStricter } from '../../contract/policy-match.ts';
+import type { Effect } from '../contract/effect.ts';
+import type { Reason } from '../contract/errors.ts';
+import type { Decision, Verdict } from '../contract/policy.ts';
+import { isStricter } from '../contract/policy-match.ts';
 import { type Grant, mergeGrants, renderGrant } from './grant.ts';
 
 export interface Finding {

@@ -2,9 +2,9 @@
 // Refuses: paths, which deciders/paths.test.ts has, and what admits a denied call, which admit.test.ts has.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { engineFrom, policyFrom } from '../../../test/support/policy-from-text.ts';
-import type { Effect } from '../../contract/effect.ts';
-import type { BackendName, Fence } from '../../contract/policy.ts';
+import { engineFrom, policyFrom } from '../../test/support/policy-from-text.ts';
+import type { Effect } from '../contract/effect.ts';
+import type { BackendName, Fence } from '../contract/policy.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
 import {
   connect,

@@ -1,7 +1,7 @@
 // Owns: deciding `net.connect`: the host must be on the list of every layer that has one.
 // Refuses: addresses; whether a name leads to a private one is checked where the connection is made.
-import type { DomainRule } from '../../../contract/policy.ts';
-import { matchesDomain } from '../../../contract/policy-match.ts';
+import type { DomainRule } from '../../contract/policy.ts';
+import { matchesDomain } from '../../contract/policy-match.ts';
 import type { Layer } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 import type { Decider } from './decider.ts';

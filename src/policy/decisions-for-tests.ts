@@ -2,8 +2,8 @@
 // Refuses: policies of its own, beyond the one that several tests read.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { engineFrom } from '../../../test/support/policy-from-text.ts';
-import type { Effect } from '../../contract/effect.ts';
+import { engineFrom } from '../../test/support/policy-from-text.ts';
+import type { Effect } from '../contract/effect.ts';
 
 export interface DecisionCase {
   readonly when: string;

@@ -1,7 +1,7 @@
 // Owns: a policy made ready to decide: globs and domains compiled, every rule with its name and line.
 // Refuses: deciding, and loading the pattern engine; patterns are compiled when a command has to be decided.
-import type { classifyHost } from '../../base/ip-address.ts';
-import type { DomainRule, LoadedPolicy, PolicyFile, RunsPolicy, Verdict } from '../../contract/policy.ts';
+import type { classifyHost } from '../base/ip-address.ts';
+import type { DomainRule, LoadedPolicy, PolicyFile, RunsPolicy, Verdict } from '../contract/policy.ts';
 import {
   type CommandPattern,
   compilePathGlob,
@@ -9,7 +9,7 @@ import {
   matchesTool,
   type PathMatcher,
   parseDomain,
-} from '../../contract/policy-match.ts';
+} from '../contract/policy-match.ts';
 import type { Grant } from './grant.ts';
 import { type ProtectedPath, protectedPaths } from './protected-paths.ts';
 

@@ -1,7 +1,7 @@
 // Owns: turning audited denials into the fewest lines of haft.yaml that would have admitted them.
 // Refuses: lines for what nothing can admit, or for paths outside of the workspace, which the audit does not keep; and writing the file.
-import type { Effect } from '../../contract/effect.ts';
-import type { AuditRow } from '../../contract/store.ts';
+import type { Effect } from '../contract/effect.ts';
+import type { AuditRow } from '../contract/store.ts';
 import type { GrantingEngine } from './create-policy-engine.ts';
 import { type Grant, mergeGrants, renderGrant } from './grant.ts';
 

@@ -1,6 +1,6 @@
 // Owns: what a decider is: for one kind of effect, everything that the policy has to say about it.
 // Refuses: picking the strictest; that is finding.ts.
-import type { EffectKind, EffectShapes } from '../../../contract/effect.ts';
+import type { EffectKind, EffectShapes } from '../../contract/effect.ts';
 import type { CompiledPolicy } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 

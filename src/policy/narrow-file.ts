@@ -1,6 +1,6 @@
 // Owns: the numbers and switches of a narrowed policy: the smaller limit, the stricter switch.
 // Refuses: rules; those of host and session are decided side by side.
-import type { PolicyFile, ValidatorSetting } from '../../contract/policy.ts';
+import type { PolicyFile, ValidatorSetting } from '../contract/policy.ts';
 
 export function narrowFile(host: PolicyFile, narrowing: readonly PolicyFile[]): PolicyFile {
   return narrowing.reduce(narrow, host);

@@ -1,14 +1,8 @@
 // Owns: whether a session's registry only takes away from what the host grants: one row for each key.
 // Refuses: grants of a session, even such as would have no effect.
-import { fail } from '../../contract/errors.ts';
-import { type Enforcement, POLICY_DEFAULTS, type PolicyFile, type Verdict } from '../../contract/policy.ts';
-import {
-  coversDomain,
-  isStricter,
-  matchesTool,
-  parseDomain,
-  strictestOf,
-} from '../../contract/policy-match.ts';
+import { fail } from '../contract/errors.ts';
+import { type Enforcement, POLICY_DEFAULTS, type PolicyFile, type Verdict } from '../contract/policy.ts';
+import { coversDomain, isStricter, matchesTool, parseDomain, strictestOf } from '../contract/policy-match.ts';
 
 /** Throws `policy.widens` and names every key that would grant more than the host does. */
 export function checkNarrowing(host: PolicyFile, session: PolicyFile): void {

@@ -1,7 +1,7 @@
 // Owns: deciding `run.backend`: whether policy lets anything run on a backend at all.
 // Refuses: which tools may, on which image and where there; that is decided with the run.
-import type { BackendName } from '../../../contract/policy.ts';
-import { backendsInUse } from '../../../contract/policy-match.ts';
+import type { BackendName } from '../../contract/policy.ts';
+import { backendsInUse } from '../../contract/policy-match.ts';
 import type { Finding } from '../finding.ts';
 import type { Decider } from './decider.ts';
 

@@ -1,9 +1,8 @@
 // Owns: deciding audited calls again under another policy, and telling which would come out otherwise.
 // Refuses: making the calls, and calls whose end was none of policy's doing.
-import type { Effect } from '../../contract/effect.ts';
-import type { Decision, PolicyEngine, Verdict } from '../../contract/policy.ts';
-import type { AuditRow } from '../../contract/store.ts';
-import { MANAGEMENT } from '../management.ts';
+import type { Effect } from '../contract/effect.ts';
+import { type Decision, MANAGEMENT, type PolicyEngine, type Verdict } from '../contract/policy.ts';
+import type { AuditRow } from '../contract/store.ts';
 
 export interface DecisionChange<Row> {
   readonly row: Row;

@@ -1,6 +1,6 @@
 // Owns: the one spelling of a path that rules are held against: relative in the workspace, absolute outside of it.
 // Refuses: the disk; links are followed where a path is opened, and what they lead to is decided again.
-import { isUnder, normalizeRelPath } from '../../base/rel-path.ts';
+import { isUnder, normalizeRelPath } from '../base/rel-path.ts';
 
 /** Undefined for what can name nothing, or climbs out of a workspace of which nobody knows where it is. */
 export function locatePath(given: string, workspace: string | undefined): string | undefined {

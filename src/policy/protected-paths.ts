@@ -1,8 +1,8 @@
 // Owns: the paths that belong to Haft and to git, whatever haft.yaml says.
 // Refuses: exceptions.
-import { escapeGlob } from '../../base/glob-parse.ts';
-import { normalizeRelPath } from '../../base/rel-path.ts';
-import { type Fence, type LoadedPolicy, packFolders } from '../../contract/policy.ts';
+import { escapeGlob } from '../base/glob-parse.ts';
+import { normalizeRelPath } from '../base/rel-path.ts';
+import { type Fence, type LoadedPolicy, packFolders } from '../contract/policy.ts';
 import { locatePath } from './locate-path.ts';
 
 export interface ProtectedPath {

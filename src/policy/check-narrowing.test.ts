@@ -2,7 +2,7 @@
 // Refuses: how a narrowed policy decides; create-policy-engine.test.ts has that.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PolicyFile } from '../../contract/policy.ts';
+import type { PolicyFile } from '../contract/policy.ts';
 import { checkNarrowing, wideningKeys } from './check-narrowing.ts';
 
 const HOST: PolicyFile = {

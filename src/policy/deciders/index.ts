@@ -1,6 +1,6 @@
 // Owns: the list of deciders, one for each kind of effect.
 // Refuses: a kind without one; the type says so.
-import type { EffectKind } from '../../../contract/effect.ts';
+import type { EffectKind } from '../../contract/effect.ts';
 import { decideArtifact } from './artifact.ts';
 import type { Decider } from './decider.ts';
 import { decideExec } from './exec.ts';

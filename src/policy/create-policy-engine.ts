@@ -1,10 +1,10 @@
 // Owns: a policy that decides: over a tool and everything that a call of it would touch, the strictest rule wins.
 // Refuses: input and output, and changing; a reload or a session makes another engine.
-import { once } from '../../base/once.ts';
-import { isUnder } from '../../base/rel-path.ts';
-import { describeEffect, type Effect } from '../../contract/effect.ts';
-import type { Fence, LoadedPolicy, PolicyEngine, PolicyFile, Verdict } from '../../contract/policy.ts';
-import { isStricter, loadPatternCompiler, matchesDomain } from '../../contract/policy-match.ts';
+import { once } from '../base/once.ts';
+import { isUnder } from '../base/rel-path.ts';
+import { describeEffect, type Effect } from '../contract/effect.ts';
+import type { Fence, LoadedPolicy, PolicyEngine, PolicyFile, Verdict } from '../contract/policy.ts';
+import { isStricter, loadPatternCompiler, matchesDomain } from '../contract/policy-match.ts';
 import { type CompiledPolicy, compilePolicy, type Layer } from './compile-policy.ts';
 import { type ToolRules, toolRules } from './decide-tool.ts';
 import { DECIDERS } from './deciders/index.ts';
@@ -225,7 +225,7 @@ const hasPatterns = ({ commands = [] }: CompiledPolicy['layers'][number]): boole
 async function loadFor(policy: CompiledPolicy, commands: boolean, hosts: boolean): Promise<void> {
   if (commands) await compilePatterns(policy);
   if (!hosts) return;
-  const { classifyHost } = await import('../../base/ip-address.ts');
+  const { classifyHost } = await import('../base/ip-address.ts');
   policy.library.classifyHost = classifyHost;
 }
 

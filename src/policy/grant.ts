@@ -7,8 +7,8 @@ import type {
   RunsPolicy,
   ShellRule,
   ToolRule,
-} from '../../contract/policy.ts';
-import { ruleIdentity } from '../../contract/policy-match.ts';
+} from '../contract/policy.ts';
+import { ruleIdentity } from '../contract/policy-match.ts';
 
 /** A piece of haft.yaml. An entry of a list replaces the entry of the same identity, or is added. */
 export interface Grant {

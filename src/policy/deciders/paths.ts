@@ -1,8 +1,8 @@
 // Owns: what policy says about reading or writing a path: where it lies, what is protected, which rules match.
 // Refuses: the disk; the path is normalised text, and what links do to it is checked where it is opened.
-import { isUnder, parentOf } from '../../../base/rel-path.ts';
-import type { EffectShapes } from '../../../contract/effect.ts';
-import { blocksTree } from '../../../contract/policy-match.ts';
+import { isUnder, parentOf } from '../../base/rel-path.ts';
+import type { EffectShapes } from '../../contract/effect.ts';
+import { blocksTree } from '../../contract/policy-match.ts';
 import type { CompiledPolicy } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 import { locatePath } from '../locate-path.ts';

@@ -2,7 +2,7 @@
 // Refuses: what admits a denied call; admit.test.ts has that.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { engineFrom, WORKSPACE } from '../../../../test/support/policy-from-text.ts';
+import { engineFrom, WORKSPACE } from '../../../test/support/policy-from-text.ts';
 import { type DecisionCase, itDecides, read, SECRETS, write } from '../decisions-for-tests.ts';
 
 const ROOTS =

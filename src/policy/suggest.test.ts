@@ -2,11 +2,11 @@
 // Refuses: the audit itself; rows here are what a store would give.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { engineFrom, policyFrom } from '../../../test/support/policy-from-text.ts';
-import type { Effect } from '../../contract/effect.ts';
-import { ERRORS, type Reason } from '../../contract/errors.ts';
-import type { Verdict } from '../../contract/policy.ts';
-import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
+import { engineFrom, policyFrom } from '../../test/support/policy-from-text.ts';
+import type { Effect } from '../contract/effect.ts';
+import { ERRORS, type Reason } from '../contract/errors.ts';
+import type { Verdict } from '../contract/policy.ts';
+import { applyAdmit } from '../loader/haft-yaml/apply-admit.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
 import { replayDecisions } from './replay.ts';
 import { suggestPolicy } from './suggest.ts';

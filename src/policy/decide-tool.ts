@@ -1,7 +1,7 @@
 // Owns: what the rules of `tools` say about a tool that touches a path, or nothing that has one.
 // Refuses: what the call may do to that path; the deciders say that.
-import { UNTRUSTED_POLICY } from '../../contract/policy.ts';
-import { blocksTree } from '../../contract/policy-match.ts';
+import { UNTRUSTED_POLICY } from '../contract/policy.ts';
+import { blocksTree } from '../contract/policy-match.ts';
 import type { CompiledPolicy, Layer, ToolEntry } from './compile-policy.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,6 +1,6 @@
 // Owns: deciding `exec`: the canonical command must match shell_allow of every layer that has one.
 // Refuses: parsing; the effect is one simple command, and a line with several has several effects.
-import type { Verdict } from '../../../contract/policy.ts';
+import type { Verdict } from '../../contract/policy.ts';
 import type { Layer } from '../compile-policy.ts';
 import type { Finding } from '../finding.ts';
 import type { Decider } from './decider.ts';

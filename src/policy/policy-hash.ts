@@ -1,9 +1,9 @@
 // Owns: the identity of a policy: of its whole meaning, and of what can change the output of one tool.
 // Refuses: spelling; order of rules, defaults that were written out and examples change nothing.
-import { canonicalJson } from '../../base/canonical-json.ts';
-import { digest } from '../../base/digest.ts';
-import type { PolicyFile, ToolRule, Verdict } from '../../contract/policy.ts';
-import { matchesTool } from '../../contract/policy-match.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
+import { digest } from '../base/digest.ts';
+import type { PolicyFile, ToolRule, Verdict } from '../contract/policy.ts';
+import { matchesTool } from '../contract/policy-match.ts';
 
 /** `policy/v1` digest of the whole file's meaning. */
 export function hashPolicy(host: PolicyFile, narrowing: readonly PolicyFile[]): string {
