@@ -1,20 +1,101 @@
-// Owns: a toolpack from its folder to contracts: its module looked at in both processes, every rule of the ABI checked.
-// Refuses: a pack with anything wrong in it; all that is wrong is told at once, with its place in the module.
+// Owns: the one way from the files of a toolpack to tools that a runtime can install: asked of its module in both processes, every rule of the ABI checked.
+// Refuses: a pack with anything wrong in it, all told at once; and to start a process only to say again what is known of it.
+import type { HandlesFor } from '../../contract/adapter.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonSchema, SchemaCompiler } from '../../contract/json.ts';
+import type { Installation, LoadResult } from '../../contract/manifest.ts';
+import type { RunExecutor } from '../../contract/runs.ts';
+import type { OpenPack } from '../../contract/runtime.ts';
+import type { PackFiles } from '../../contract/toolpack.ts';
 import { checkDefinition, type Described, type Finding, show } from './check-definition.ts';
-import type { ToolFields } from './contract-of.ts';
-import type { PackFiles } from './pack-files.ts';
-import type { Toolpack } from './toolpack.ts';
+import { contractOf, type ToolFields } from './contract-of.ts';
+import { rememberCalls } from './remember-calls.ts';
+import { openProcesses, type Toolpack } from './toolpack.ts';
+import { createToolpackAdapter } from './toolpack-adapter.ts';
 import type { ThrownPlace } from './where-thrown.ts';
 
-export interface LoadedToolpack {
+export interface ToolpackSite {
+  /** The sandbox that its processes run in. */
+  readonly handlesFor: HandlesFor;
+  readonly runs: RunExecutor;
+  readonly schemas: SchemaCompiler;
+  /** Definitions of packs that were asked before, by their digest. */
+  readonly known?: KnownDefinitions;
+  /** Ask its processes for every call, also for one that they agreed on before: who checks a pack wants to see it change its mind. */
+  readonly askAlways?: boolean;
+  readonly signal?: AbortSignal;
+  /** Aborts when the pack is not open any more, or was opened for nothing. */
+  readonly gone?: AbortSignal;
+}
+
+export interface KnownDefinitions {
+  read(digest: string): readonly ToolFields[] | undefined;
+  keep(digest: string, tools: readonly ToolFields[]): void;
+}
+
+const LOAD_MS = 20_000;
+
+/** Installs with `runtime.installations.add(value)`. `name` is the installation's. */
+export async function openToolpack(
+  files: PackFiles,
+  name: string,
+  site: ToolpackSite,
+): Promise<LoadResult<OpenPack>> {
+  const installation: Installation = {
+    name,
+    origin: 'toolpack',
+    digest: files.digest,
+    config: {},
+    enabled: true,
+    health: { status: 'unverified', checkedTs: null },
+  };
+  const toolpack = openProcesses(files, {
+    start: (program) => site.handlesFor(installation).exec.start(program),
+  });
+  site.gone?.addEventListener('abort', () => void toolpack.rest().catch(() => {}), { once: true });
+  const { schemas } = site;
+  const known = site.known?.read(files.digest);
+  const signal = site.signal ?? AbortSignal.timeout(LOAD_MS);
+  const loaded = known
+    ? { tools: known, diagnostics: [] }
+    : await loadToolpack(files, toolpack, schemas, signal);
+  if (loaded.diagnostics.length > 0) {
+    await toolpack.close();
+    return { value: undefined, diagnostics: loaded.diagnostics };
+  }
+  const { tools } = loaded;
+  if (!known) site.known?.keep(files.digest, tools);
+  return {
+    value: {
+      installation,
+      adapter: createToolpackAdapter({
+        files,
+        toolpack,
+        canonicalize: site.askAlways ? toolpack.canonicalize : rememberCalls(toolpack.canonicalize),
+        tools,
+        runs: site.runs,
+        schemas,
+      }),
+      tools: tools.map((fields) => ({
+        contract: contractOf(fields, files.version),
+        binding: {
+          adapter: 'toolpack',
+          target: { tool: fields.toolName, outputs: fields.declaredOutputs.map(({ role }) => role) },
+        },
+        pins: { code: files.digest },
+      })),
+    },
+    diagnostics: [],
+  };
+}
+
+interface LoadedToolpack {
   readonly tools: readonly ToolFields[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export async function loadToolpack(
+async function loadToolpack(
   files: PackFiles,
   toolpack: Pick<Toolpack, 'describe'>,
   schemas: SchemaCompiler,

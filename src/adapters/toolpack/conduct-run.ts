@@ -7,14 +7,13 @@ import type { Json, JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { ConductedAttempt } from '../../contract/runs.ts';
 import { isRecord, show } from './check-definition.ts';
 import type { ToolFields } from './contract-of.ts';
-import { answerFrom, type Replies, readAmount } from './replies.ts';
 import { type RunAsking, refusal, type Toolpack } from './toolpack.ts';
 
 /** Beside its program a `run` reads and counts; whatever its plan's time, it has no more than this. */
 const LONGEST_MS = 60_000;
 const READ_OUTPUT = 1024 * 1024;
 
-export interface ConductSite {
+interface ConductSite {
   readonly toolpack: Pick<Toolpack, 'run'>;
   readonly schemas: SchemaCompiler;
 }
@@ -120,3 +119,24 @@ const RUN: Replies<ConductedAttempt> = {
     await attempt.checkpoint(state);
   },
 };
+
+export type Replies<T> = {
+  readonly [method: string]: (params: readonly unknown[], given: T) => Promise<unknown>;
+};
+
+export async function answerFrom<T>(
+  table: Replies<T>,
+  method: string,
+  params: readonly unknown[],
+  given: T,
+): Promise<unknown> {
+  const found = Object.hasOwn(table, method) ? table[method] : undefined;
+  if (found === undefined)
+    throw fail('toolpack.abi', `Cannot answer "${method.slice(0, 80)}": there is no such question`);
+  return found(params, given);
+}
+
+const READ_MOST = 8 * 1024 * 1024;
+
+export const readAmount = (given: unknown, usual: number): number =>
+  typeof given === 'number' && given > 0 ? Math.min(given, READ_MOST) : usual;

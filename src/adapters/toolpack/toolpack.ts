@@ -1,17 +1,29 @@
 // Owns: one toolpack as its two environments answer for it: what its module defines, what a call of it would run, and its run.
 // Refuses: an answer that the two do not agree on.
+
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { jsonPointer } from '../../base/rejection.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { ProgramHandle } from '../../contract/program.ts';
+import type { PackFiles } from '../../contract/toolpack.ts';
 import type { Described } from './check-definition.ts';
-import { type Difference, firstDifference } from './compare-answers.ts';
 import type { Unsafe } from './encode-answer.ts';
 import { ENVIRONMENTS, hostProgram } from './environments.ts';
 import { createFreshSession } from './fresh-session.ts';
 import type { RefusedArgument } from './host.ts';
-import type { PackFiles } from './pack-files.ts';
 import { type Answer, createSession, type Question, type SessionOptions } from './session.ts';
-import { type Snapshot, takeSnapshot } from './snapshot.ts';
 
 export interface Toolpack {
   /** Every definition of the module, as its process could say it. */
@@ -43,6 +55,10 @@ const COUNTED = ['run.read', 'run.log', 'run.checkpoint'];
 
 export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 'start'>): Toolpack {
   const snapshots = new Map<string, Snapshot>();
+  const source = (path: string): string | undefined => {
+    const file = files.files.find((one) => one.path === path);
+    return file && Buffer.from(file.content).toString();
+  };
   const optionsOf = (n: 0 | 1): SessionOptions => {
     const environment = ENVIRONMENTS[n];
     const { name } = environment;
@@ -55,6 +71,7 @@ export function openProcesses(files: PackFiles, programs: Pick<ProgramHandle, 's
       programs,
       name: files.name,
       folder: () => snapshots.get(name)?.folder ?? files.folder,
+      source,
       program: () => hostProgram(folder(), files.entry, environment),
     };
   };
@@ -166,4 +183,78 @@ function remembered(reply: Asking['reply']): Asking['reply'] {
     known.set(key, answer);
     return answer;
   };
+}
+
+interface Difference {
+  /** A JSON pointer into the answer. */
+  readonly path: string;
+  readonly first: unknown;
+  readonly second: unknown;
+}
+
+function firstDifference(
+  first: unknown,
+  second: unknown,
+  way: readonly (string | number)[] = [],
+): Difference | undefined {
+  if (Object.is(first, second)) return undefined;
+  const here: Difference = { path: jsonPointer(way), first, second };
+  if (!isContainer(first) || !isContainer(second) || Array.isArray(first) !== Array.isArray(second))
+    return here;
+  const [one, other] = [first as Record<string, unknown>, second as Record<string, unknown>];
+  for (const key of [...new Set([...Object.keys(one), ...Object.keys(other)])].sort()) {
+    const below = firstDifference(one[key], other[key], [...way, key]);
+    if (below) return below;
+  }
+  return undefined;
+}
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+interface Snapshot {
+  readonly folder: string;
+  remove(): void;
+}
+
+const PREFIX = 'haft-toolpack-';
+
+/** `age` is how old its files look, in seconds. */
+function takeSnapshot({ files }: Pick<PackFiles, 'files'>, age: number): Snapshot {
+  sweep();
+  const copy = realpathSync.native(mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`)));
+  try {
+    for (const { path, content } of files) {
+      const at = join(copy, path);
+      mkdirSync(dirname(at), { recursive: true });
+      writeFileSync(at, content, { mode: 0o444 });
+      utimesSync(at, EPOCH + age, EPOCH + age);
+    }
+  } catch (thrown) {
+    rmSync(copy, { recursive: true, force: true });
+    throw thrown;
+  }
+  return { folder: copy, remove: () => rmSync(copy, { recursive: true, force: true }) };
+}
+
+const EPOCH = 1_000_000_000;
+
+/** What processes that were killed left. */
+function sweep(): void {
+  const own = process.getuid?.();
+  for (const name of readdirSync(tmpdir())) {
+    const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length).split('-')[0]) : Number.NaN;
+    if (!Number.isSafeInteger(pid) || pid <= 0 || isRunning(pid)) continue;
+    const path = join(tmpdir(), name);
+    if (statSync(path, { throwIfNoEntry: false })?.uid === own)
+      rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -1,10 +1,9 @@
 // Owns: a tool of a toolpack as callers see it: the contract that its definition comes to.
 // Refuses: definitions that were not checked.
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
-import type { DeclaredOutput } from '../../contract/plan.ts';
+import { type DeclaredOutput, outputPlace } from '../../contract/plan.ts';
 import type { ToolContract } from '../../contract/tool.ts';
 import type { MutableState, PlanKind, ToolOutput } from '../../contract/toolpack.ts';
-import { outputPlace } from './relpath.ts';
 
 /** The fields of a definition that kept every rule. */
 export interface ToolFields {

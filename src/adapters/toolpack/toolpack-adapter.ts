@@ -5,12 +5,11 @@ import { fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, SchemaCompiler } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { PreparedRun, PrepareSite, RunExecutor } from '../../contract/runs.ts';
+import type { PackFiles } from '../../contract/toolpack.ts';
 import { type CallProblem, checkCall } from './check-call.ts';
 import { show } from './check-definition.ts';
-import { conductRun } from './conduct-run.ts';
+import { answerFrom, conductRun, type Replies, readAmount } from './conduct-run.ts';
 import { outputsOf, type ToolFields } from './contract-of.ts';
-import type { PackFiles } from './pack-files.ts';
-import { answerFrom, type Replies, readAmount } from './replies.ts';
 import { refusal as refusedCall, type Toolpack } from './toolpack.ts';
 
 export interface ToolpackAdapterSite {

@@ -1,10 +1,9 @@
 // Owns: the shape of docker, slurm and hybrid plans as a toolpack writes them, and the rules for what they name.
 // Refuses: networks, unpinned images, places outside of `in/`, and fields that nobody knows.
 import type { JsonObject } from '../../contract/json.ts';
-import type { RunResources } from '../../contract/plan.ts';
+import { below, collisions, outputPlace, type PathFact, type RunResources } from '../../contract/plan.ts';
 import type { PlanKind, ToolOutput } from '../../contract/toolpack.ts';
 import { isRecord, show } from './check-definition.ts';
-import { below, collisions, outputPlace, type PathFact } from './relpath.ts';
 
 export type Tell = (code: string, message: string) => void;
 

@@ -2,8 +2,8 @@
 // Refuses: nothing by itself; it tells everything at once, and the loader refuses.
 import { closest } from '../../base/closest.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { collisions, outputPlace, type PathFact } from '../../contract/plan.ts';
 import { LOG_ROLE, TOOLPACK_ABI } from '../../contract/toolpack.ts';
-import { collisions, outputPlace, type PathFact } from './relpath.ts';
 import type { ThrownPlace } from './where-thrown.ts';
 
 /** What the pack's process says of one definition. */

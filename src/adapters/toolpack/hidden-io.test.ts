@@ -389,6 +389,7 @@ describe('a session with a toolpack', () => {
         program: () => hostProgram(join(root, 'pack1'), 'toolpack.ts', ENVIRONMENTS[0]),
         name: 'stuck',
         folder: () => root,
+        source: () => undefined,
       });
       const ask = (loop: boolean) =>
         session.request({

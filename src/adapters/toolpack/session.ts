@@ -5,8 +5,7 @@ import type { Json } from '../../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../../contract/program.ts';
 import type { Unsafe } from './encode-answer.ts';
 import type { RefusedArgument } from './host.ts';
-import { type OwnTime, startOwnTime } from './own-time.ts';
-import { whereThrown } from './where-thrown.ts';
+import { type SourceOf, whereThrown } from './where-thrown.ts';
 
 export interface ToolpackSession {
   /** Rejects with `toolpack.failed`, or with the signal's reason. */
@@ -80,6 +79,7 @@ export interface SessionOptions {
   readonly name: string;
   /** Where its copy lies: never shown to anybody. */
   readonly folder: () => string;
+  readonly source: SourceOf;
 }
 
 /** How long a question that nobody waits for any more may go on. */
@@ -95,7 +95,7 @@ export function createSession(options: SessionOptions): ToolpackSession {
   let closed = false;
   /** `trace` is where Node.js says that it happened: the stack of an error, or its last words. */
   const failed = (fact: string, trace = ''): Failure => {
-    const at = whereThrown(trace, options.folder());
+    const at = whereThrown(trace, options.folder(), options.source);
     const place = at ? ` (${at.file}:${at.line}:${at.column})` : '';
     const message = `Cannot ask the toolpack "${options.name}": ${shown(fact, options.folder())}${place}`;
     return fail('toolpack.failed', message, at && { ...at });
@@ -324,4 +324,53 @@ function readLines({ stdout, stop }: StandingProgram, take: (line: string) => vo
       void stop(0);
     }
   });
+}
+
+interface OwnTime {
+  /** Somebody else works; as often as this is said, `resume` has to be. */
+  pause(): void;
+  resume(): void;
+  readonly running: boolean;
+  /** So much from now on, whatever was left. */
+  allow(ms: number): void;
+  stop(): void;
+}
+
+/** Runs from now on. */
+function startOwnTime(limitMs: number, onOver: () => void): OwnTime {
+  let left = limitMs;
+  let since = 0;
+  let pauses = 0;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  const run = (): void => {
+    if (stopped || pauses > 0) return;
+    since = performance.now();
+    timer = setTimeout(onOver, Math.max(0, left));
+  };
+  run();
+  return {
+    pause() {
+      pauses += 1;
+      if (pauses > 1) return;
+      clearTimeout(timer);
+      left -= performance.now() - since;
+    },
+    resume() {
+      pauses -= 1;
+      run();
+    },
+    get running() {
+      return !stopped && pauses === 0;
+    },
+    allow(ms) {
+      clearTimeout(timer);
+      left = ms;
+      run();
+    },
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
 }

@@ -12,9 +12,9 @@ import type { LoadResult } from '../../contract/manifest.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { PreparedRun, RunExecutor } from '../../contract/runs.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
+import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
+import { type FolderSite, openToolpackFolder } from '../../preset/runs/toolpack-folder.ts';
 import { isAlive, processIdentity } from '../../stores/process-identity.ts';
-import { createSchemaCompiler } from '../schema/schema-compiler.ts';
-import { openToolpack, type ToolpackSite } from './open-toolpack.ts';
 
 export const TEXT = Buffer.from('three short words\n');
 export const TEXT_ID: ObjectId = `sha256:${sha256Hex(TEXT)}`;
@@ -49,7 +49,7 @@ export function moduleText(changes: Readonly<Record<string, string | undefined>>
 export interface PackFixture {
   readonly root: string;
   /** Opens a pack of these files; `toolpack.ts` is its module. */
-  open(files: Readonly<Record<string, string>>, site?: Partial<ToolpackSite>): Promise<LoadResult<OpenPack>>;
+  open(files: Readonly<Record<string, string>>, site?: Partial<FolderSite>): Promise<LoadResult<OpenPack>>;
   prepare(pack: OpenPack, args?: object, tool?: string): Promise<PreparedRun>;
   readonly pinned: string[];
   readonly programs: ExecHandle;
@@ -79,7 +79,7 @@ export async function withPacks<T>(use: (fixture: PackFixture) => Promise<T>): P
         mkdirSync(dirname(join(folder, name)), { recursive: true });
         writeFileSync(join(folder, name), content);
       }
-      const result = await openToolpack(folder, `pack${count}`, {
+      const result = await openToolpackFolder(folder, `pack${count}`, {
         handlesFor: () => ({ exec, http: undefined as never }),
         runs: NO_RUNS,
         schemas: createSchemaCompiler(),
