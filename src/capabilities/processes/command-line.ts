@@ -1,6 +1,5 @@
 // Owns: a process's arguments as one line that can be shown: secrets unreadable, not too long.
 // Refuses: to be taken for something to run; nothing is quoted.
-
 import { REDACTED } from '../../base/redact/automaton.ts';
 import type { Redactor } from '../../base/redact/create-redactor.ts';
 import { isSecretKey } from '../../base/redact/secret-keys.ts';
