@@ -1,6 +1,6 @@
 // Owns: the event bus of one runtime.
 // Refuses: to let a listener's mistake reach a call.
-import type { EventBus, EventListener } from '../contract/event.ts';
+import type { EventBus, EventListener } from '../contract/runtime.ts';
 
 export function createEventBus(): EventBus {
   const listeners = new Set<EventListener>();

@@ -2,8 +2,8 @@
 // Refuses: to read more of a process than is needed to tell whether it is shown.
 import { setImmediate } from 'node:timers/promises';
 import { createRedactor } from '../../base/redact/create-redactor.ts';
+import type { ProcessInfo, ProcessListing, ProcessQuery } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
-import type { ProcessInfo, ProcessListing, ProcessQuery } from '../../contract/processes.ts';
 import { commandLine } from './command-line.ts';
 import {
   type ProcStat,

@@ -2,6 +2,7 @@
 // Refuses: a stranger's: a haft.yaml above that this user neither owns nor trusts says nothing here.
 import { relative } from 'node:path';
 import { canonicalText } from '../../base/canonical-json.ts';
+import { shiftPathGlob } from '../../base/glob.ts';
 import { escapeGlob } from '../../base/glob-parse.ts';
 import { isUnder } from '../../base/rel-path.ts';
 import { type Diagnostic, formatDiagnostic } from '../../contract/diagnostic.ts';
@@ -16,7 +17,6 @@ import {
   type RunsPolicy,
   type ToolRule,
 } from '../../contract/policy.ts';
-import { shiftPathGlob } from '../../contract/shift-glob.ts';
 import type { OuterFolder } from '../../loader/haft-yaml/outer-folders.ts';
 import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
 import { loadPolicy } from '../load-policy.ts';
