@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { injectCredentials } from './inject-credentials.ts';
+import { injectCredentials } from './credentials.ts';
 import { credentialNeed as need } from './tools-for-tests.ts';
 
 describe('injectCredentials', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { loadSqlite } from './load-sqlite.ts';
+import { loadSqlite } from './connection.ts';
 
 describe('loadSqlite', () => {
   for (const missing of [undefined, () => undefined]) {

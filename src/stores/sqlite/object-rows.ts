@@ -1,10 +1,9 @@
-// Owns: objects of a few KiB, kept in the database, where one sync makes many of them durable.
-// Refuses: to be asked for what is large; a file of its own serves that better.
-import type { SmallObjects } from '../small-objects.ts';
-import { breathe, WINDOW } from './audit-pages.ts';
+// Owns: objects of a few KiB in the database, where one sync makes many of them durable, and when each of those that are files was last used.
+// Refuses: what is large, and to write down every use: one that is a minute old is as good as a new one, since leases last for an hour.
+import type { ObjectUses, SmallObjects } from '../object-rows.ts';
+import { breathe, WINDOW } from './audit-segments.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { isStale } from './object-uses.ts';
 
 const FIND = 'SELECT bytes, used_ts FROM small_objects WHERE sha256 = ?';
 const SIZE = 'SELECT length(bytes) AS size FROM small_objects WHERE sha256 = ?';
@@ -68,3 +67,58 @@ export function createSmallObjects(
 }
 
 const key = (sha256: string): Uint8Array => Buffer.from(sha256, 'hex');
+
+const TOUCH_USE = `INSERT INTO object_uses (sha256, used_ts) VALUES (?, ?)
+  ON CONFLICT (sha256) DO UPDATE SET used_ts = max(used_ts, excluded.used_ts)`;
+const ALL_USES = 'SELECT lower(hex(sha256)) AS sha256, used_ts AS usedTs FROM object_uses';
+const USED_SINCE = 'SELECT 1 FROM object_uses WHERE sha256 = ? AND used_ts >= ?';
+const FORGET = 'DELETE FROM object_uses WHERE sha256 = ?';
+
+const REFRESH_MS = 60_000;
+/** Of objects whose last use this process remembers by itself. */
+const REMEMBERED = 20_000;
+
+/** Whether a use is to be written down anew. */
+const isStale = (usedTs: number, now: number): boolean => now - usedTs >= REFRESH_MS || now < usedTs;
+
+export function createObjectUses(
+  connection: Connection,
+  group: GroupCommit,
+  clock: { now(): number },
+): ObjectUses {
+  const own = new Map<string, number>();
+  const remember = (sha256: string, now: number): void => {
+    own.delete(sha256);
+    own.set(sha256, now);
+    if (own.size > REMEMBERED) own.delete(own.keys().next().value!);
+  };
+  return {
+    async touch(sha256s) {
+      const now = clock.now();
+      const stale = sha256s.filter((sha256) => isStale(own.get(sha256) ?? 0, now));
+      if (stale.length === 0) return;
+      await group.enqueue(() => {
+        for (const sha256 of stale) connection.sql(TOUCH_USE).run(key(sha256), now);
+      });
+      for (const sha256 of stale) remember(sha256, now);
+    },
+    all: () =>
+      connection.read(
+        () =>
+          new Map(
+            connection
+              .sql(ALL_USES)
+              .all()
+              .map((row) => [row.sha256 as string, row.usedTs as number]),
+          ),
+      ),
+    release: (sha256s, unusedSince, remove) =>
+      group.enqueue(() =>
+        sha256s.filter((sha256) => {
+          if (connection.sql(USED_SINCE).get(key(sha256), unusedSince) || !remove(sha256)) return false;
+          connection.sql(FORGET).run(key(sha256));
+          return true;
+        }),
+      ),
+  };
+}

@@ -2,7 +2,7 @@
 // Refuses: clocks; how long a turn may be is computed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPace, turnMs } from './pace.ts';
+import { createTimeSlice, turnMs } from './time-slice.ts';
 
 describe('turnMs', () => {
   it('is short where nobody else wants the event loop, however far behind', () => {
@@ -17,20 +17,20 @@ describe('turnMs', () => {
   });
 });
 
-describe('createPace', () => {
+describe('createTimeSlice', () => {
   it('goes on at once until its turn is over, and then lets others have theirs', async () => {
-    const pace = createPace(0);
+    const slice = createTimeSlice(0);
     let others = 0;
     setImmediate(() => {
       others++;
     });
-    for (let pause = pace.pause(); ; pause = pace.pause()) {
+    for (let pause = slice.pause(); ; pause = slice.pause()) {
       if (!pause) continue;
       assert.equal(others, 0);
       await pause;
       break;
     }
     assert.equal(others, 1);
-    assert.equal(pace.haste, 1);
+    assert.equal(slice.haste, 1);
   });
 });
