@@ -2,7 +2,16 @@
 // Refuses: examples that only compile.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -58,6 +67,28 @@ const WALKS = [
       ['Object.freeze([', 'Object.freeze([mergeMarkers,'],
     ],
   },
+  {
+    from: 'examples/adapter',
+    name: 'canned',
+    to: 'src/adapters/canned',
+    list: 'src/preset/packs/sources/index.ts',
+    edits: [
+      [
+        'Object.freeze([',
+        "Object.freeze([serverSource('canned', async () => (await import('../../../adapters/canned/canned.ts')).createCannedAdapter),",
+      ],
+    ],
+  },
+  {
+    from: 'examples/pack-source',
+    name: 'notes',
+    to: 'src/preset/packs/sources',
+    list: 'src/preset/packs/sources/index.ts',
+    edits: [
+      ['import { serverSource }', "import { notes } from './notes.ts';\nimport { serverSource }"],
+      ['Object.freeze([', 'Object.freeze([notes,'],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {
@@ -71,6 +102,7 @@ describe('the walks of CONTRIBUTING.md', () => {
     }
     symlinkSync(join(ROOT, 'node_modules'), inCopy('node_modules'));
     for (const { from, name, to, list, edits } of WALKS) {
+      mkdirSync(inCopy(to), { recursive: true });
       for (const file of [`${name}.ts`, `${name}.test.ts`]) {
         writeFileSync(inCopy(`${to}/${file}`), asIn(to, `${from}/${file}`));
       }
@@ -119,6 +151,22 @@ describe('the walks of CONTRIBUTING.md', () => {
     const [error] = JSON.parse(stdout).errors;
     assert.equal(error?.reason, 'rule.violated', said);
     assert.match(error.message, /merged\.txt:1 a marker of an unfinished merge/);
+  });
+
+  it('lead to packs of an adapter and of a source that haft.yaml can name', () => {
+    const packs = [
+      { name: 'demo', canned: { tools: { hello: { answer: 'hi' } } } },
+      { name: 'guide', notes: { file: 'GUIDE.md' } },
+    ];
+    writeFileSync(inCopy('GUIDE.md'), '## Set up\n\nnpm ci\n');
+    writeTrusted(inCopy('haft.yaml'), JSON.stringify({ version: 1, packs }));
+    for (const [tool, data] of [
+      ['demo.hello', 'hi'],
+      ['guide.set_up', { text: 'npm ci' }],
+    ] as const) {
+      const { stdout, said } = call(tool, {});
+      assert.deepEqual(JSON.parse(stdout).data, data, said);
+    }
   });
 
   const call = (tool: string, args: object) =>

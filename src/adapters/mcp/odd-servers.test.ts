@@ -1,16 +1,17 @@
 // Owns: servers that are allowed to be odd, and servers that are not: each a few lines, over real pipes and real HTTP.
 // Refuses: what the official SDKs do; `mcp.test.ts` has those.
+
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { invocationOf } from '../fixtures-for-tests.ts';
-import type { McpConnection } from './mcp.ts';
+import type { ServerConnection } from '../server-adapter.ts';
 import { type Route, withRoute, withScripted } from './odd-servers-for-tests.ts';
 
 const never = new AbortController().signal;
 
-const call = (connection: McpConnection) => connection.invoke(invocationOf('odd.x', {}));
+const call = (connection: ServerConnection) => connection.invoke(invocationOf('odd.x', {}));
 const CALLED = { ok: true, data: { text: 'called' } };
 
 /** What a server answers to a call, beside the id, as an expression; and what is said of it. */

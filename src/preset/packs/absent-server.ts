@@ -1,9 +1,10 @@
 // Owns: a server whose tools nobody knows yet: who asks it, once for all that wait, and why it was not there the last time.
 // Refuses: to let anybody wait who does not need it, and to ask again and again what has just failed.
+import type { Discovery } from '../../adapters/server-adapter.ts';
 import { orAborted } from '../../base/or-aborted.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { AbsentPack } from '../../contract/runtime.ts';
-import { awaitServer, type Discovery, type FollowOptions } from './follow-server.ts';
+import { awaitServer, type FollowOptions } from './follow-server.ts';
 
 export interface AbsentServerSite extends Pick<FollowOptions, 'told' | 'signal'> {
   readonly name: string;

@@ -1,30 +1,10 @@
 // Owns: a server that is running: asked again for its tools when it says that they changed, or was lost and found.
 // Refuses: to let a call leave for what nobody accepted, and to forget what is known because the server could not be asked.
+import type { Discovery, ServerAdapter, ServerConnection } from '../../adapters/server-adapter.ts';
 import { orAborted } from '../../base/or-aborted.ts';
-import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
+import type { Adapter } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
-import type { JsonObject } from '../../contract/json.ts';
-import type { BoundTool, Installation } from '../../contract/manifest.ts';
-
-/** An adapter whose other side says which tools it has. */
-export interface ServerAdapter extends Adapter {
-  /** What is wrong with a config that fits the schema: one sentence, which begins with the key. */
-  problemOf?(config: JsonObject): string | undefined;
-  open(installation: Installation, tools: readonly BoundTool[]): ServerConnection;
-}
-
-export interface ServerConnection extends AdapterConnection {
-  discover(signal: AbortSignal): Promise<Discovery>;
-  /** Told when it is time to discover again. */
-  onChange?(listener: () => void): () => void;
-}
-
-export interface Discovery {
-  readonly tools: readonly BoundTool[];
-  readonly problems: readonly string[];
-  /** Tools that it has and that were left out: why, by id. */
-  readonly left?: { readonly [id: string]: string };
-}
+import type { Installation } from '../../contract/manifest.ts';
 
 export interface FollowOptions {
   /** Settles when it is taken over. */
@@ -68,7 +48,7 @@ export function followServer(adapter: ServerAdapter, options: FollowOptions): Ad
     open(installation, tools) {
       const connection = adapter.open(installation, tools);
       const ask = createAsking(connection, installation, options);
-      connection.onChange?.(() => void ask());
+      connection.onChange(() => void ask());
       let asked: Promise<Failure | undefined> | undefined;
       const { invoke: send } = connection;
       const invoke: typeof send = async (invocation) => {

@@ -7,8 +7,7 @@ import { createEventBus } from '../../runtime/events.ts';
 import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
 import { systemTiming } from '../../runtime/health/timing.ts';
 import type { DefaultRuntime } from '../default.ts';
-import { healthSubjects } from './health-subjects.ts';
-import { withProblem } from './pack-states.ts';
+import { healthSubjects, withProblem } from './watch-packs.ts';
 import { withWorkspacePacks } from './workspace-packs.ts';
 
 export type Looked = readonly (readonly [name: string, report: HealthReport])[];

@@ -1,15 +1,13 @@
 // Owns: what a policy would grant beyond the defaults, and how it differs from the one that was trusted, in plain lines.
 // Refuses: to leave a key out: one row for each. What the file says is quoted, so that no text in it can look like a line of ours.
 
-import { resolve } from 'node:path';
 import { isRecord } from '../../base/is-record.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { LockFile } from '../../contract/lock.ts';
 import { POLICY_DEFAULTS, type PolicyFile, packFolders } from '../../contract/policy.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
-import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
-import { isToolpackFolder } from '../../loader/toolpack/pack-files.ts';
 import type { PolicyChange } from '../../runtime/policy/compare-policies.ts';
+import { sourceOf } from '../packs/sources/index.ts';
 
 /** The same with the tools of folders and with haft.lock, as they are on this machine. Nothing is run for it. */
 export async function describePolicy(workspace: string, policy: PolicyFile): Promise<readonly string[]> {
@@ -17,28 +15,9 @@ export async function describePolicy(workspace: string, policy: PolicyFile): Pro
   return [...describeGrants(policy, lockOf(workspace)), ...tools.flat()];
 }
 
-async function describeFolder(workspace: string, path: string): Promise<readonly string[]> {
-  const folder = resolve(workspace, path);
-  if (isToolpackFolder(folder))
-    return [`code of the toolpack ${quoted(path)}, and the programs that it plans`];
-  const loader = new ToolpackLoader({ quarantine: true });
-  let problems = 0;
-  try {
-    const { diagnostics } = await loader.loadDir(folder, { label: path, root: workspace });
-    problems = diagnostics.filter(({ severity }) => severity === 'error').length;
-  } catch {
-    problems = 1;
-  }
-  const unread = problems > 0 ? [`more in ${quoted(path)} that has mistakes and cannot be read`] : [];
-  const tools = loader.list().map(({ id, execution }) => {
-    const { kind } = execution;
-    if (kind === 'http') return `the tool ${quoted(id)}: connects to ${quoted(execution.url)}`;
-    if (kind === 'cli')
-      return `the tool ${quoted(id)}: runs ${execution.cmd.map((word) => quoted(word)).join(' ')}`;
-    const { entry } = execution;
-    return `the tool ${quoted(id)}: runs ${kind} ${quoted(entry.by === 'script' ? entry.path : entry.module)}`;
-  });
-  return [...tools, ...unread];
+async function describeFolder(root: string, path: string): Promise<readonly string[]> {
+  const entry = { kind: 'path', name: '', path, config: {}, enabled: true };
+  return (await sourceOf(entry, root).describe?.(entry, root, quoted)) ?? [];
 }
 
 function lockOf(workspace: string): LockFile | undefined {
