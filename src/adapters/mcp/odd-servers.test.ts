@@ -252,6 +252,28 @@ describe('mcp over HTTP', () => {
       await withRoute(route, async (connection) => assert.deepEqual(await call(connection), CALLED));
     });
 
+  it('calls a server that is down unhealthy, before a call left and between two', async () => {
+    const down = { reason: 'tool.unhealthy', message: /^Cannot reach "odd" at http:\/\/127\.0\.0\.1:\d+: / };
+    const route: Route = (message, _, response) => {
+      const result = message?.method === 'initialize' ? initialized : called;
+      if (message?.method === 'server/discover') response.writeHead(404).end();
+      else if (message?.id === undefined) response.writeHead(202).end();
+      else json(response, { jsonrpc: '2.0', id: message.id, result });
+    };
+    await withRoute(route, async (connection, close) => {
+      assert.deepEqual(await call(connection), CALLED);
+      await close();
+      // The first finds a connection that was open, and cannot say what became of it.
+      await assert.rejects(call(connection));
+      await assert.rejects(call(connection), down);
+    });
+    await withRoute(route, async (connection, close) => {
+      await close();
+      await assert.rejects(call(connection), down);
+      await assert.rejects(connection.discover(never), down);
+    });
+  });
+
   it('takes an answer up again where the server left its stream', async () => {
     let resumed: string | undefined;
     const route: Route = (message, { headers, method }, response) => {

@@ -245,7 +245,7 @@ export function createPacks(options: PacksOptions): Packs {
       accepted.check([...kept.flatMap(([, { packs }]) => packs.map(({ pack }) => pack)), ...fine]);
     for (const [key, opened] of [...open]) if (!wanted.has(key)) await closeOne(key, opened);
     for (const [key, opened] of kept) open.set(key, await lockAgain(key, wanted.get(key)!, opened, accepted));
-    const wrong: string[] = [];
+    const wrong: Failure[] = [];
     for (const { key, following, packs } of found) {
       try {
         if (isFailure(packs)) throw packs;
@@ -253,12 +253,12 @@ export function createPacks(options: PacksOptions): Packs {
       } catch (thrown) {
         following.abort();
         if (!isFailure(thrown)) throw thrown;
-        wrong.push(thrown.message);
+        wrong.push(thrown);
       }
     }
     if (wrong.length === 0) return;
-    if (!onBroken) throw fail('pack.invalid', `Cannot start: packs have problems\n${wrong.join('\n')}`);
-    for (const problem of wrong) onBroken(problem);
+    if (!onBroken) throw notOpened(wrong);
+    for (const { message } of wrong) onBroken(message);
   };
 
   return {
@@ -289,6 +289,18 @@ interface Found {
   readonly key: string;
   readonly following: AbortController;
   readonly packs: readonly OpenPack[] | Failure;
+}
+
+/** With the lines that would admit it, where policy alone stands in the way and one grant is enough. */
+function notOpened(wrong: readonly Failure[]): Failure {
+  const admits = new Set(wrong.map(({ details }) => details?.admit));
+  const [admit] = admits;
+  const messages = wrong.map(({ message }) => message).join('\n');
+  return fail(
+    'pack.invalid',
+    `Cannot start: packs have problems\n${messages}`,
+    admits.size === 1 && typeof admit === 'string' ? { admit } : undefined,
+  );
 }
 
 /** The words of such an error may hold paths of this machine: its kind has to do. */
