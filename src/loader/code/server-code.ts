@@ -19,8 +19,7 @@ import { isWithin } from '../is-within.ts';
 import { readRegularText } from '../read-regular.ts';
 import type { CodeFolder } from './code-copies.ts';
 import { lockedFiles } from './locked-files.ts';
-import { type NpxSite, parseNpx, takeNpx } from './npx-package.ts';
-import type { TakenServer } from './taken-server.ts';
+import { type NpxSite, parseNpx, type TakenServer, takeNpx } from './npx-package.ts';
 
 /** A program that is started here, a service that is reached, or what an adapter needs neither for. */
 export type ServerConfig = ServerCommand | { readonly url: string } | { readonly url?: never };

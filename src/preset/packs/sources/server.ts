@@ -17,8 +17,13 @@ import type { OpenPack } from '../../../contract/runtime.ts';
 import { explainRefusal } from '../../../loader/code/explain-refusal.ts';
 import { type ServerConfig, takeServer } from '../../../loader/code/server-code.ts';
 import { readOwnCache, writeOwnCache } from '../../../loader/own-cache.ts';
-import { createAbsentServer, type LastAbsence } from '../absent-server.ts';
-import { discoverInTime, explained, followServer } from '../follow-server.ts';
+import {
+  createAbsentServer,
+  discoverInTime,
+  explained,
+  followServer,
+  type LastAbsence,
+} from '../follow-server.ts';
 import {
   areSameIds,
   areSameTools,
