@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { boundTool } from '../../contract/tools-for-tests.ts';
-import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { brokenSchemas } from './broken-schemas.ts';
+import { boundTool } from '../../../contract/tools-for-tests.ts';
+import { createSchemaCompiler } from '../../../loader/schema/schema-compiler.ts';
+import { brokenSchemas } from './server.ts';
 
 const object = (properties: object) => ({ type: 'object', properties }) as const;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { InstallationRecord } from '../../contract/store.ts';
-import { installedPacks, knownPacks } from './installed-packs.ts';
+import { installedPacks, knownPacks } from './pack-entries.ts';
 
 const record = (name: string, fields: Partial<InstallationRecord> = {}): InstallationRecord => ({
   name,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Discovery } from '../../adapters/server-adapter.ts';
 import { fail } from '../../contract/errors.ts';
-import { createAbsentServer, type LastAbsence } from './absent-server.ts';
-import type { Discovery } from './follow-server.ts';
+import { createAbsentServer, type LastAbsence } from './follow-server.ts';
 
 const NEVER = new AbortController().signal;
 const NOTHING: Discovery = { tools: [], problems: [] };

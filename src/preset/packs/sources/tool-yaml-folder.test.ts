@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { makeWorkspace } from '../../../test/e2e/support/workspace.ts';
-import { packFiles } from '../../adapters/pack-for-tests.ts';
-import type { JsonObject } from '../../contract/json.ts';
-import { createDefaultRuntime } from '../default.ts';
+import { makeWorkspace } from '../../../../test/e2e/support/workspace.ts';
+import { packFiles } from '../../../adapters/pack-for-tests.ts';
+import type { JsonObject } from '../../../contract/json.ts';
+import { createDefaultRuntime } from '../../default.ts';
 
 const greeting = { type: 'string', default: 'hello' };
 const config = (properties: object) => ({ type: 'object', properties, additionalProperties: true });
