@@ -17,14 +17,15 @@ declare module '../../src/contract/effect.ts' {
 
 export const devices = {
   key: 'devices',
-  shape: () =>
-    map('Devices that calls may use. Without it: none.', {
+  written: () => ({
+    shape: map('Devices that calls may use. Without it: none.', {
       allow: list(text('name', 'A device: `gpu0`.'), 'Devices that may be used.'),
     }),
-  widening: (host, session) =>
-    (session.allow ?? []).flatMap((one, at) => (host?.allow?.includes(one) ? [] : [`.allow[${at}]`])),
-  changes: (before, after) => lists('devices.allow', before?.allow ?? [], after?.allow ?? [], ONLY_LESS),
-  grants: ({ allow = [] }) => allow.map((device) => `the device ${shown(device)}`),
+    widening: (host, session) =>
+      (session.allow ?? []).flatMap((one, at) => (host?.allow?.includes(one) ? [] : [`.allow[${at}]`])),
+    changes: (before, after) => lists('devices.allow', before?.allow ?? [], after?.allow ?? [], ONLY_LESS),
+    grants: ({ allow = [] }) => allow.map((device) => `the device ${shown(device)}`),
+  }),
   effects: {
     'device.use': {
       decide: ({ device }, { layers }) =>

@@ -11,10 +11,11 @@ export const comparePolicies = (before: PolicyFile, after: PolicyFile): readonly
   SECTIONS.flatMap((section) => changesIn(section, before, after));
 
 function changesIn(
-  { key, changes }: Section,
+  { key, written }: Section,
   before: PolicyFile,
   after: PolicyFile,
 ): readonly PolicyChange[] {
+  const { changes } = written();
   if (changes) return changes(before[key], after[key]);
   return value(key, before[key] as Json | undefined, after[key] as Json | undefined, () => true);
 }
@@ -29,8 +30,10 @@ export function describeChange({ key, before, after, widens }: PolicyChange): st
 
 /** What reaches furthest first. Empty where it grants nothing beyond the defaults. */
 export const describeGrants = (policy: PolicyFile): readonly string[] =>
-  SECTIONS.toSorted((one, other) => (other.reach ?? 0) - (one.reach ?? 0)).flatMap(({ key, grants }) => {
-    const own = policy[key];
-    if (own === undefined) return [];
-    return grants ? grants(own) : [`${key}: ${shown(own as Json)}`];
-  });
+  SECTIONS.map(({ key, written }) => ({ key, ...written() }))
+    .sort((one, other) => (other.reach ?? 0) - (one.reach ?? 0))
+    .flatMap(({ key, grants }) => {
+      const own = policy[key];
+      if (own === undefined) return [];
+      return grants ? grants(own) : [`${key}: ${shown(own as Json)}`];
+    });

@@ -14,9 +14,11 @@ export function checkNarrowing(host: PolicyFile, session: PolicyFile): void {
 
 /** Paths of the keys that widen; none where the registry only narrows. */
 export function wideningKeys(host: PolicyFile, session: PolicyFile): readonly string[] {
-  return SECTIONS.flatMap(({ key, widening = () => [''] }) => {
+  return SECTIONS.flatMap(({ key, written }) => {
     const value = session[key];
-    return value === undefined ? [] : widening(host[key], value).map((inner) => `${key}${inner}`);
+    if (value === undefined) return [];
+    const { widening = () => [''] } = written();
+    return widening(host[key], value).map((inner) => `${key}${inner}`);
   });
 }
 

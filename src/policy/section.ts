@@ -21,19 +21,12 @@ import type { Shape, TextProblem } from '../contract/shape.ts';
  */
 export interface Section<K extends keyof PolicyFile = keyof PolicyFile, V = NonNullable<PolicyFile[K]>> {
   readonly key: K;
-
-  /** What it may hold, its defaults, and what it means; a function, since no call looks at it. */
-  shape(): Shape;
-  /** The text checks that its shape names, beside those of shapes.ts. Asked for only where a file has the section. */
-  texts?(): TextChecks | Promise<TextChecks>;
-  /** What its entries must be to each other. */
-  check?(draft: Draft, site: DraftSite): void | Promise<void>;
+  /** What is written in the file, and told about it: made when somebody asks, since no call does. */
+  written(): Written<V>;
   /** What it must be to this build, of which `rules` are the rules; asked at every load. */
   checkBuild?(draft: Draft, rules: readonly string[] | undefined, site: DraftSite): void;
   /** Keys that nothing looks at yet, by their path in the file, and why. */
   readonly unused?: { readonly [path: string]: string };
-  /** How the examples of its rules are read and decided. */
-  examples?(draft: Draft): ExampleList | Promise<ExampleList>;
 
   /** What is hashed of it, whatever its spelling; undefined leaves it out. By default the value. */
   meaning?(value: V | undefined): unknown;
@@ -44,6 +37,26 @@ export interface Section<K extends keyof PolicyFile = keyof PolicyFile, V = NonN
   project?(file: PolicyFile, tool: string, complete: boolean): object;
   /** Numbers and switches of a session beside the host's; by default both layers are decided side by side. */
   narrow?(host: V | undefined, session: V): V | undefined;
+
+  /** The effects that it decides. */
+  readonly effects?: { readonly [E in EffectKind]?: EffectRules<E> };
+  /** What it says of calls of a tool, beside what they touch. */
+  calls?(tool: string, policy: CompiledPolicy): CallRules;
+  /** Which paths this tool may be shown; undefined where it hides none. */
+  sees?(tool: string, policy: CompiledPolicy): ((path: string) => boolean) | undefined;
+  /** What it closes to programs of this tool. */
+  fences?(tool: string, policy: CompiledPolicy): readonly Fence[];
+}
+
+export interface Written<V> {
+  /** What it may hold, its defaults, and what it means. */
+  readonly shape: Shape;
+  /** The text checks that its shape names, beside those of shapes.ts. Asked for only where a file has the section. */
+  texts?(): TextChecks | Promise<TextChecks>;
+  /** What its entries must be to each other. */
+  check?(draft: Draft, site: DraftSite): void | Promise<void>;
+  /** How the examples of its rules are read and decided. */
+  examples?(draft: Draft): ExampleList | Promise<ExampleList>;
   /** Where below its key a session would grant more than the host; by default all of it would. */
   widening?(host: V | undefined, session: V): readonly string[];
   /** How it differs from what it replaces; by default every difference grants more. */
@@ -56,15 +69,6 @@ export interface Section<K extends keyof PolicyFile = keyof PolicyFile, V = NonN
   below?(value: V | undefined, inner: V | undefined, seen: SeenGlob): V | undefined;
   /** What is left of this section of a workspace below; by default all, since both are layers. */
   under?(inner: V | undefined, outer: V | undefined): V | undefined;
-
-  /** The effects that it decides. */
-  readonly effects?: { readonly [E in EffectKind]?: EffectRules<E> };
-  /** What it says of calls of a tool, beside what they touch. */
-  calls?(tool: string, policy: CompiledPolicy): CallRules;
-  /** Which paths this tool may be shown; undefined where it hides none. */
-  sees?(tool: string, policy: CompiledPolicy): ((path: string) => boolean) | undefined;
-  /** What it closes to programs of this tool. */
-  fences?(tool: string, policy: CompiledPolicy): readonly Fence[];
 }
 
 // ------------------------------------------------------------------------------------------- deciding

@@ -2,8 +2,8 @@
 // Not here: which value it is, and what it means.
 import type { Effect } from '../contract/effect.ts';
 import type { Json } from '../contract/json.ts';
-import type { Enforcement, Verdict } from '../contract/policy.ts';
-import type { Finding, PolicyChange, Section } from './section.ts';
+import type { Enforcement, PolicyFile, Verdict } from '../contract/policy.ts';
+import type { Finding, PolicyChange, Written } from './section.ts';
 
 export const nothing = (): object => ({});
 export const none = (): readonly never[] => [];
@@ -40,17 +40,22 @@ export const answered = (decision: Verdict): Verdict => (decision === 'deny' ? '
 export type Numbers = { readonly [key: string]: number | undefined };
 
 /** A section that is nothing but limits: the smaller one holds, and a larger one grants more. */
-export function limitsOnly<V extends object>(key: string, defaults: Numbers = {}) {
+export function limitsOnly<
+  K extends keyof PolicyFile,
+  V extends object = NonNullable<PolicyFile[K]> & object,
+>(key: K, written: () => Written<V>, defaults: Numbers = {}) {
   return {
+    key,
+    written: (): Written<V> => ({
+      widening: (host, session) => larger({ ...defaults, ...host } as Numbers, session as Numbers),
+      changes: (before, after) => numbers(key, before as Numbers, after as Numbers, defaults),
+      grants: none,
+      ...written(),
+    }),
     meaning: (value: V | undefined) => value ?? {},
     project: nothing,
     narrow: (host: V | undefined, session: V) => smaller(host, session),
-    widening: (host: V | undefined, session: V) =>
-      larger({ ...defaults, ...host } as Numbers, session as Numbers),
-    changes: (before: V | undefined, after: V | undefined) =>
-      numbers(key, before as Numbers, after as Numbers, defaults),
-    grants: none,
-  } satisfies Partial<Section<never, V>>;
+  };
 }
 
 export function smaller<T extends object>(host: T | undefined, session: T): T {

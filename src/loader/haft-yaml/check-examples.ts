@@ -8,7 +8,7 @@ import { SECTIONS } from '../../policy/sections/index.ts';
 
 export async function checkExamples(draft: Draft, site: DraftSite): Promise<void> {
   for (const section of SECTIONS) {
-    const list = await section.examples?.(draft);
+    const list = await section.written().examples?.(draft);
     for (const rule of list?.rules ?? []) {
       for (const kind of ['allow', 'deny'] as const) {
         for (const [at, example] of (rule.examples?.[kind] ?? []).entries()) {

@@ -22,7 +22,7 @@ export const HAFT_YAML: MapShape = {
   is: 'map',
   doc: 'What this workspace grants to tools.',
   required: ['version'],
-  keys: Object.fromEntries(SECTIONS.map((section) => [section.key, section.shape()])),
+  keys: Object.fromEntries(SECTIONS.map((section) => [section.key, section.written().shape])),
 };
 
 /** A policy whose text was checked. */
@@ -57,7 +57,7 @@ async function checkPolicy(located: Located, report: Report): Promise<CheckedDra
   const draft = (checkShape(HAFT_YAML, plain, undefined, site) ?? {}) as Draft;
   const places = placesOf(located);
   const draftSite = siteOf(report, (path) => places.get(path) ?? located.at);
-  for (const section of SECTIONS) await section.check?.(draft, draftSite);
+  for (const section of SECTIONS) await section.written().check?.(draft, draftSite);
   await checkExamples(draft, draftSite);
   return { draft, places };
 }
@@ -65,7 +65,11 @@ async function checkPolicy(located: Located, report: Report): Promise<CheckedDra
 /** Those of sections only where the file has them: some load a library. */
 async function textChecks(plain: unknown): Promise<TextChecks> {
   const written = SECTIONS.filter(({ key }) => isRecord(plain) && Object.hasOwn(plain, key));
-  return Object.assign({}, TEXT_CHECKS, ...(await Promise.all(written.map((section) => section.texts?.()))));
+  return Object.assign(
+    {},
+    TEXT_CHECKS,
+    ...(await Promise.all(written.map((section) => section.written().texts?.()))),
+  );
 }
 
 /** What is kept of a policy without errors. */

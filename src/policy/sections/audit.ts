@@ -7,8 +7,8 @@ import { absent, kept, nothing, shortened } from '../values.ts';
 
 export const audit = {
   key: 'audit',
-  shape: () =>
-    map(
+  written: () => ({
+    shape: map(
       'How the audit is kept. No row is ever removed: older ones go into compressed segments in `.haft/audit/`, where they are still listed, verified and exported.',
       {
         keep: map('What stays in the database.', {
@@ -17,10 +17,11 @@ export const audit = {
         }),
       },
     ),
+    changes: (old = {}, now = {}) => kept('audit.keep', old.keep, now.keep, POLICY_DEFAULTS.auditKeep),
+    reach: 1,
+    grants: ({ keep }) => shortened('the audit in the database', keep, POLICY_DEFAULTS.auditKeep),
+    below: absent,
+  }),
   meaning: (own = {}) => (Object.keys(own).length > 0 ? own : undefined),
   project: nothing,
-  changes: (old = {}, now = {}) => kept('audit.keep', old.keep, now.keep, POLICY_DEFAULTS.auditKeep),
-  reach: 1,
-  grants: ({ keep }) => shortened('the audit in the database', keep, POLICY_DEFAULTS.auditKeep),
-  below: absent,
 } satisfies Section<'audit'>;

@@ -9,11 +9,33 @@ const NO_GIT =
 
 export const git = {
   key: 'git',
-  shape: () =>
-    map('What git tools may do.', {
+  written: () => ({
+    shape: map('What git tools may do.', {
       allow_push: flag('Whether commits may be pushed.'),
       require_clean_tree_for_commit: flag('Whether a commit is refused while there are unstaged changes.'),
     }),
+    widening: (host, session) => [
+      ...(session.allow_push && !host?.allow_push ? ['.allow_push'] : []),
+      ...(session.require_clean_tree_for_commit === false && host?.require_clean_tree_for_commit
+        ? ['.require_clean_tree_for_commit']
+        : []),
+    ],
+    changes: (old = {}, now = {}) => [
+      ...value('git.allow_push', old.allow_push ?? false, now.allow_push ?? false, (_, to) => to),
+      ...value(
+        'git.require_clean_tree_for_commit',
+        old.require_clean_tree_for_commit ?? false,
+        now.require_clean_tree_for_commit ?? false,
+        (from) => from,
+      ),
+    ],
+    reach: 6,
+    grants: ({ allow_push: push }) => (push ? ['git push'] : []),
+    below: (own = {}) => ({
+      allow_push: own.allow_push ?? false,
+      ...(own.require_clean_tree_for_commit ? { require_clean_tree_for_commit: true } : {}),
+    }),
+  }),
   unused: { 'git.allow_push': NO_GIT, 'git.require_clean_tree_for_commit': NO_GIT },
   meaning: (own) => ({ allow_push: false, require_clean_tree_for_commit: false, ...own }),
   project: ({ git: own }, _tool, complete) => ({ allow_push: own?.allow_push ?? (complete ? false : null) }),
@@ -21,27 +43,6 @@ export const git = {
     ...host,
     ...(session.allow_push === false ? { allow_push: false } : {}),
     ...(session.require_clean_tree_for_commit ? { require_clean_tree_for_commit: true } : {}),
-  }),
-  widening: (host, session) => [
-    ...(session.allow_push && !host?.allow_push ? ['.allow_push'] : []),
-    ...(session.require_clean_tree_for_commit === false && host?.require_clean_tree_for_commit
-      ? ['.require_clean_tree_for_commit']
-      : []),
-  ],
-  changes: (old = {}, now = {}) => [
-    ...value('git.allow_push', old.allow_push ?? false, now.allow_push ?? false, (_, to) => to),
-    ...value(
-      'git.require_clean_tree_for_commit',
-      old.require_clean_tree_for_commit ?? false,
-      now.require_clean_tree_for_commit ?? false,
-      (from) => from,
-    ),
-  ],
-  reach: 6,
-  grants: ({ allow_push: push }) => (push ? ['git push'] : []),
-  below: (own = {}) => ({
-    allow_push: own.allow_push ?? false,
-    ...(own.require_clean_tree_for_commit ? { require_clean_tree_for_commit: true } : {}),
   }),
   effects: {
     git: {

@@ -18,8 +18,8 @@ const LIST = 'network.allowed_domains';
 
 export const network = {
   key: 'network',
-  shape: () =>
-    map('Where connections may go. Without it: nowhere.', {
+  written: () => ({
+    shape: map('Where connections may go. Without it: nowhere.', {
       allowed_domains: list(
         shorthand(
           'A host, or a host with more to say about it.',
@@ -41,54 +41,55 @@ export const network = {
         'Hosts that may be reached; https on port 443 and http on port 80 unless a port is named.',
       ),
     }),
-  texts: () => ({ domain: checkDomain }),
-  examples: (draft) => ({
-    rules: rulesOf(draft.network?.allowed_domains, LIST, 'domain').map(({ rule, path }) => {
-      const domain = attempt(rule.domain, parseDomain);
-      return {
-        path,
-        examples: rule.examples,
-        hasPaths: false,
-        matches: (subject) => {
-          const target = parseTarget(subject.text);
-          return domain !== undefined && target !== undefined && matchesDomain(domain, target);
-        },
-        says: () => rule.decision ?? 'allow',
-      };
+    texts: () => ({ domain: checkDomain }),
+    examples: (draft) => ({
+      rules: rulesOf(draft.network?.allowed_domains, LIST, 'domain').map(({ rule, path }) => {
+        const domain = attempt(rule.domain, parseDomain);
+        return {
+          path,
+          examples: rule.examples,
+          hasPaths: false,
+          matches: (subject) => {
+            const target = parseTarget(subject.text);
+            return domain !== undefined && target !== undefined && matchesDomain(domain, target);
+          },
+          says: () => rule.decision ?? 'allow',
+        };
+      }),
+      byDefault: 'deny',
+      wanted: 'a host or a URL',
+      read: (example) => (parseTarget(example) ? { calls: [[{ text: example }]] } : undefined),
     }),
-    byDefault: 'deny',
-    wanted: 'a host or a URL',
-    read: (example) => (parseTarget(example) ? { calls: [[{ text: example }]] } : undefined),
+    widening: (host, session) =>
+      grantsOf(session.allowed_domains, 'domain').flatMap(({ text: domain, at }) => {
+        const granted = grantsOf(host?.allowed_domains, 'domain');
+        const covered = granted.some((one) => coversDomain(parseDomain(one.text), parseDomain(domain)));
+        return covered ? [] : [`.allowed_domains[${at}]`];
+      }),
+    changes(before, after) {
+      const [old, now] = [domainsOf(before), domainsOf(after)];
+      return lists(LIST, old, now, {
+        added: ({ domain, decision, private: isPrivate }) =>
+          decision !== 'deny' &&
+          !old.some(
+            (one) =>
+              !isStricter(one.decision, decision) &&
+              (one.private || !isPrivate) &&
+              coversDomain(parseDomain(one.domain), parseDomain(domain)),
+          ),
+        removed: (gone) =>
+          gone.decision !== 'allow' &&
+          !now.some(({ domain, decision }) => domain === gone.domain && !isStricter(gone.decision, decision)),
+      });
+    },
+    reach: 8,
+    grants: ({ allowed_domains: own }) => shownGrants(own, 'domain').map((host) => `connections to ${host}`),
+    below: (own) => ({ allowed_domains: own?.allowed_domains ?? [] }),
   }),
   meaning: (own) => hashed(own, (decision) => decision),
   project: ({ network: own }, _tool, complete) => ({
     network: own?.allowed_domains || complete ? hashed(own, answered) : null,
   }),
-  widening: (host, session) =>
-    grantsOf(session.allowed_domains, 'domain').flatMap(({ text: domain, at }) => {
-      const granted = grantsOf(host?.allowed_domains, 'domain');
-      const covered = granted.some((one) => coversDomain(parseDomain(one.text), parseDomain(domain)));
-      return covered ? [] : [`.allowed_domains[${at}]`];
-    }),
-  changes(before, after) {
-    const [old, now] = [domainsOf(before), domainsOf(after)];
-    return lists(LIST, old, now, {
-      added: ({ domain, decision, private: isPrivate }) =>
-        decision !== 'deny' &&
-        !old.some(
-          (one) =>
-            !isStricter(one.decision, decision) &&
-            (one.private || !isPrivate) &&
-            coversDomain(parseDomain(one.domain), parseDomain(domain)),
-        ),
-      removed: (gone) =>
-        gone.decision !== 'allow' &&
-        !now.some(({ domain, decision }) => domain === gone.domain && !isStricter(gone.decision, decision)),
-    });
-  },
-  reach: 8,
-  grants: ({ allowed_domains: own }) => shownGrants(own, 'domain').map((host) => `connections to ${host}`),
-  below: (own) => ({ allowed_domains: own?.allowed_domains ?? [] }),
   effects: {
     'net.connect': {
       decide,

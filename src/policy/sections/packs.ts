@@ -8,8 +8,8 @@ import { absent, lists, nothing, same, shown } from '../values.ts';
 
 export const packs = {
   key: 'packs',
-  shape: () =>
-    list(
+  written: () => ({
+    shape: list(
       {
         is: 'shorthand',
         doc: 'A pack: where it lies, or what it is.',
@@ -18,18 +18,19 @@ export const packs = {
       },
       'Where tools come from beside the builtins. Their folders are read-only to tools.',
     ),
+    changes(before = [], after = []) {
+      const old = before.map(packOf);
+      return lists('packs', old, after.map(packOf), {
+        added: (pack) => pack.enabled !== false || !old.some((one) => same({ ...one, enabled: false }, pack)),
+        removed: () => false,
+      });
+    },
+    reach: 12,
+    grants: (own) => own.map(describePack),
+    below: absent,
+  }),
   meaning: (own = []) => own,
   project: nothing,
-  changes(before = [], after = []) {
-    const old = before.map(packOf);
-    return lists('packs', old, after.map(packOf), {
-      added: (pack) => pack.enabled !== false || !old.some((one) => same({ ...one, enabled: false }, pack)),
-      removed: () => false,
-    });
-  },
-  reach: 12,
-  grants: (own) => own.map(describePack),
-  below: absent,
 } satisfies Section<'packs'>;
 
 function packOf(pack: string | JsonObject): { readonly [key: string]: Json } {

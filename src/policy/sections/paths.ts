@@ -27,8 +27,8 @@ const ACCESSES = ['read', 'write'] as const;
 
 export const paths = {
   key: 'paths',
-  shape: () =>
-    map('Which files may be touched. Without it: everything in the workspace that is not protected.', {
+  written: () => ({
+    shape: map('Which files may be touched. Without it: everything in the workspace that is not protected.', {
       extra_roots: list(
         text('folder', 'A folder, relative to haft.yaml or absolute.'),
         'Folders beside the workspace that paths may lie below. None that holds the workspace, or the folders where Haft keeps its key and what you trust.',
@@ -55,38 +55,77 @@ export const paths = {
         'Of the rules that match a path the strictest wins.',
       ),
     }),
-  check(draft, site) {
-    for (const access of ACCESSES) {
-      const candidates = rulesOf(draft.paths?.rules, 'paths.rules', 'path').map(({ rule, path }) => ({
-        path,
-        subject: rule.path,
-        verdict: rule[access],
-        matches: (file: string) => attempt(rule.path, (glob) => compilePathGlob(glob).matches(file)) ?? false,
-      }));
-      checkShadowed(candidates, access, site);
-    }
-  },
-  examples: (draft) => ({
-    rules: rulesOf(draft.paths?.rules, 'paths.rules', 'path').map(({ rule, path }) => {
-      const glob = checkedPathGlob(rule.path);
-      return {
-        path,
-        examples: rule.examples,
-        hasPaths: false,
-        matches: (subject) => glob?.matches(subject.text) ?? false,
-        says: ({ access }) => (access ? rule[access] : undefined),
-      };
-    }),
-    byDefault: 'allow',
-    wanted: 'a path, with or without read: or write: before it',
-    read(example, rule) {
-      const [, named, path = ''] = /^(?:(read|write): ?)?(.+)$/s.exec(example) ?? [];
-      if (named) return { calls: [[{ text: path, access: named as Access }]] };
-      const both = ACCESSES.map((access) => ({ text: path, access }));
-      return {
-        calls: both.filter((subject) => rule.says(subject) !== undefined).map((subject) => [subject]),
-      };
+    check(draft, site) {
+      for (const access of ACCESSES) {
+        const candidates = rulesOf(draft.paths?.rules, 'paths.rules', 'path').map(({ rule, path }) => ({
+          path,
+          subject: rule.path,
+          verdict: rule[access],
+          matches: (file: string) =>
+            attempt(rule.path, (glob) => compilePathGlob(glob).matches(file)) ?? false,
+        }));
+        checkShadowed(candidates, access, site);
+      }
     },
+    examples: (draft) => ({
+      rules: rulesOf(draft.paths?.rules, 'paths.rules', 'path').map(({ rule, path }) => {
+        const glob = checkedPathGlob(rule.path);
+        return {
+          path,
+          examples: rule.examples,
+          hasPaths: false,
+          matches: (subject) => glob?.matches(subject.text) ?? false,
+          says: ({ access }) => (access ? rule[access] : undefined),
+        };
+      }),
+      byDefault: 'allow',
+      wanted: 'a path, with or without read: or write: before it',
+      read(example, rule) {
+        const [, named, path = ''] = /^(?:(read|write): ?)?(.+)$/s.exec(example) ?? [];
+        if (named) return { calls: [[{ text: path, access: named as Access }]] };
+        const both = ACCESSES.map((access) => ({ text: path, access }));
+        return {
+          calls: both.filter((subject) => rule.says(subject) !== undefined).map((subject) => [subject]),
+        };
+      },
+    }),
+    widening: (_host, session) => [
+      ...(session.extra_roots ?? []).map((_, at) => `.extra_roots[${at}]`),
+      ...(session.rules ?? []).flatMap((rule, at) =>
+        ([...ACCESSES, 'programs'] as const).flatMap((key) =>
+          rule[key] === 'allow' ? [`.rules[${at}].${key}`] : [],
+        ),
+      ),
+    ],
+    changes: (old = {}, now = {}) => [
+      ...lists('paths.extra_roots', old.extra_roots ?? [], now.extra_roots ?? [], ONLY_LESS),
+      ...lists('paths.rules', plainRules(old), plainRules(now), {
+        // What binds tools alone takes programs out of every other rule about the same paths.
+        added: ({ read, write, programs }) => read === 'allow' || write === 'allow' || programs === 'allow',
+        removed: (gone) =>
+          ACCESSES.some((access) => {
+            const was = gone[access] ?? 'allow';
+            if (was === 'allow') return false;
+            return !plainRules(now).some(
+              (rule) => rule.path === gone.path && !isStricter(was, rule[access] ?? 'allow'),
+            );
+          }),
+      }),
+    ],
+    reach: 9,
+    grants: ({ extra_roots: roots = [], rules = [] }) => [
+      ...roots.map((root) => `files below ${shown(root)}, outside of the workspace`),
+      ...rules.flatMap((rule) => {
+        const allowed = ACCESSES.filter((access) => rule[access] === 'allow');
+        const past = rule.programs === 'allow' ? [`programs past the rules about ${shown(rule.path)}`] : [];
+        return [...(allowed.length > 0 ? [`to ${allowed.join(' and ')} ${shown(rule.path)}`] : []), ...past];
+      }),
+    ],
+    below: (own, _inner, seen) => ({
+      rules: (own?.rules ?? []).flatMap(({ examples: _examples, ...rule }) =>
+        seen(rule.path).map((path) => ({ ...rule, path })),
+      ),
+    }),
   }),
   meaning: (own) => ({
     extra_roots: asSet(own?.extra_roots ?? []),
@@ -123,43 +162,6 @@ export const paths = {
         : {}),
     };
   },
-  widening: (_host, session) => [
-    ...(session.extra_roots ?? []).map((_, at) => `.extra_roots[${at}]`),
-    ...(session.rules ?? []).flatMap((rule, at) =>
-      ([...ACCESSES, 'programs'] as const).flatMap((key) =>
-        rule[key] === 'allow' ? [`.rules[${at}].${key}`] : [],
-      ),
-    ),
-  ],
-  changes: (old = {}, now = {}) => [
-    ...lists('paths.extra_roots', old.extra_roots ?? [], now.extra_roots ?? [], ONLY_LESS),
-    ...lists('paths.rules', plainRules(old), plainRules(now), {
-      // What binds tools alone takes programs out of every other rule about the same paths.
-      added: ({ read, write, programs }) => read === 'allow' || write === 'allow' || programs === 'allow',
-      removed: (gone) =>
-        ACCESSES.some((access) => {
-          const was = gone[access] ?? 'allow';
-          if (was === 'allow') return false;
-          return !plainRules(now).some(
-            (rule) => rule.path === gone.path && !isStricter(was, rule[access] ?? 'allow'),
-          );
-        }),
-    }),
-  ],
-  reach: 9,
-  grants: ({ extra_roots: roots = [], rules = [] }) => [
-    ...roots.map((root) => `files below ${shown(root)}, outside of the workspace`),
-    ...rules.flatMap((rule) => {
-      const allowed = ACCESSES.filter((access) => rule[access] === 'allow');
-      const past = rule.programs === 'allow' ? [`programs past the rules about ${shown(rule.path)}`] : [];
-      return [...(allowed.length > 0 ? [`to ${allowed.join(' and ')} ${shown(rule.path)}`] : []), ...past];
-    }),
-  ],
-  below: (own, _inner, seen) => ({
-    rules: (own?.rules ?? []).flatMap(({ examples: _examples, ...rule }) =>
-      seen(rule.path).map((path) => ({ ...rule, path })),
-    ),
-  }),
   effects: { 'fs.read': rulesFor('read'), 'fs.write': rulesFor('write') },
   sees(_tool, policy) {
     const hiding = policy.layers.flatMap((layer) =>

@@ -38,9 +38,37 @@ import { toolRules } from './tools.ts';
 
 export const runs = {
   key: 'runs',
-  shape,
-  texts: () => ({ image: checkImage, word: checkWord }),
-  check: checkRuns,
+  written: () => ({
+    shape: shape(),
+    texts: () => ({ image: checkImage, word: checkWord }),
+    check: checkRuns,
+    changes(before = {}, after = {}) {
+      const { limits: oldLimits, images: oldImages = [], backends: oldBackends = [], ...old } = before;
+      const { limits, images = [], backends = [], ...now } = after;
+      const keys = [...new Set([...Object.keys(old), ...Object.keys(now)])] as (keyof typeof old)[];
+      const whole = (all: typeof images) => all.map((entry) => asRule<ImageRule, 'image'>(entry, 'image'));
+      return [
+        ...keys.flatMap((key) =>
+          value(`runs.${key}`, old[key] as Json, now[key] as Json, () => widensRuns(key, before, after)),
+        ),
+        ...lists('runs.backends', oldBackends, backends, ONLY_LESS),
+        ...lists('runs.images', whole(oldImages), whole(images), ONLY_LESS),
+        ...numbers('runs.limits', oldLimits as Numbers, limits as Numbers, POLICY_DEFAULTS.runLimits),
+      ];
+    },
+    reach: 7,
+    grants({ backend = 'local', backends = [], images = [], limits: _limits, ...rest }) {
+      return [
+        `runs on ${[...new Set([backend, ...backends])].join(', ')}`,
+        ...images.map(
+          (image) => `runs with the image ${shown(asRule<ImageRule, 'image'>(image, 'image').image)}`,
+        ),
+        ...Object.entries(rest).map(([key, own]) => `runs.${key}: ${shown(own as Json)}`),
+      ];
+    },
+    below: absent,
+    under: narrowRuns,
+  }),
   meaning: (own) => own && { backend: 'local', ...own, images: imagesOf(own) },
   /** Which images there are and how much a run may use up can change what it makes; where it runs cannot. */
   project({ runs: own }, tool) {
@@ -48,32 +76,6 @@ export const runs = {
     const { limits = {} } = own ?? {};
     return images.length === 0 && Object.keys(limits).length === 0 ? {} : { runs: { images, limits } };
   },
-  changes(before = {}, after = {}) {
-    const { limits: oldLimits, images: oldImages = [], backends: oldBackends = [], ...old } = before;
-    const { limits, images = [], backends = [], ...now } = after;
-    const keys = [...new Set([...Object.keys(old), ...Object.keys(now)])] as (keyof typeof old)[];
-    const whole = (all: typeof images) => all.map((entry) => asRule<ImageRule, 'image'>(entry, 'image'));
-    return [
-      ...keys.flatMap((key) =>
-        value(`runs.${key}`, old[key] as Json, now[key] as Json, () => widensRuns(key, before, after)),
-      ),
-      ...lists('runs.backends', oldBackends, backends, ONLY_LESS),
-      ...lists('runs.images', whole(oldImages), whole(images), ONLY_LESS),
-      ...numbers('runs.limits', oldLimits as Numbers, limits as Numbers, POLICY_DEFAULTS.runLimits),
-    ];
-  },
-  reach: 7,
-  grants({ backend = 'local', backends = [], images = [], limits: _limits, ...rest }) {
-    return [
-      `runs on ${[...new Set([backend, ...backends])].join(', ')}`,
-      ...images.map(
-        (image) => `runs with the image ${shown(asRule<ImageRule, 'image'>(image, 'image').image)}`,
-      ),
-      ...Object.entries(rest).map(([key, own]) => `runs.${key}: ${shown(own as Json)}`),
-    ];
-  },
-  below: absent,
-  under: narrowRuns,
   effects: {
     'run.read': granted("the workspace's runs are granted"),
     'run.cancel': granted("the workspace's runs are granted"),

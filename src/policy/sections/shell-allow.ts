@@ -15,8 +15,8 @@ import { answered, asRule, asSet, grantsOf, lists, shownGrants } from '../values
 
 export const shellAllow = {
   key: 'shell_allow',
-  shape: () =>
-    list(
+  written: () => ({
+    shape: list(
       shorthand(
         'A pattern, or a pattern with more to say about it.',
         text('pattern', 'Commands that match may run.'),
@@ -35,58 +35,59 @@ export const shellAllow = {
       ),
       'Commands that may run. Every simple command in a line must match. Without it: none.',
     ),
-  async texts() {
-    const compile = await loadPatternCompiler();
-    return { pattern: (given) => checkPattern(given, compile) };
-  },
-  check: checkAnchors,
-  async examples(draft) {
-    const compile = draft.shell_allow ? await loadPatternCompiler() : undefined;
-    return {
-      rules: rulesOf(draft.shell_allow, 'shell_allow', 'pattern').map(({ rule, path }) => {
-        const pattern = compile && attempt(rule.pattern, compile);
-        return {
-          path,
-          examples: rule.examples,
-          hasPaths: false,
-          matches: (subject) => pattern?.(subject.text, rule.decision ?? 'allow') ?? false,
-          says: () => rule.decision ?? 'allow',
-        };
-      }),
-      byDefault: 'deny',
-      wanted: 'a shell line',
-      // Taken apart as a call is, so that a second command cannot hide behind the first. Where redirections lead is
-      // not looked at: that is for path rules.
-      async read(example) {
-        const { analyzeShell } = await import('../../base/shell/analyze-shell.ts');
-        const analysis = await analyzeShell(example);
-        if (!analysis.ok) return { refused: analysis.message };
-        return { calls: [analysis.commands.map(({ canonical }) => ({ text: canonical }))] };
-      },
-    };
-  },
+    async texts() {
+      const compile = await loadPatternCompiler();
+      return { pattern: (given) => checkPattern(given, compile) };
+    },
+    check: checkAnchors,
+    async examples(draft) {
+      const compile = draft.shell_allow ? await loadPatternCompiler() : undefined;
+      return {
+        rules: rulesOf(draft.shell_allow, 'shell_allow', 'pattern').map(({ rule, path }) => {
+          const pattern = compile && attempt(rule.pattern, compile);
+          return {
+            path,
+            examples: rule.examples,
+            hasPaths: false,
+            matches: (subject) => pattern?.(subject.text, rule.decision ?? 'allow') ?? false,
+            says: () => rule.decision ?? 'allow',
+          };
+        }),
+        byDefault: 'deny',
+        wanted: 'a shell line',
+        // Taken apart as a call is, so that a second command cannot hide behind the first. Where redirections lead is
+        // not looked at: that is for path rules.
+        async read(example) {
+          const { analyzeShell } = await import('../../base/shell/analyze-shell.ts');
+          const analysis = await analyzeShell(example);
+          if (!analysis.ok) return { refused: analysis.message };
+          return { calls: [analysis.commands.map(({ canonical }) => ({ text: canonical }))] };
+        },
+      };
+    },
+    // Which of two patterns matches more cannot be said in general. A command has to match both lists, so a
+    // pattern can only narrow; where the host has none at all, it was meant to widen.
+    widening: (host, session) =>
+      grantsOf(host, 'pattern').length > 0 ? [] : grantsOf(session, 'pattern').map(({ at }) => `[${at}]`),
+    // Only the same text is the same.
+    changes(before, after) {
+      const [old, now] = [commandsOf(before), commandsOf(after)];
+      return lists('shell_allow', old, now, {
+        // What allows counts from the start of a command, what asks is found anywhere in it: neither covers the other.
+        added: ({ decision }) => decision !== 'deny',
+        removed: (gone) =>
+          gone.decision !== 'allow' &&
+          !now.some((one) => one.pattern === gone.pattern && !isStricter(gone.decision, one.decision)),
+      });
+    },
+    reach: 11,
+    grants: (own) => shownGrants(own, 'pattern').map((pattern) => `commands that match ${pattern}`),
+    below: (own = []) => own,
+  }),
   meaning: (own) => hashed(own, (decision) => decision),
   project: ({ shell_allow: own }, _tool, complete) => ({
     shell_allow: own || complete ? hashed(own, answered) : null,
   }),
-  // Which of two patterns matches more cannot be said in general. A command has to match both lists, so a
-  // pattern can only narrow; where the host has none at all, it was meant to widen.
-  widening: (host, session) =>
-    grantsOf(host, 'pattern').length > 0 ? [] : grantsOf(session, 'pattern').map(({ at }) => `[${at}]`),
-  // Only the same text is the same.
-  changes(before, after) {
-    const [old, now] = [commandsOf(before), commandsOf(after)];
-    return lists('shell_allow', old, now, {
-      // What allows counts from the start of a command, what asks is found anywhere in it: neither covers the other.
-      added: ({ decision }) => decision !== 'deny',
-      removed: (gone) =>
-        gone.decision !== 'allow' &&
-        !now.some((one) => one.pattern === gone.pattern && !isStricter(gone.decision, one.decision)),
-    });
-  },
-  reach: 11,
-  grants: (own) => shownGrants(own, 'pattern').map((pattern) => `commands that match ${pattern}`),
-  below: (own = []) => own,
   effects: { exec: { decide, ready } },
 } satisfies Section<'shell_allow'>;
 

@@ -22,8 +22,8 @@ import { asSet, granted, isPathEffect, lists, shown, value } from '../values.ts'
 
 export const tools = {
   key: 'tools',
-  shape: () =>
-    map('Which tools may be called at all.', {
+  written: () => ({
+    shape: map('Which tools may be called at all.', {
       default: verdict('What happens to tools that no rule names.', 'allow'),
       rules: list(
         map(
@@ -42,35 +42,80 @@ export const tools = {
         'Of the rules that match a call the strictest wins.',
       ),
     }),
-  check(draft, site) {
-    const candidates = rulesOf(draft.tools?.rules, 'tools.rules', 'tool').map(({ rule, path }) => ({
-      path,
-      subject: rule.paths ? undefined : rule.tool,
-      verdict: rule.decision,
-      matches: (id: string) => !rule.paths && rule.tool !== undefined && matchesTool(rule.tool, id),
-    }));
-    checkShadowed(candidates, 'decision', site);
-  },
-  examples: (draft) => ({
-    rules: rulesOf(draft.tools?.rules, 'tools.rules', 'tool').map(({ rule, path }) => {
-      const globs = rule.paths?.map((glob) => checkedPathGlob(glob)?.matches);
-      return {
+    check(draft, site) {
+      const candidates = rulesOf(draft.tools?.rules, 'tools.rules', 'tool').map(({ rule, path }) => ({
         path,
-        examples: rule.examples,
-        hasPaths: globs !== undefined,
-        matches: ({ text: id, file }) =>
-          matchesTool(rule.tool ?? '', id) &&
-          (!globs || (file !== undefined && globs.some((glob) => glob?.(file)))),
-        says: () => rule.decision,
-      };
-    }),
-    byDefault: draft.tools?.default ?? 'allow',
-    wanted: 'a tool id, and after a space a path where the rule has paths',
-    read(example, { hasPaths }) {
-      const [, id = '', file] = /^([a-z][a-z0-9_.]*)(?: (\S.*))?$/.exec(example) ?? [];
-      if (!id || (hasPaths && file === undefined)) return undefined;
-      return { calls: [[file === undefined ? { text: id } : { text: id, file }]] };
+        subject: rule.paths ? undefined : rule.tool,
+        verdict: rule.decision,
+        matches: (id: string) => !rule.paths && rule.tool !== undefined && matchesTool(rule.tool, id),
+      }));
+      checkShadowed(candidates, 'decision', site);
     },
+    examples: (draft) => ({
+      rules: rulesOf(draft.tools?.rules, 'tools.rules', 'tool').map(({ rule, path }) => {
+        const globs = rule.paths?.map((glob) => checkedPathGlob(glob)?.matches);
+        return {
+          path,
+          examples: rule.examples,
+          hasPaths: globs !== undefined,
+          matches: ({ text: id, file }) =>
+            matchesTool(rule.tool ?? '', id) &&
+            (!globs || (file !== undefined && globs.some((glob) => glob?.(file)))),
+          says: () => rule.decision,
+        };
+      }),
+      byDefault: draft.tools?.default ?? 'allow',
+      wanted: 'a tool id, and after a space a path where the rule has paths',
+      read(example, { hasPaths }) {
+        const [, id = '', file] = /^([a-z][a-z0-9_.]*)(?: (\S.*))?$/.exec(example) ?? [];
+        if (!id || (hasPaths && file === undefined)) return undefined;
+        return { calls: [[file === undefined ? { text: id } : { text: id, file }]] };
+      },
+    }),
+    /** A rule that allows makes an exception from the session's own stricter default; any other use would widen. */
+    widening(host, session) {
+      const own = session.default ?? 'allow';
+      const keys =
+        session.default && isStricter(host?.default ?? 'allow', session.default) ? ['.default'] : [];
+      for (const [at, { tool, decision }] of (session.rules ?? []).entries()) {
+        if (decision === 'allow' && (own === 'allow' || isStricter(strictestFor(host, tool), 'allow')))
+          keys.push(`.rules[${at}]`);
+      }
+      return keys;
+    },
+    changes(old = {}, now = {}) {
+      const [from, to] = [old.default ?? 'allow', now.default ?? 'allow'];
+      const rules = [(old.rules ?? []).map(plainRule), (now.rules ?? []).map(plainRule)] as const;
+      return [
+        ...value('tools.default', from, to, () => isStricter(from, to)),
+        ...lists('tools.rules', ...rules, {
+          // A rule that matches takes the place of the default, also where it is laxer than that.
+          added: (rule) => isStricter(from, rule.decision) && !rules[0].some((one) => coversRule(one, rule)),
+          // A rule with paths speaks about calls without a path, too, unless it denies: only the very same one is as strict.
+          removed: (gone) =>
+            gone.decision !== 'allow' &&
+            !rules[1].some(
+              ({ tool, decision, paths }) =>
+                !paths && tool === gone.tool && !gone.paths && !isStricter(gone.decision, decision),
+            ),
+        }),
+      ];
+    },
+    reach: 5,
+    grants: ({ rules = [] }) =>
+      rules.flatMap(({ tool, decision, paths }) => {
+        if (decision !== 'allow') return [];
+        return [`the tool ${shown(tool)}${paths ? ` on ${paths.map((one) => shown(one)).join(', ')}` : ''}`];
+      }),
+    below: (own, _inner, seen) => ({
+      default: own?.default ?? 'allow',
+      rules: (own?.rules ?? []).map(({ tool, decision, paths }) => {
+        if (!paths) return { tool, decision };
+        const shifted = paths.flatMap(seen);
+        // A rule about other places stays, as one that matches no path: it also speaks about calls that touch none.
+        return { tool, decision, paths: shifted.length > 0 ? shifted : ['.haft/elsewhere'] };
+      }),
+    }),
   }),
   meaning: (own) => ({
     default: own?.default ?? 'allow',
@@ -89,49 +134,6 @@ export const tools = {
       granted_paths: needsGrant ? asSet(granting.flatMap(({ paths }) => paths ?? [])) : null,
     };
   },
-  /** A rule that allows makes an exception from the session's own stricter default; any other use would widen. */
-  widening(host, session) {
-    const own = session.default ?? 'allow';
-    const keys = session.default && isStricter(host?.default ?? 'allow', session.default) ? ['.default'] : [];
-    for (const [at, { tool, decision }] of (session.rules ?? []).entries()) {
-      if (decision === 'allow' && (own === 'allow' || isStricter(strictestFor(host, tool), 'allow')))
-        keys.push(`.rules[${at}]`);
-    }
-    return keys;
-  },
-  changes(old = {}, now = {}) {
-    const [from, to] = [old.default ?? 'allow', now.default ?? 'allow'];
-    const rules = [(old.rules ?? []).map(plainRule), (now.rules ?? []).map(plainRule)] as const;
-    return [
-      ...value('tools.default', from, to, () => isStricter(from, to)),
-      ...lists('tools.rules', ...rules, {
-        // A rule that matches takes the place of the default, also where it is laxer than that.
-        added: (rule) => isStricter(from, rule.decision) && !rules[0].some((one) => coversRule(one, rule)),
-        // A rule with paths speaks about calls without a path, too, unless it denies: only the very same one is as strict.
-        removed: (gone) =>
-          gone.decision !== 'allow' &&
-          !rules[1].some(
-            ({ tool, decision, paths }) =>
-              !paths && tool === gone.tool && !gone.paths && !isStricter(gone.decision, decision),
-          ),
-      }),
-    ];
-  },
-  reach: 5,
-  grants: ({ rules = [] }) =>
-    rules.flatMap(({ tool, decision, paths }) => {
-      if (decision !== 'allow') return [];
-      return [`the tool ${shown(tool)}${paths ? ` on ${paths.map((one) => shown(one)).join(', ')}` : ''}`];
-    }),
-  below: (own, _inner, seen) => ({
-    default: own?.default ?? 'allow',
-    rules: (own?.rules ?? []).map(({ tool, decision, paths }) => {
-      if (!paths) return { tool, decision };
-      const shifted = paths.flatMap(seen);
-      // A rule about other places stays, as one that matches no path: it also speaks about calls that touch none.
-      return { tool, decision, paths: shifted.length > 0 ? shifted : ['.haft/elsewhere'] };
-    }),
-  }),
   effects: {
     'proc.list': granted('the process table may be looked at'),
     'artifact.read': granted("the workspace's artifacts are granted"),

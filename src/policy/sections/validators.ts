@@ -9,8 +9,8 @@ import { asSet, lists, none, nothing, WEIGHT } from '../values.ts';
 
 export const validators = {
   key: 'validators',
-  shape: () =>
-    list(
+  written: () => ({
+    shape: list(
       map(
         'A rule and how strictly it is taken.',
         {
@@ -24,6 +24,28 @@ export const validators = {
       ),
       'Rules that look at what calls change.',
     ),
+    widening: (host, session) =>
+      session.flatMap(({ rule, enforcement }, at) => {
+        const own = host?.find((setting) => setting.rule === rule);
+        return own && WEIGHT[enforcement] < WEIGHT[own.enforcement] ? [`[${at}]`] : [];
+      }),
+    changes: (old = [], now = []) =>
+      lists('validators', old, now, {
+        added: () => false,
+        removed: (gone) =>
+          !now.some(
+            ({ rule, enforcement }) => rule === gone.rule && WEIGHT[enforcement] >= WEIGHT[gone.enforcement],
+          ),
+      }),
+    grants: none,
+    below(own = [], inner = []) {
+      const stricter = own.filter(({ rule, enforcement }) => {
+        const theirs = inner.find((one) => one.rule === rule);
+        return !theirs || WEIGHT[enforcement] > WEIGHT[theirs.enforcement];
+      });
+      return stricter.length > 0 ? stricter : undefined;
+    },
+  }),
   checkBuild: checkValidators,
   meaning: (own = []) => asSet(own.map(({ rule, enforcement }) => [rule, enforcement])),
   project: nothing,
@@ -32,27 +54,6 @@ export const validators = {
     const byRule = new Map(host.map((setting) => [setting.rule, setting]));
     for (const setting of session) byRule.set(setting.rule, setting);
     return [...byRule.values()];
-  },
-  widening: (host, session) =>
-    session.flatMap(({ rule, enforcement }, at) => {
-      const own = host?.find((setting) => setting.rule === rule);
-      return own && WEIGHT[enforcement] < WEIGHT[own.enforcement] ? [`[${at}]`] : [];
-    }),
-  changes: (old = [], now = []) =>
-    lists('validators', old, now, {
-      added: () => false,
-      removed: (gone) =>
-        !now.some(
-          ({ rule, enforcement }) => rule === gone.rule && WEIGHT[enforcement] >= WEIGHT[gone.enforcement],
-        ),
-    }),
-  grants: none,
-  below(own = [], inner = []) {
-    const stricter = own.filter(({ rule, enforcement }) => {
-      const theirs = inner.find((one) => one.rule === rule);
-      return !theirs || WEIGHT[enforcement] > WEIGHT[theirs.enforcement];
-    });
-    return stricter.length > 0 ? stricter : undefined;
   },
 } satisfies Section<'validators'>;
 

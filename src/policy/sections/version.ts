@@ -5,10 +5,12 @@ import { none, nothing, value } from '../values.ts';
 
 export const version = {
   key: 'version',
-  shape: () => ({ is: 'constant', value: 1, doc: 'The version of this format.' }),
+  written: () => ({
+    shape: { is: 'constant', value: 1, doc: 'The version of this format.' },
+    widening: none,
+    changes: (before, after) => value('version', before, after, () => true),
+    grants: none,
+    below: () => 1,
+  }),
   project: nothing,
-  widening: none,
-  changes: (before, after) => value('version', before, after, () => true),
-  grants: none,
-  below: () => 1,
 } satisfies Section<'version'>;

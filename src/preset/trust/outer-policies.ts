@@ -135,13 +135,15 @@ function isNamed(
 
 /** The outer policy as it reads from the inner workspace, with every default written out. */
 const layerOf = (outer: PolicyFile, inner: PolicyFile, seen: SeenGlob): PolicyFile =>
-  collect(({ key, below }) => (below ? below(outer[key], inner[key], seen) : outer[key])) as PolicyFile;
+  collect(({ key }, { below }) => (below ? below(outer[key], inner[key], seen) : outer[key])) as PolicyFile;
 
 /** What both say, of sections that are no layers. */
 const leftOf = (inner: PolicyFile, outer: PolicyFile): PolicyFile =>
-  collect(({ key, under }) => (under ? under(inner[key], outer[key]) : inner[key])) as PolicyFile;
+  collect(({ key }, { under }) => (under ? under(inner[key], outer[key]) : inner[key])) as PolicyFile;
 
-const collect = (pick: (section: Section) => unknown): object =>
+const collect = (pick: (section: Section, written: ReturnType<Section['written']>) => unknown): object =>
   Object.fromEntries(
-    SECTIONS.map((section) => [section.key, pick(section)]).filter(([, value]) => value !== undefined),
+    SECTIONS.map((section) => [section.key, pick(section, section.written())]).filter(
+      ([, value]) => value !== undefined,
+    ),
   );
