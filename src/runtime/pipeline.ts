@@ -138,13 +138,14 @@ export async function runCall(
         );
         begun = 'ended';
         await checkOutput(site, registered, record, data, limits.output);
-        await validateCall(parts, {
-          record,
-          args,
-          engine,
-          deadline,
-          files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
-        });
+        if (!looks || engine.loaded.file.validators)
+          await validateCall(parts, {
+            record,
+            args,
+            engine,
+            deadline,
+            files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
+          });
       } finally {
         deadline.clear();
       }
@@ -154,7 +155,9 @@ export async function runCall(
         await site.replay.keep({ runId, preimage, callId: record.callId, data, outputs: [] });
       }
     }
-    if (run) noteResult(record, data);
+    // So that a row proves what the run answered, executed or replayed.
+    const result = run && resultDigest(data);
+    if (result) record.facts = { ...record.facts, result };
   } catch (thrown) {
     error = shownError(parts, thrown);
     data = null;
@@ -284,12 +287,6 @@ function denial(decision: Decision) {
     ...line,
     ...admit,
   });
-}
-
-/** So that a row proves what the run answered, executed or replayed. */
-function noteResult(record: CallRecord, data: unknown): void {
-  const result = resultDigest(data);
-  if (result !== undefined) record.facts = { ...record.facts, result };
 }
 
 /** Policy has a word on where a run goes as well. */
