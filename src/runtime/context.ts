@@ -1,18 +1,15 @@
 // Owns: the handles of a running tool, made on first use and bound to its call, and those of an installation between its calls.
 // Refuses: an access that the call did not declare or that policy does not allow; between calls, whatever is not simply allowed.
-
 import type { CallHandles } from '../contract/adapter.ts';
 import type {
   CallHistory,
   CallScope,
   CapabilityFactories,
-  Change,
   HistoryHandle,
   ScopePolicy,
   ToolContext,
 } from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
-import type { Warning } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { Installation } from '../contract/manifest.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
@@ -25,26 +22,19 @@ import type { RunsHandleMaker } from './runs/runs-handle.ts';
 import { createSpills } from './spills.ts';
 
 /** What a context needs to know of its call. */
-interface ContextCall {
-  readonly callId: string;
-  readonly requestId: string;
-  readonly sessionId: string;
+interface ContextCall
+  extends Pick<
+      ToolContext,
+      'callId' | 'requestId' | 'sessionId' | 'progress' | 'output' | 'testify' | 'show'
+    >,
+    Pick<CallScope, 'undo' | 'place' | 'locked' | 'intend' | 'warn'> {
   readonly tool: string;
   readonly effects: readonly Effect[];
   readonly engine: PolicyEngine;
   /** An approval was used up for this call, so `ask` is answered. */
   readonly approved: boolean;
   readonly deadline: Pick<Deadline, 'signal'>;
-  readonly undo: CallScope['undo'];
-  readonly place: CallScope['place'];
-  intend(changes: readonly Change[]): Promise<void>;
-  progress: ToolContext['progress'];
-  output: ToolContext['output'];
-  testify: ToolContext['testify'];
-  warn(warning: Warning): void;
-  show: ToolContext['show'];
   readonly run?: RunTicket | undefined;
-  readonly locked?: CallScope['locked'];
 }
 
 export type ContextMaker = (call: ContextCall) => ToolContext;

@@ -1,6 +1,5 @@
 // Owns: the limits of a call: which hold, the signal that ends it in time, and how large an answer is.
 // Not here: what happens to a call that is over one (pipeline.ts).
-
 import { fail, isFailure } from '../contract/errors.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { CallOptions, Clock } from '../contract/runtime.ts';

@@ -32,16 +32,12 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   const live = new Map<string, LiveSession>();
   const waking = new Map<string, Promise<LiveSession>>();
 
-  const hostBudget = (): Partial<Usage> => {
-    const { calls, wall_ms: wallMs, bytes } = host().loaded.file.budgets ?? {};
-    return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
-  };
-
   /** The smaller of the host's budget, as policy is now, and the session's own. */
   const limitOf = (own: Partial<Usage>): (() => Partial<Usage>) => {
     let known: { readonly of: PolicyEngine; readonly limit: Partial<Usage> } | undefined;
     return () => {
-      if (known?.of !== host()) known = { of: host(), limit: smallerBudget(hostBudget(), own) };
+      if (known?.of !== host())
+        known = { of: host(), limit: smallerBudget(budgetOf(host().loaded.file), own) };
       return known.limit;
     };
   };
@@ -64,7 +60,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
 
   const wake = async (record: SessionRecord): Promise<LiveSession> => {
     const narrowing = await check(record.registry);
-    const own = smallerBudget(narrowedBudget(narrowing), record.budget ?? {});
+    const own = smallerBudget(budgetOf(narrowing), record.budget ?? {});
     let narrowed: { readonly of: PolicyEngine; readonly engine: PolicyEngine } | undefined;
     const session: LiveSession = {
       id: record.id,
@@ -207,15 +203,8 @@ function checkOptions(options: SessionOptions): void {
       throw wrong(`${name} must be a number, zero or more`);
 }
 
-const narrowedBudget = (file: PolicyFile | undefined): Partial<Usage> => {
-  const { calls, wall_ms: wallMs, bytes } = file?.budgets ?? {};
-  return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
-};
-
-const defined = <T extends object>(
-  one: T,
-): { [K in keyof T]: Exclude<T[K], undefined> } | Record<never, never> =>
-  Object.values(one)[0] === undefined ? {} : (one as { [K in keyof T]: Exclude<T[K], undefined> });
+const budgetOf = (file: PolicyFile | undefined): Partial<Usage> =>
+  smallerBudget({}, { wallMs: file?.budgets?.wall_ms, ...file?.budgets });
 
 export interface Budget {
   /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
@@ -301,8 +290,10 @@ export function createBudget(
   };
 }
 
+type Bounds = { readonly [K in keyof Usage]?: number | undefined };
+
 /** The smaller of two budgets, key by key. */
-export function smallerBudget(a: Partial<Usage>, b: Partial<Usage>): Partial<Usage> {
+export function smallerBudget(a: Bounds, b: Bounds): Partial<Usage> {
   const result: { -readonly [K in keyof Usage]?: number } = {};
   for (const key of KEYS) {
     const bounds = [a[key], b[key]].filter((n) => n !== undefined);

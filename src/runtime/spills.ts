@@ -1,6 +1,5 @@
 // Owns: what is too long for an answer: kept as an artifact, also while it still comes, so that the rest can be read.
 // Refuses: to hold it in memory, to keep more than this host keeps of one answer, and to let a secret of the call into it.
-
 import type { Redactor } from '../base/redact/create-redactor.ts';
 import type { AnswerSpill } from '../contract/adapter.ts';
 import { type Failure, fail } from '../contract/errors.ts';
