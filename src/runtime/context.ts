@@ -54,39 +54,20 @@ export function createContextMaker(
     constructor(call: ContextCall) {
       this.#call = call;
     }
+    static {
+      for (const name of OF_CALL)
+        Object.defineProperty(Context.prototype, name, {
+          get(this: Context) {
+            return this.#call[name];
+          },
+        });
+    }
     get scope(): CallScope {
       this.#scope ??= scopeOf(parts, this.#call);
       return this.#scope;
     }
-    get callId() {
-      return this.#call.callId;
-    }
-    get requestId() {
-      return this.#call.requestId;
-    }
-    get sessionId() {
-      return this.#call.sessionId;
-    }
     get signal() {
       return this.#call.deadline.signal;
-    }
-    get progress() {
-      return this.#call.progress;
-    }
-    get output() {
-      return this.#call.output;
-    }
-    get testify() {
-      return this.#call.testify;
-    }
-    get warn() {
-      return this.#call.warn;
-    }
-    get show() {
-      return this.#call.show;
-    }
-    get run() {
-      return this.#call.run;
     }
     get history() {
       return historyFor(histories, this.scope);
@@ -114,6 +95,12 @@ export function createContextMaker(
   }
   return (call) => new Context(call) as unknown as ToolContext;
 }
+
+/** What a context passes on from its call. */
+const OF_CALL = [
+  ...(['callId', 'requestId', 'sessionId', 'run'] as const),
+  ...(['progress', 'output', 'testify', 'warn', 'show'] as const),
+];
 
 function scopeOf(parts: Parts, call: ContextCall): CallScope {
   const { callId, undo, warn, engine, tool } = call;

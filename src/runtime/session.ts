@@ -30,7 +30,7 @@ type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'checkRegistry'>;
 export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions {
   const { store, clock, newId } = parts;
   const live = new Map<string, LiveSession>();
-  const waking = new Map<string, Promise<LiveSession>>();
+  const loading = new Map<string, Promise<LiveSession>>();
 
   /** The smaller of the host's budget, as policy is now, and the session's own. */
   const limitOf = (own: Partial<Usage>): (() => Partial<Usage>) => {
@@ -58,7 +58,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     return value;
   };
 
-  const wake = async (record: SessionRecord): Promise<LiveSession> => {
+  const load = async (record: SessionRecord): Promise<LiveSession> => {
     const narrowing = await check(record.registry);
     const own = smallerBudget(budgetOf(narrowing), record.budget ?? {});
     let narrowed: { readonly of: PolicyEngine; readonly engine: PolicyEngine } | undefined;
@@ -83,11 +83,11 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   };
 
   /** Many first calls at once share one session, and with it one budget. */
-  const awake = (record: SessionRecord): Promise<LiveSession> | LiveSession => {
-    const known = live.get(record.id) ?? waking.get(record.id);
+  const loadOnce = (record: SessionRecord): Promise<LiveSession> | LiveSession => {
+    const known = live.get(record.id) ?? loading.get(record.id);
     if (known) return known;
-    const started = wake(record).finally(() => waking.delete(record.id));
-    waking.set(record.id, started);
+    const started = load(record).finally(() => loading.delete(record.id));
+    loading.set(record.id, started);
     return started;
   };
 
@@ -117,7 +117,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
       throw fail('session.unknown', `Cannot use session "${id.slice(0, 80)}": there is none of that id`);
     if (record.expiresTs !== null && record.expiresTs <= clock.now())
       throw fail('session.expired', `Cannot use session "${id}": it has ended`);
-    const session = await awake(record);
+    const session = await loadOnce(record);
     session.budget.adopt(record.usage);
     return session;
   };
@@ -160,7 +160,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     async get(id) {
       const record = await store.sessions.get(id);
       if (!record) return undefined;
-      const session = await awake(record);
+      const session = await loadOnce(record);
       session.budget.adopt(record.usage);
       return { ...record, remaining: session.budget.remaining };
     },
