@@ -109,7 +109,9 @@ export async function runCall(
     const decision = await decide(record, engine);
     const prepared =
       tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
-    const run = prepared ? prepared.run : await nameRun(tool, args, engine, options);
+    const placed = options.backend !== undefined || options.placement !== undefined;
+    const isNamed = tool.deterministic || placed;
+    const run = prepared ? prepared.run : isNamed ? await nameRun(tool, args, engine, options) : undefined;
     record.run = run;
     if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
