@@ -124,7 +124,7 @@ export interface RunOutcome {
   readonly facts: JsonObject;
 }
 
-/** What `createRuntime` is given to execute runs with. Made when the first run needs it. */
+/** What `assembleRuntime` is given to execute runs with. Made when the first run needs it. */
 export interface RunParts {
   readonly backends: readonly Backend[];
   readonly folders: AttemptFolders;

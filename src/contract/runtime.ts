@@ -255,7 +255,7 @@ export interface ToolNames {
   recall(kept: ReadonlyMap<string, string>): void;
 }
 
-/** What `createRuntime` puts together. */
+/** What `assembleRuntime` puts together. */
 export interface RuntimeParts {
   readonly root: string;
   readonly policy: LoadedPolicy;

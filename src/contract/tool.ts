@@ -187,7 +187,7 @@ export function checkTools(tools: unknown): void {
       : 'id';
     if (wrong === undefined) continue;
     const fact = `tools[${at}] is no tool: its "${wrong}" is missing or not what it should be`;
-    throw fail('usage', `Cannot create a runtime: ${fact}; write it with defineTool`);
+    throw fail('usage', `Cannot create a runtime: ${fact}; write it with defineBuiltin`);
   }
 }
 

@@ -16,7 +16,8 @@ import { type AnyTool, checkTools } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { findFolder } from '../loader/workspace.ts';
 import { RULES } from '../rules/index.ts';
-import { createRuntime } from '../runtime/create-runtime.ts';
+import { assembleRuntime } from '../runtime/assemble-runtime.ts';
+import { SYSTEM_CLOCK } from '../runtime/limits.ts';
 import { createEventBus } from '../runtime/record.ts';
 import { createToolNames } from '../runtime/registry.ts';
 import { openAuditHeads } from '../stores/machine/audit-heads.ts';
@@ -130,7 +131,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     };
     const events = createEventBus();
     const names = createToolNames();
-    const runtime = await createRuntime({
+    const runtime = await assembleRuntime({
       root,
       policy,
       checkRegistry: async (registry) => {
@@ -348,12 +349,3 @@ async function startPolicy(
     return { policy: closedPolicy(root), closed: true };
   }
 }
-
-const SYSTEM_CLOCK: Clock = {
-  now: () => Date.now(),
-  // `performance.now()` would load a dozen modules at the first call.
-  monotonic: () => {
-    const [seconds, nanoseconds] = process.hrtime();
-    return seconds * 1e3 + nanoseconds / 1e6;
-  },
-};

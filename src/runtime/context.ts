@@ -1,18 +1,15 @@
 // Owns: the handles of a running tool, made on first use and bound to its call, and those of an installation between its calls.
 // Refuses: an access that the call did not declare or that policy does not allow; between calls, whatever is not simply allowed.
-
 import type { CallHandles } from '../contract/adapter.ts';
 import type {
   CallHistory,
   CallScope,
   CapabilityFactories,
-  Change,
   HistoryHandle,
   ScopePolicy,
   ToolContext,
 } from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
-import type { Warning } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { Installation } from '../contract/manifest.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
@@ -25,26 +22,19 @@ import type { RunsHandleMaker } from './runs/runs-handle.ts';
 import { createSpills } from './spills.ts';
 
 /** What a context needs to know of its call. */
-interface ContextCall {
-  readonly callId: string;
-  readonly requestId: string;
-  readonly sessionId: string;
+interface ContextCall
+  extends Pick<
+      ToolContext,
+      'callId' | 'requestId' | 'sessionId' | 'progress' | 'output' | 'testify' | 'show'
+    >,
+    Pick<CallScope, 'undo' | 'place' | 'locked' | 'intend' | 'warn'> {
   readonly tool: string;
   readonly effects: readonly Effect[];
   readonly engine: PolicyEngine;
   /** An approval was used up for this call, so `ask` is answered. */
   readonly approved: boolean;
   readonly deadline: Pick<Deadline, 'signal'>;
-  readonly undo: CallScope['undo'];
-  readonly place: CallScope['place'];
-  intend(changes: readonly Change[]): Promise<void>;
-  progress: ToolContext['progress'];
-  output: ToolContext['output'];
-  testify: ToolContext['testify'];
-  warn(warning: Warning): void;
-  show: ToolContext['show'];
   readonly run?: RunTicket | undefined;
-  readonly locked?: CallScope['locked'];
 }
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
@@ -64,39 +54,20 @@ export function createContextMaker(
     constructor(call: ContextCall) {
       this.#call = call;
     }
+    static {
+      for (const name of OF_CALL)
+        Object.defineProperty(Context.prototype, name, {
+          get(this: Context) {
+            return this.#call[name];
+          },
+        });
+    }
     get scope(): CallScope {
       this.#scope ??= scopeOf(parts, this.#call);
       return this.#scope;
     }
-    get callId() {
-      return this.#call.callId;
-    }
-    get requestId() {
-      return this.#call.requestId;
-    }
-    get sessionId() {
-      return this.#call.sessionId;
-    }
     get signal() {
       return this.#call.deadline.signal;
-    }
-    get progress() {
-      return this.#call.progress;
-    }
-    get output() {
-      return this.#call.output;
-    }
-    get testify() {
-      return this.#call.testify;
-    }
-    get warn() {
-      return this.#call.warn;
-    }
-    get show() {
-      return this.#call.show;
-    }
-    get run() {
-      return this.#call.run;
     }
     get history() {
       return historyFor(histories, this.scope);
@@ -124,6 +95,12 @@ export function createContextMaker(
   }
   return (call) => new Context(call) as unknown as ToolContext;
 }
+
+/** What a context passes on from its call. */
+const OF_CALL = [
+  ...(['callId', 'requestId', 'sessionId', 'run'] as const),
+  ...(['progress', 'output', 'testify', 'warn', 'show'] as const),
+];
 
 function scopeOf(parts: Parts, call: ContextCall): CallScope {
   const { callId, undo, warn, engine, tool } = call;

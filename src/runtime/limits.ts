@@ -1,9 +1,8 @@
 // Owns: the limits of a call: which hold, the signal that ends it in time, and how large an answer is.
 // Not here: what happens to a call that is over one (pipeline.ts).
-
 import { fail, isFailure } from '../contract/errors.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
-import type { CallOptions } from '../contract/runtime.ts';
+import type { CallOptions, Clock } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import { renderGrant } from '../policy/grant.ts';
 
@@ -133,3 +132,12 @@ function byteLength(text: string): number {
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return Buffer.byteLength(text);
   return text.length;
 }
+
+export const SYSTEM_CLOCK: Clock = {
+  now: () => Date.now(),
+  // `performance.now()` would load a dozen modules at the first call.
+  monotonic: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1e3 + nanoseconds / 1e6;
+  },
+};

@@ -109,7 +109,9 @@ export async function runCall(
     const decision = await decide(record, engine);
     const prepared =
       tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
-    const run = prepared ? prepared.run : await nameRun(tool, args, engine, options);
+    const placed = options.backend !== undefined || options.placement !== undefined;
+    const isNamed = tool.deterministic || placed;
+    const run = prepared ? prepared.run : isNamed ? await nameRun(tool, args, engine, options) : undefined;
     record.run = run;
     if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
@@ -138,13 +140,14 @@ export async function runCall(
         );
         begun = 'ended';
         await checkOutput(site, registered, record, data, limits.output);
-        await validateCall(parts, {
-          record,
-          args,
-          engine,
-          deadline,
-          files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
-        });
+        if (!looks || engine.loaded.file.validators)
+          await validateCall(parts, {
+            record,
+            args,
+            engine,
+            deadline,
+            files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
+          });
       } finally {
         deadline.clear();
       }
@@ -154,7 +157,9 @@ export async function runCall(
         await site.replay.keep({ runId, preimage, callId: record.callId, data, outputs: [] });
       }
     }
-    if (run) noteResult(record, data);
+    // So that a row proves what the run answered, executed or replayed.
+    const result = run && resultDigest(data);
+    if (result) record.facts = { ...record.facts, result };
   } catch (thrown) {
     error = shownError(parts, thrown);
     data = null;
@@ -284,12 +289,6 @@ function denial(decision: Decision) {
     ...line,
     ...admit,
   });
-}
-
-/** So that a row proves what the run answered, executed or replayed. */
-function noteResult(record: CallRecord, data: unknown): void {
-  const result = resultDigest(data);
-  if (result !== undefined) record.facts = { ...record.facts, result };
 }
 
 /** Policy has a word on where a run goes as well. */

@@ -1,6 +1,5 @@
 // Owns: which tools this runtime has, their compiled schema checks, what MCP clients call them, and what is told of each.
 // Refuses: two tools of one id or name, compiling a schema before it is needed, and leaving out what cannot be used.
-
 import { clientName } from '../base/client-name.ts';
 import { closest } from '../base/closest.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';

@@ -30,18 +30,14 @@ type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'checkRegistry'>;
 export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions {
   const { store, clock, newId } = parts;
   const live = new Map<string, LiveSession>();
-  const waking = new Map<string, Promise<LiveSession>>();
-
-  const hostBudget = (): Partial<Usage> => {
-    const { calls, wall_ms: wallMs, bytes } = host().loaded.file.budgets ?? {};
-    return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
-  };
+  const loading = new Map<string, Promise<LiveSession>>();
 
   /** The smaller of the host's budget, as policy is now, and the session's own. */
   const limitOf = (own: Partial<Usage>): (() => Partial<Usage>) => {
     let known: { readonly of: PolicyEngine; readonly limit: Partial<Usage> } | undefined;
     return () => {
-      if (known?.of !== host()) known = { of: host(), limit: smallerBudget(hostBudget(), own) };
+      if (known?.of !== host())
+        known = { of: host(), limit: smallerBudget(budgetOf(host().loaded.file), own) };
       return known.limit;
     };
   };
@@ -62,9 +58,9 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     return value;
   };
 
-  const wake = async (record: SessionRecord): Promise<LiveSession> => {
+  const load = async (record: SessionRecord): Promise<LiveSession> => {
     const narrowing = await check(record.registry);
-    const own = smallerBudget(narrowedBudget(narrowing), record.budget ?? {});
+    const own = smallerBudget(budgetOf(narrowing), record.budget ?? {});
     let narrowed: { readonly of: PolicyEngine; readonly engine: PolicyEngine } | undefined;
     const session: LiveSession = {
       id: record.id,
@@ -87,11 +83,11 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   };
 
   /** Many first calls at once share one session, and with it one budget. */
-  const awake = (record: SessionRecord): Promise<LiveSession> | LiveSession => {
-    const known = live.get(record.id) ?? waking.get(record.id);
+  const loadOnce = (record: SessionRecord): Promise<LiveSession> | LiveSession => {
+    const known = live.get(record.id) ?? loading.get(record.id);
     if (known) return known;
-    const started = wake(record).finally(() => waking.delete(record.id));
-    waking.set(record.id, started);
+    const started = load(record).finally(() => loading.delete(record.id));
+    loading.set(record.id, started);
     return started;
   };
 
@@ -121,7 +117,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
       throw fail('session.unknown', `Cannot use session "${id.slice(0, 80)}": there is none of that id`);
     if (record.expiresTs !== null && record.expiresTs <= clock.now())
       throw fail('session.expired', `Cannot use session "${id}": it has ended`);
-    const session = await awake(record);
+    const session = await loadOnce(record);
     session.budget.adopt(record.usage);
     return session;
   };
@@ -164,7 +160,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     async get(id) {
       const record = await store.sessions.get(id);
       if (!record) return undefined;
-      const session = await awake(record);
+      const session = await loadOnce(record);
       session.budget.adopt(record.usage);
       return { ...record, remaining: session.budget.remaining };
     },
@@ -207,15 +203,8 @@ function checkOptions(options: SessionOptions): void {
       throw wrong(`${name} must be a number, zero or more`);
 }
 
-const narrowedBudget = (file: PolicyFile | undefined): Partial<Usage> => {
-  const { calls, wall_ms: wallMs, bytes } = file?.budgets ?? {};
-  return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
-};
-
-const defined = <T extends object>(
-  one: T,
-): { [K in keyof T]: Exclude<T[K], undefined> } | Record<never, never> =>
-  Object.values(one)[0] === undefined ? {} : (one as { [K in keyof T]: Exclude<T[K], undefined> });
+const budgetOf = (file: PolicyFile | undefined): Partial<Usage> =>
+  smallerBudget({}, { wallMs: file?.budgets?.wall_ms, ...file?.budgets });
 
 export interface Budget {
   /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
@@ -301,8 +290,10 @@ export function createBudget(
   };
 }
 
+type Bounds = { readonly [K in keyof Usage]?: number | undefined };
+
 /** The smaller of two budgets, key by key. */
-export function smallerBudget(a: Partial<Usage>, b: Partial<Usage>): Partial<Usage> {
+export function smallerBudget(a: Bounds, b: Bounds): Partial<Usage> {
   const result: { -readonly [K in keyof Usage]?: number } = {};
   for (const key of KEYS) {
     const bounds = [a[key], b[key]].filter((n) => n !== undefined);

@@ -1,6 +1,5 @@
 // Owns: what is too long for an answer: kept as an artifact, also while it still comes, so that the rest can be read.
 // Refuses: to hold it in memory, to keep more than this host keeps of one answer, and to let a secret of the call into it.
-
 import type { Redactor } from '../base/redact/create-redactor.ts';
 import type { AnswerSpill } from '../contract/adapter.ts';
 import { type Failure, fail } from '../contract/errors.ts';
@@ -37,7 +36,7 @@ export interface SpillSite {
 
 export function createAnswerSpill({ tool, spills, redactor, maxBytes }: SpillSite): AnswerSpill {
   const redaction = redactor?.stream();
-  const pieces = handOver();
+  const pieces = createQueue();
   const stored = spills.putStream(pieces.taken);
   const gone = stored.then(() => {});
   gone.catch(() => {});
@@ -70,7 +69,7 @@ const endless = (tool: string, limit: number): Failure =>
     { limit },
   );
 
-interface HandOver {
+interface PieceQueue {
   readonly taken: AsyncIterable<Uint8Array>;
   /** Resolves once it was taken. */
   give(piece: Uint8Array): Promise<void>;
@@ -78,8 +77,8 @@ interface HandOver {
   end(fault?: Error): void;
 }
 
-/** One side gives, the other takes, each at its own pace: pieces wait only while nobody waits for them. */
-function handOver(): HandOver {
+/** An async queue: one side gives, the other takes, each at its own pace. */
+function createQueue(): PieceQueue {
   const waiting: { readonly piece: Uint8Array; taken(): void }[] = [];
   let ended: { readonly fault?: Error } | undefined;
   let wake = () => {};

@@ -214,9 +214,9 @@ describe('the walks of CONTRIBUTING.md', () => {
 
 const USE_WORDS = `
 import assert from 'node:assert/strict';
-import { createRuntime, defineTool } from './src/index.ts';
+import { createRuntime, defineBuiltin } from './src/index.ts';
 
-const findWord = defineTool<{ readonly word: string }, readonly string[]>({
+const findWord = defineBuiltin<{ readonly word: string }, readonly string[]>({
   id: 'find_word',
   title: 'Find a word',
   description: 'Names the files that hold a word.',

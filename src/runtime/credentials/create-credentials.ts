@@ -1,6 +1,5 @@
 // Owns: the credentials of this host: kept sealed (AES-256-GCM, bound to whose they are), checked against their schema, opened for one call.
 // Refuses: to keep an opened value, to say one in a message, and to open what was sealed otherwise or changed since.
-
 import { canonicalText } from '../../base/canonical-json.ts';
 import { createRedactor } from '../../base/redact/create-redactor.ts';
 import type {
@@ -99,19 +98,10 @@ export function createCredentials(parts: CredentialParts): Credentials {
   }
 }
 
-const toListing = ({
-  provider,
-  owner,
-  fields,
-  createdTs,
-  updatedTs,
-}: SealedCredential): CredentialListing => ({
-  provider,
-  owner,
-  fields,
-  createdTs,
-  updatedTs,
-});
+const toListing = (row: CredentialListing): CredentialListing => {
+  const { provider, owner, fields, createdTs, updatedTs } = row;
+  return { provider, owner, fields, createdTs, updatedTs };
+};
 
 /** What a person types to set it. */
 export function setCommand(
@@ -214,8 +204,7 @@ export function createSealer(key: Uint8Array): Sealer {
       cipher.setAAD(boundTo({ ...listing, keyId }));
       const sealed = Buffer.concat([cipher.update(canonicalText(secret), 'utf8'), cipher.final()]);
       const box = Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
-      const { provider, owner, fields, createdTs, updatedTs } = listing;
-      return { provider, owner, fields, createdTs, updatedTs, keyId, box };
+      return { ...toListing(listing), keyId, box };
     },
     open(row) {
       const action = `Cannot open the credential of "${row.provider}"`;
@@ -241,7 +230,5 @@ export function createSealer(key: Uint8Array): Sealer {
 }
 
 /** Everything of the row that is not in the box. */
-function boundTo(row: CredentialListing & { readonly keyId: string }): Buffer {
-  const { provider, owner, fields, createdTs, updatedTs, keyId } = row;
-  return Buffer.from(canonicalText({ provider, owner, fields, createdTs, updatedTs, keyId }));
-}
+const boundTo = (row: CredentialListing & { readonly keyId: string }): Buffer =>
+  Buffer.from(canonicalText({ ...toListing(row), keyId: row.keyId }));

@@ -45,14 +45,8 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
     const report = reportOf(watched);
     if (before.status !== report.status) {
       const { status, message, checkedTs } = report;
-      const said = message === undefined ? {} : { message };
-      const data = {
-        installation: subject.name,
-        before: before.status,
-        status,
-        ...said,
-        checked_ts: checkedTs,
-      };
+      const said = { status, ...(message === undefined ? {} : { message }), checked_ts: checkedTs };
+      const data = { installation: subject.name, before: before.status, ...said };
       events.emit({ type: 'EventMessage', event: 'HealthChanged', data });
     }
     return report;
@@ -151,7 +145,7 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
       // Of a look by a call, the look says what it saw.
       if (!watched?.subject.enabled || (watched.looking && watched.subject.plan.strategy === 'ping')) return;
       if (!error) note(watched, { status: 'ready' });
-      else if (Object.hasOwn(TELLING, error.reason) && !isSameCrash(watched, error.reason))
+      else if (TELLING.includes(error.reason) && !isSameCrash(watched, error.reason))
         note(watched, { status: 'unhealthy', message: error.message });
     },
     start() {
@@ -176,12 +170,7 @@ const DECIDING = { failureThreshold: 1, successThreshold: 1 };
 const ONE_CRASH_MS = 100;
 
 /** Failures of a call that tell something about what it was to reach; all others are about the call. */
-const TELLING = {
-  'tool.unhealthy': true,
-  'call.outcome_unknown': true,
-  'http.failed': true,
-  'shell.failed': true,
-};
+const TELLING = ['tool.unhealthy', 'call.outcome_unknown', 'http.failed', 'shell.failed'];
 
 function reportOf({ subject, state, checkedTs }: Watched): HealthReport {
   if (!subject.enabled) return { status: 'disabled', checkedTs };

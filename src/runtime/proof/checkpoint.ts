@@ -1,11 +1,11 @@
 // Owns: signed checkpoints of the audit: how many rows, the Merkle root over them, and this host's Ed25519 signature, as a note that people can keep.
 // Refuses: notes of another form, signatures of other keys, and to judge the rows: whether they are those that were written is `audit verify`.
-
 import { sha256Hex } from '../../base/digest.ts';
 import { createMerkleTree, leafHash, type MerkleTree } from '../../base/merkle.ts';
 import type { PublicKey, Signer } from '../../contract/bundle.ts';
 import { fail } from '../../contract/errors.ts';
 import type { AuditStore } from '../../contract/store.ts';
+import { altered } from './bundle-files.ts';
 
 /** https://c2sp.org/tlog-checkpoint: an origin, a size and a root; signed as https://c2sp.org/signed-note. */
 interface Checkpoint {
@@ -34,14 +34,7 @@ const FORM =
 export function openCheckpoint(note: string, key: PublicKey): Checkpoint {
   const match = FORM.exec(note);
   if (!match) throw altered('it is not a signed checkpoint');
-  const [, origin, size, root, name, signed] = match as unknown as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [origin = '', size, root = '', name, signed = ''] = match.slice(1);
   const signature = Buffer.from(signed, 'base64');
   const body = note.slice(0, note.indexOf('\n\n') + 1);
   if (signature.toString('base64') !== signed) throw altered('its signature is not written as it was');
@@ -76,10 +69,6 @@ function noteKeyHash(name: string, key: PublicKey): Buffer {
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-
-function altered(fact: string): Error {
-  return fail('bundle.altered', `Cannot trust it: ${fact}`);
-}
 
 /** What stands before the 32 bytes of a key in PKCS #8 and SPKI (RFC 8410). */
 const PRIVATE = Buffer.from('302e020100300506032b657004220420', 'hex');

@@ -2,9 +2,9 @@
 // Refuses: anything that the run's own records do not say, and a payload whose signature does not match the key.
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { BundleRun, PublicKey, Signer } from '../../contract/bundle.ts';
-import { fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import { VERSION } from '../../contract/version.ts';
+import { altered } from './bundle-files.ts';
 
 /** A file of the bundle and the SHA-256 of its bytes. */
 interface FileDigest {
@@ -75,7 +75,7 @@ export function readStatement(payload: Uint8Array): Attested {
       inputs: digestsOf(buildDefinition.resolvedDependencies),
     };
   } catch {
-    throw fail('bundle.altered', 'Cannot trust it: it is not a statement about a run');
+    throw altered('it is not a statement about a run');
   }
 }
 
@@ -139,8 +139,4 @@ function parse(text: string): Envelope {
 /** What is signed: both lengths in front, so that nothing can move from one part to the other. */
 function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
-}
-
-function altered(fact: string): Error {
-  return fail('bundle.altered', `Cannot trust it: ${fact}`);
 }

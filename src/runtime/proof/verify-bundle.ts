@@ -1,6 +1,5 @@
 // Owns: checking a bundle without anything but the bundle: what was altered since it was signed, and what its parts say about each other.
 // Refuses: to trust a file before its digest is one that was signed, and to stop at the first thing that is wrong.
-
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { createSha256, digest } from '../../base/digest.ts';
 import { verifyInclusion } from '../../base/merkle.ts';
@@ -8,8 +7,15 @@ import { runId } from '../../base/run-id.ts';
 import { readTar, type TarEntry, type TarSource } from '../../base/tar.ts';
 import { decodeTree } from '../../base/tree-manifest.ts';
 import type { BundleProblem, BundleVerdict, PublicKey } from '../../contract/bundle.ts';
-import { fail, isFailure } from '../../contract/errors.ts';
-import { artifactPath, BUNDLE_FILES, type InclusionFile, manifestPath, treeFiles } from './bundle-files.ts';
+import { isFailure } from '../../contract/errors.ts';
+import {
+  altered,
+  artifactPath,
+  BUNDLE_FILES,
+  type InclusionFile,
+  manifestPath,
+  treeFiles,
+} from './bundle-files.ts';
 import { auditLeaf, openCheckpoint, readPublicKey } from './checkpoint.ts';
 import { type Attested, openEnvelope, readStatement } from './statement.ts';
 
@@ -152,7 +158,7 @@ async function collectProblem<T>(
 /** Somebody else wrote it, so that anything may be missing in it. */
 function asAltered(thrown: unknown): never {
   if (isFailure(thrown) && !thrown.reason.startsWith('input.')) throw thrown;
-  throw fail('bundle.altered', 'Cannot trust it: it is not in the form that it should have');
+  throw altered('it is not in the form that it should have');
 }
 
 function parse(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
@@ -302,8 +308,3 @@ async function json({ text }: Claims, path: string): Promise<Readonly<Record<str
 }
 
 const hexOf = (id: string): string => id.replace(/^sha256:/, '');
-
-/** `part` is the file to blame, where that is not the one that the claim is about. */
-function altered(fact: string, part?: string): Error {
-  return fail('bundle.altered', `Cannot trust it: ${fact}`, part === undefined ? undefined : { part });
-}

@@ -1,6 +1,5 @@
 // Owns: a search over one ranker or several, and finding tools by words for a person, also those that are disabled.
 // Refuses: to compare scores of different rankers (only their orders are), and to index anew what it knows.
-
 import type { ToolListing } from '../../contract/runtime.ts';
 import type { RankedTool, ToolRanker, ToolSearch } from '../../contract/tool-search.ts';
 import { createLexicalRanker } from './lexical-ranker.ts';

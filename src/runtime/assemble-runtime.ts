@@ -22,7 +22,7 @@ import { createRunsHandles } from './runs/runs-handle.ts';
 import { createSessions } from './session.ts';
 import { createSpills } from './spills.ts';
 
-export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
+export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas, parts.names, parts.explainMissing);
   const capabilities = createCapabilities(parts);
   let engine: PolicyEngine = await createPolicyEngine({ loaded: capabilities.protect(parts.policy) });
