@@ -1,6 +1,6 @@
 // Owns: the reference page of packs that are servers: every key of `mcp:` and `stdio:`, and of what is laid over tools.
 // Refuses: keys of its own: it is made from the schemas that configs are held to, and fails where one says nothing.
-import { MCP_CONFIG } from '../src/adapters/mcp/config.ts';
+import { MCP_CONFIG } from '../src/adapters/mcp/overlay.ts';
 import { STDIO_CONFIG } from '../src/adapters/stdio/stdio.ts';
 
 interface Schema {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
 import { fail } from '../contract/errors.ts';
-import { createAnswerReader } from './answer-reader.ts';
-import { readAnswerText } from './answer-text.ts';
+import { createAnswerReader, readAnswerText } from './answer-reader.ts';
 
 async function read(chunks: readonly string[], maxBytes = 100_000) {
   const seen: unknown[] = [];

@@ -1,11 +1,13 @@
-// Owns: what a program or a service writes, as it comes: lines of progress on the way, and the answer.
+// Owns: what a program or a service writes, as it comes: lines of progress on the way, and the answer, read as JSON or as text.
 // Refuses: to hold more than an answer may be; the rest of it is kept elsewhere, with what came before.
-import { isRecord } from '../base/is-record.ts';
-import type { AnswerSpill, Invocation } from '../contract/adapter.ts';
-import { type Failure, fail } from '../contract/errors.ts';
-import { readProgress } from './answer.ts';
 
-export interface AnswerReader {
+import { isRecord } from '../base/is-record.ts';
+import type { AnswerSpill, Invocation, InvocationResult } from '../contract/adapter.ts';
+import { type Failure, fail } from '../contract/errors.ts';
+import type { JsonSchema } from '../contract/json.ts';
+import { readAnswer, readProgress } from './answer.ts';
+
+interface AnswerReader {
   /**
    * What is more than an answer may be is kept elsewhere: to be awaited where a promise is answered. Throws
    * `output.too_large` where nothing more is kept.
@@ -17,7 +19,7 @@ export interface AnswerReader {
   discard(): Promise<void>;
 }
 
-export interface AnswerReaderOptions {
+interface AnswerReaderOptions {
   readonly id: string;
   readonly maxBytes: number;
   /** Where an answer goes that is larger. Without it, such an answer is lost. */
@@ -114,3 +116,26 @@ export const tooLarge = (id: string, limit: number): Failure =>
   fail('output.too_large', `Cannot take the answer of "${id}": it is over the limit of ${limit} bytes`, {
     limit,
   });
+
+/** What the tool's output schema says about plain text. */
+const answersText = (schema: JsonSchema): boolean =>
+  isRecord(schema) &&
+  (schema.type === 'string' || (Array.isArray(schema.type) && schema.type.includes('string')));
+
+/** Undefined where the text is not an answer. */
+export function readAnswerText(text: string, schema: JsonSchema): InvocationResult | undefined {
+  const trimmed = text.trim();
+  const plain = { ok: true, data: text.replace(/\r?\n$/, '') } as const;
+  if (trimmed === '') return answersText(schema) ? plain : { ok: true, data: null };
+  let value: unknown;
+  try {
+    value = JSON.parse(trimmed);
+  } catch {
+    return answersText(schema) ? plain : undefined;
+  }
+  const answer = readAnswer(value);
+  // `wc -l` answers 12, which is JSON; a tool that promises text means "12".
+  const isBare = answer.ok && answer.data === value;
+  const promisesText = isRecord(schema) && schema.type === 'string';
+  return isBare && promisesText && typeof value !== 'string' ? plain : answer;
+}

@@ -8,16 +8,16 @@ const PLAN: RetryPlan = { attempts: 4, delayMs: 100, maxDelayMs: 250, factor: 2 
 const never = new AbortController().signal;
 
 async function attempts(thrown: unknown, options: Partial<AttemptOptions> = {}, random = 0.5) {
-  const pace = stillPace(random);
+  const scheduler = stillPace(random);
   let sent = 0;
   const send = async () => {
     sent++;
     throw thrown;
   };
-  const all = { plan: PLAN, idempotent: false, signal: never, pace, ...options };
+  const all = { plan: PLAN, idempotent: false, signal: never, scheduler, ...options };
   const last = await attempt(send, all).catch((error) => error);
   assert.equal(last, thrown);
-  return { sent, slept: pace.slept };
+  return { sent, slept: scheduler.slept };
 }
 
 describe('attempt', () => {
@@ -47,7 +47,7 @@ describe('attempt', () => {
 
   it('answers what the first good attempt answered', async () => {
     const send = async (n: number) => (n < 3 ? Promise.reject(lost) : `attempt ${n}`);
-    const options = { plan: PLAN, idempotent: true, signal: never, pace: stillPace() };
+    const options = { plan: PLAN, idempotent: true, signal: never, scheduler: stillPace() };
     assert.equal(await attempt(send, options), 'attempt 3');
   });
 
@@ -60,7 +60,7 @@ describe('attempt', () => {
       controller.abort(reason);
       throw lost;
     };
-    const options = { plan: PLAN, idempotent: true, signal: controller.signal, pace: stillPace() };
+    const options = { plan: PLAN, idempotent: true, signal: controller.signal, scheduler: stillPace() };
     await assert.rejects(attempt(send, options), (thrown) => thrown === reason);
     await assert.rejects(attempt(send, options), (thrown) => thrown === reason);
     assert.equal(sent, 1);

@@ -1,7 +1,7 @@
 // Owns: whether a call is sent again, how often, and after how long.
 // Refuses: to send twice what is not idempotent and may have left.
 import { type Failure, fail, isFailure, type Reason } from '../contract/errors.ts';
-import type { Pace } from './pace.ts';
+import type { Scheduler } from './scheduler.ts';
 
 /** Delays grow by `factor` up to `maxDelayMs`; each is somewhere in its upper half, so that many do not come back at once. */
 export interface RetryPlan {
@@ -21,7 +21,7 @@ export interface AttemptOptions<T = unknown> {
   readonly plan: RetryPlan;
   readonly idempotent: boolean;
   readonly signal: AbortSignal;
-  readonly pace: Pace;
+  readonly scheduler: Scheduler;
   /** An answer that says that it failed, and may be otherwise the next time. Asked only where it is idempotent. */
   readonly again?: (answer: T) => boolean;
 }
@@ -31,7 +31,7 @@ export async function attempt<T>(
   send: (attempt: number) => Promise<T>,
   options: AttemptOptions<T>,
 ): Promise<T> {
-  const { plan, idempotent, signal, pace, again = () => false } = options;
+  const { plan, idempotent, signal, scheduler, again = () => false } = options;
   for (let n = 1; ; n++) {
     signal.throwIfAborted();
     try {
@@ -41,7 +41,7 @@ export async function attempt<T>(
       signal.throwIfAborted();
       if (n >= plan.attempts || !mayRepeat(thrown, idempotent)) throw thrown;
     }
-    await pace.sleep(delayAfter(plan, n, pace), signal);
+    await scheduler.sleep(delayAfter(plan, n, scheduler), signal);
   }
 }
 
@@ -68,7 +68,11 @@ const PASSING: ReadonlySet<Reason> = new Set<Reason>([
   'tool.unhealthy',
 ]);
 
-function delayAfter({ delayMs, maxDelayMs, factor }: RetryPlan, attempts: number, pace: Pace): number {
+function delayAfter(
+  { delayMs, maxDelayMs, factor }: RetryPlan,
+  attempts: number,
+  scheduler: Scheduler,
+): number {
   const step = Math.min(maxDelayMs, delayMs * factor ** (attempts - 1));
-  return step / 2 + (step / 2) * pace.random();
+  return step / 2 + (step / 2) * scheduler.random();
 }

@@ -21,10 +21,10 @@ describe('createCircuitBreaker', () => {
   });
 
   it('lets one call try after a rest, and closes or rests again by what became of it', async () => {
-    const pace = stillPace();
-    const breaker = createCircuitBreaker('x', { failures: 1, restMs: 100 }, pace);
+    const scheduler = stillPace();
+    const breaker = createCircuitBreaker('x', { failures: 1, restMs: 100 }, scheduler);
     await assert.rejects(breaker.guard(broken));
-    pace.advance(100);
+    scheduler.advance(100);
     assert.equal(breaker.state, 'half_open');
     const trial = Promise.withResolvers<string>();
     const trying = breaker.guard(() => trial.promise);
@@ -32,7 +32,7 @@ describe('createCircuitBreaker', () => {
     trial.reject(fail('http.failed', 'still'));
     await assert.rejects(trying);
     assert.equal(breaker.state, 'open');
-    pace.advance(100);
+    scheduler.advance(100);
     assert.equal(await breaker.guard(works), 'fine');
     assert.equal(breaker.state, 'closed');
   });

@@ -2,7 +2,7 @@
 // Refuses: to judge; whoever calls says what succeeded and what failed.
 import { type Failure, isFailure } from '../contract/errors.ts';
 import { unsent } from './attempts.ts';
-import type { Pace } from './pace.ts';
+import type { Scheduler } from './scheduler.ts';
 
 export interface BreakerOptions {
   /** So many failures in a row open it. */
@@ -26,14 +26,18 @@ export interface CircuitBreaker {
 
 export const USUAL_BREAKER: BreakerOptions = { failures: 5, restMs: 10_000 };
 
-export function createCircuitBreaker(name: string, options: BreakerOptions, pace: Pace): CircuitBreaker {
+export function createCircuitBreaker(
+  name: string,
+  options: BreakerOptions,
+  scheduler: Scheduler,
+): CircuitBreaker {
   let failures = 0;
   let openedAt = 0;
   let trying = false;
   let cause: Failure | undefined;
   const state = (): BreakerState => {
     if (failures < options.failures) return 'closed';
-    return pace.now() - openedAt >= options.restMs ? 'half_open' : 'open';
+    return scheduler.now() - openedAt >= options.restMs ? 'half_open' : 'open';
   };
   return {
     async guard(run, counts = () => true, anyway = false) {
@@ -48,7 +52,7 @@ export function createCircuitBreaker(name: string, options: BreakerOptions, pace
       } catch (thrown) {
         if (counts(thrown)) {
           failures++;
-          openedAt = pace.now();
+          openedAt = scheduler.now();
           cause = isFailure(thrown) ? thrown : undefined;
         }
         throw thrown;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { CallHandles, Invocation } from '../contract/adapter.ts';
 import type { ExecHandle } from '../contract/exec.ts';
 import type { HttpHandle } from '../contract/http.ts';
-import type { Pace } from './pace.ts';
+import type { Scheduler } from './scheduler.ts';
 
 export function invocationOf(tool: string, args: unknown, rest: Partial<Invocation> = {}): Invocation {
   return {
@@ -49,7 +49,7 @@ export function crashPrograms(name: string, marker: string): void {
 }
 
 /** Time that passes only when something sleeps, and chance that is always the same. */
-export function stillPace(random = 0.5): Pace & { readonly slept: number[]; advance(ms: number): void } {
+export function stillPace(random = 0.5): Scheduler & { readonly slept: number[]; advance(ms: number): void } {
   let now = 0;
   const slept: number[] = [];
   return {

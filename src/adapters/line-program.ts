@@ -1,5 +1,8 @@
-// Owns: a contained program that speaks JSON lines on its stdin and stdout: one message a line, until it ends.
+// Owns: a contained program that speaks JSON lines on stdin and stdout: reading lines, sending messages, and its last words once it ends.
 // Refuses: to understand the messages, and to start the program again; `link.ts` does.
+
+import { AROUND_ERRORS, TELLS_ERROR } from '../base/error-line.ts';
+import { isSecretKey } from '../base/redact/secret-keys.ts';
 import { spillBytes } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { Json } from '../contract/json.ts';
@@ -7,7 +10,6 @@ import type { Installation } from '../contract/manifest.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../contract/program.ts';
 import type { SandboxResult } from '../contract/sandbox.ts';
 import { markUnsent } from './attempts.ts';
-import { createLineReader, type LineEvents } from './line-reader.ts';
 
 export interface LineProgram {
   /** Throws where the program is gone: then nothing has left. Otherwise it may have. */
@@ -162,4 +164,123 @@ function parse(bytes: Buffer): { readonly value: unknown } | undefined {
   } catch {
     return undefined;
   }
+}
+
+const MESSAGE_LENGTH = 300;
+const KEPT_LENGTH = 2048;
+
+export interface LastWords {
+  /** To be put behind what happened: `: Error: no key`, or nothing. */
+  readonly because: string;
+  readonly details?: { readonly stderr: string };
+}
+
+/** Secrets of credentials are taken out where they are known, further up. */
+export async function lastWords(stderr: Uint8Array, { env }: Pick<Program, 'env'>): Promise<LastWords> {
+  const text = Buffer.from(stderr).toString('utf8').trim();
+  if (text === '') return { because: '' };
+  const { createRedactor } = await import('../base/redact/create-redactor.ts');
+  const said = createRedactor({ secrets: secretsOf(env) }).text(text.slice(-4 * KEPT_LENGTH));
+  const lines = said
+    .split('\n')
+    .map((line) => line.replace(/\p{Cc}+/gu, ' ').trim())
+    .filter((line) => line !== '' && !AROUND_ERRORS.test(line));
+  const line = lines.findLast((one) => TELLS_ERROR.test(one)) ?? lines.at(-1);
+  if (line === undefined) return { because: '' };
+  return { because: `: ${line.slice(0, MESSAGE_LENGTH)}`, details: { stderr: said.slice(-KEPT_LENGTH) } };
+}
+
+/** What a server says in an answer, on one line and without the secrets that it was started with. */
+export async function wordsOf(text: string, { env }: Pick<Program, 'env'>): Promise<string> {
+  const { createRedactor } = await import('../base/redact/create-redactor.ts');
+  const said = createRedactor({ secrets: secretsOf(env) }).text(text.slice(0, KEPT_LENGTH));
+  return said.replace(/\p{Cc}+/gu, ' ');
+}
+
+/** Values of variables whose names say that they are secret. */
+export const secretsOf = (env: Program['env']): readonly string[] =>
+  Object.keys(env)
+    .filter(isSecretKey)
+    .map((name) => env[name] as string);
+
+interface LineReader {
+  /** To be awaited where it answers a promise: somebody keeps what cannot be held. */
+  push(chunk: Uint8Array): Promise<void> | undefined;
+}
+
+interface LineEvents {
+  /** A whole line without its end. The bytes are the taker's. */
+  line(bytes: Buffer): void;
+  /** A line longer than the bound: its length, and a few KiB of its beginning and its end. */
+  oversize(length: number, head: string, tail: string): void;
+  /**
+   * Told with every piece of such a line, before its end has come: how long it is by now, its beginning, and the piece,
+   * the first of which is all that was held.
+   */
+  overrun?(length: number, head: string, piece: Uint8Array): Promise<void> | undefined;
+}
+
+const NEWLINE = 0x0a;
+const ENDS = 4096;
+
+export function createLineReader(maxBytes: number, events: LineEvents): LineReader {
+  let parts: Uint8Array[] = [];
+  let held = 0;
+  let skipped: { length: number; readonly head: string; tail: Buffer } | undefined;
+  let keeping: Promise<void> | undefined;
+
+  const keep = (part: Uint8Array): void => {
+    if (skipped) {
+      skipped.length += part.length;
+      skipped.tail = Buffer.concat([skipped.tail, part.subarray(-ENDS)]).subarray(-ENDS);
+      keeping = events.overrun?.(skipped.length, skipped.head, part);
+      return;
+    }
+    parts.push(part);
+    held += part.length;
+    if (held <= maxBytes) return;
+    const whole = Buffer.concat(parts);
+    // Copied: a view would keep all of it.
+    skipped = {
+      length: held,
+      head: whole.toString('utf8', 0, ENDS),
+      tail: Buffer.from(whole.subarray(-ENDS)),
+    };
+    parts = [];
+    held = 0;
+    keeping = events.overrun?.(skipped.length, skipped.head, whole);
+  };
+  const finish = (): void => {
+    if (skipped) {
+      const { length, head, tail } = skipped;
+      skipped = undefined;
+      events.oversize(length, head, tail.toString());
+      return;
+    }
+    const line = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+    parts = [];
+    held = 0;
+    events.line(Buffer.from(line.buffer, line.byteOffset, line.byteLength));
+  };
+  return {
+    push(chunk) {
+      keeping = undefined;
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+        keep(chunk.subarray(from, at));
+        finish();
+        from = at + 1;
+      }
+      if (from < chunk.length) keep(chunk.subarray(from));
+      return keeping;
+    },
+  };
+}
+
+/** The `id` of a message too long to be held, where it is the first or the last of its fields. */
+export function idOfEnds(head: string, tail: string): number | undefined {
+  const found =
+    /^\s*\{\s*"(?:jsonrpc"\s*:\s*"2\.0"\s*,\s*")?id"\s*:\s*(\d+)/.exec(head) ??
+    /"id"\s*:\s*(\d+)\s*\}\s*$/.exec(tail);
+  return found ? Number(found[1]) : undefined;
 }

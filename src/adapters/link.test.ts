@@ -14,11 +14,11 @@ interface Side extends Linked {
 
 function bench(options: { readonly idleMs?: number } = {}) {
   const made: Side[] = [];
-  const pace = stillPace();
+  const scheduler = stillPace();
   const side = { broken: false };
   const link = createLink<Side>({
     name: 'side',
-    pace,
+    scheduler,
     breaker: { failures: 2, restMs: 1000 },
     async connect() {
       if (side.broken) throw fail('call.outcome_unknown', 'no answer');
@@ -34,7 +34,7 @@ function bench(options: { readonly idleMs?: number } = {}) {
     },
     ...options,
   });
-  return { link, made, pace, side };
+  return { link, made, scheduler, side };
 }
 
 describe('createLink', () => {
@@ -61,9 +61,9 @@ describe('createLink', () => {
   });
 
   it('goes to sleep when nobody used it, however often it was looked at', async () => {
-    const { link, made, pace } = bench({ idleMs: 50 });
+    const { link, made, scheduler } = bench({ idleMs: 50 });
     await link.hold(() => link.open(NEVER));
-    pace.advance(49);
+    scheduler.advance(49);
     await link.hold(() => link.open(NEVER, true), true);
     // What is left of its time is a millisecond of real time.
     while (!made[0]!.closed) await new Promise(setImmediate);

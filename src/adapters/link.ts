@@ -1,10 +1,13 @@
-// Owns: one connection to the other side, opened when it is needed, opened again when it was lost, closed when nobody came.
+// Owns: one connection to the other side: opened on demand, reopened when it was lost, closed when idle; and an adapter connection over it.
 // Refuses: to send anything; it hands out what is open, and whoever uses it knows what was sent.
+
 import { orAborted } from '../base/or-aborted.ts';
+import type { AdapterConnection, Invocation, InvocationResult } from '../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
-import { isUnsent, markUnsent } from './attempts.ts';
+import type { BoundTool } from '../contract/manifest.ts';
+import { attempt, isUnsent, markUnsent, RECONNECT } from './attempts.ts';
 import { type BreakerOptions, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
-import type { Pace } from './pace.ts';
+import type { Scheduler } from './scheduler.ts';
 
 /** What is kept open. */
 export interface Linked {
@@ -13,7 +16,7 @@ export interface Linked {
   close(graceMs?: number): Promise<void>;
 }
 
-export interface Link<T extends Linked> {
+interface Link<T extends Linked> {
   /** What is open, or becomes so. Whatever it rejects with, nothing was sent. `look`: also while it is left alone. */
   open(signal: AbortSignal, look?: boolean): Promise<T>;
   readonly current: T | undefined;
@@ -26,25 +29,25 @@ export interface Link<T extends Linked> {
   close(): Promise<void>;
 }
 
-export interface LinkOptions<T> {
+interface LinkOptions<T> {
   /** For messages. */
   readonly name: string;
   /** Makes one. The signal aborts when the link is closed. */
   connect(signal: AbortSignal): Promise<T>;
   readonly breaker: BreakerOptions;
-  readonly pace: Pace;
+  readonly scheduler: Scheduler;
   /** Closes what nobody has held for so long; undefined keeps it for good. */
   readonly idleMs?: number | undefined;
 }
 
 export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
-  const { name, pace, idleMs } = options;
+  const { name, scheduler, idleMs } = options;
   const closing = new AbortController();
-  const breaker = createCircuitBreaker(name, options.breaker, pace);
+  const breaker = createCircuitBreaker(name, options.breaker, scheduler);
   let current: T | undefined;
   let opening: Promise<T> | undefined;
   let holders = 0;
-  let lastUse = pace.now();
+  let lastUse = scheduler.now();
   /** Somebody needed it since it was last closed for having nothing to do. */
   let wanted = false;
   let idle: NodeJS.Timeout | undefined;
@@ -68,7 +71,7 @@ export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
   const rest = () => {
     clearTimeout(idle);
     if (holders > 0 || idleMs === undefined || !current) return;
-    const left = Math.max(0, lastUse + idleMs - pace.now());
+    const left = Math.max(0, lastUse + idleMs - scheduler.now());
     idle = setTimeout(() => {
       const unused = current;
       current = undefined;
@@ -102,7 +105,7 @@ export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
         return await use();
       } finally {
         holders--;
-        if (!look) lastUse = pace.now();
+        if (!look) lastUse = scheduler.now();
         rest();
       }
     },
@@ -123,4 +126,56 @@ function unreachable(name: string, thrown: unknown): unknown {
   if (!isFailure(thrown) || isUnsent(thrown)) return thrown;
   if (thrown.reason !== 'call.outcome_unknown') return markUnsent(thrown);
   return markUnsent(fail('tool.unhealthy', `Cannot reach "${name}": ${thrown.message}`, thrown.details));
+}
+
+interface LinkedConnectionOptions<T extends Linked> {
+  /** For messages. */
+  readonly name: string;
+  readonly tools: readonly BoundTool[];
+  readonly link: Link<T>;
+  readonly scheduler: Scheduler;
+  /** Carries a call over what is open. */
+  send(invocation: Invocation, tool: BoundTool): Promise<InvocationResult>;
+  /** Asks what is open whether it is there. */
+  ping(open: T, signal: AbortSignal): Promise<unknown>;
+}
+
+export function linkedConnection<T extends Linked>(options: LinkedConnectionOptions<T>): AdapterConnection {
+  const { name, link, scheduler, send, ping } = options;
+  const byIdOf = (tools: readonly BoundTool[]) => new Map(tools.map((tool) => [tool.contract.id, tool]));
+  let byId = byIdOf(options.tools);
+  return {
+    retool(tools) {
+      byId = byIdOf(tools);
+    },
+    invoke(invocation) {
+      const { tool: id, signal } = invocation;
+      const tool = byId.get(id);
+      if (link.closed) return Promise.reject(closedLink(name));
+      if (!tool)
+        return Promise.reject(fail('tool.unknown', `Cannot call "${id}": "${name}" has no such tool`));
+      const { idempotent } = tool.contract;
+      return link.hold(() =>
+        attempt(() => send(invocation, tool), { plan: RECONNECT, idempotent, signal, scheduler }),
+      );
+    },
+    async health(signal) {
+      try {
+        await link.hold(async () => ping(await link.open(signal, true), signal), true);
+        return { status: 'ready', checkedTs: Date.now() };
+      } catch (thrown) {
+        return { status: 'unhealthy', checkedTs: Date.now(), message: (thrown as Error).message };
+      }
+    },
+    asleep: () => link.asleep,
+    close: () => link.close(),
+  };
+}
+
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+
+/** Twice what an answer may be, for what JSON adds; beyond that a message is not held. */
+export function longestMessage(tools: readonly BoundTool[], configured = MAX_OUTPUT_BYTES): number {
+  const limits = tools.map(({ contract }) => contract.limits.maxOutputBytes);
+  return 2 * Math.max(configured, ...limits) + 64 * 1024;
 }

@@ -1,13 +1,17 @@
-// Owns: how an installation describes a program that is kept running: its command, its environment, what it needs.
+// Owns: how an installation describes a program that is kept running: its command, its environment, what it needs and reads.
 // Refuses: a field that it does not know, and to run anything.
 import { existsSync } from 'node:fs';
 import { isAbsolute, posix } from 'node:path';
+import { canonicalJson } from '../base/canonical-json.ts';
 import { modulesFolder, readCommandCode, SYSTEM_PATH } from '../base/command-code.ts';
+import { digest } from '../base/digest.ts';
+import type { RunInputs } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
 import { passedVariables } from '../contract/own-variable.ts';
 import { NO_NEEDS, type Program, type ProgramNeeds, type ProgramStart } from '../contract/program.ts';
+import type { ReadInputs } from '../contract/runs.ts';
 
 /** JSON Schema of the fields that all kept programs share; an adapter adds its own. */
 export const PROGRAM_CONFIG = {
@@ -192,3 +196,33 @@ function ownParts({ command, cwd = '.' }: ProgramConfig): string[] {
   });
   return [...new Set(folders)];
 }
+
+interface ProgramInputs {
+  /** Of the folder that its code lies in. */
+  readonly code: string | undefined;
+  /** As `caps.filesystem.read` names them. */
+  readonly paths: readonly string[];
+  /** Taken from the host's environment; null where they are not set there. */
+  readonly passed: { readonly [name: string]: string | null };
+  readonly config: JsonObject;
+}
+
+/** Without `readInputs`, a program that may read files has no run. */
+export function withReads(
+  inputs: RunInputs,
+  { code, paths, passed, config }: ProgramInputs,
+  readInputs: ReadInputs | undefined,
+): RunInputs {
+  const found = paths.length === 0 ? { digests: {} } : (readInputs?.(paths) ?? NOBODY);
+  if ('why' in found) return { ...inputs, unknown: found.why };
+  const hash = (value: object) => digest('params/v1', canonicalJson(value));
+  const reads: JsonObject = {
+    ...(code === undefined ? {} : { pack: code }),
+    ...(paths.length === 0 ? {} : { files: found.digests }),
+    ...(Object.keys(passed).length === 0 ? {} : { env: hash(passed) }),
+    ...(Object.keys(config).length === 0 ? {} : { config: hash(config) }),
+  };
+  return Object.keys(reads).length === 0 ? inputs : { ...inputs, reads };
+}
+
+const NOBODY = { why: 'nobody is there to read what caps.filesystem.read names' };

@@ -1,9 +1,11 @@
-// Owns: which request an answer belongs to: those under way, by their id, until they are answered, cancelled or lost.
+// Owns: which request an answer belongs to: those under way, by id, until they are answered, cancelled, lost or too large.
 // Refuses: a second answer, and an answer to nobody.
-import type { AnswerSpill, Invocation } from '../contract/adapter.ts';
-import type { Failure } from '../contract/errors.ts';
 
-export interface Requests<Answer, Notice> {
+import type { AnswerSpill, Invocation } from '../contract/adapter.ts';
+import { type Failure, fail, isFailure } from '../contract/errors.ts';
+import { idOfEnds, type LineProgramEvents } from './line-program.ts';
+
+interface Requests<Answer, Notice> {
   /**
    * Waits for the answer to a new request. `send` is given its id; what it throws is thrown. When the signal aborts,
    * `cancel` tells the other side, and the signal's reason is thrown at once.
@@ -20,7 +22,7 @@ export interface Requests<Answer, Notice> {
   readonly only: number | undefined;
 }
 
-export interface RequestOptions<Notice> {
+interface RequestOptions<Notice> {
   readonly signal: AbortSignal;
   send(id: number): void;
   cancel?(id: number): void;
@@ -102,6 +104,58 @@ export function createRequests<Answer, Notice = never>(): Requests<Answer, Notic
     get only() {
       const [first] = waiting.keys();
       return waiting.size === 1 ? first : undefined;
+    },
+  };
+}
+
+interface OversizedOptions<Answer, Notice> {
+  /** For messages. */
+  readonly name: string;
+  readonly limit: number;
+  readonly requests: Requests<Answer, Notice>;
+  /** Ends the program. */
+  stop(why: string): void;
+}
+
+export function oversizedLines<Answer, Notice>({
+  name,
+  limit,
+  requests,
+  stop,
+}: OversizedOptions<Answer, Notice>): Required<Pick<LineProgramEvents, 'oversize' | 'overrun'>> {
+  /** Of the line that comes now. All calls of one program have the same secrets, so that any of them may keep it. */
+  let spill: AnswerSpill | undefined;
+  let refused: unknown;
+  const lost = (bytes: number): Failure => {
+    const message = `Cannot take the answer of "${name}": it is ${bytes} bytes, over the limit of ${limit}`;
+    return fail('output.too_large', message, { bytes, limit });
+  };
+  return {
+    overrun(_length, head, piece) {
+      if (refused !== undefined) return undefined;
+      try {
+        spill ??= requests.spill(idOfEnds(head, '') ?? requests.only);
+        return spill?.write(piece);
+      } catch (thrown) {
+        refused = thrown;
+        void spill?.discard();
+        spill = undefined;
+        return undefined;
+      }
+    },
+    oversize(length, head, tail) {
+      const id = idOfEnds(head, tail) ?? requests.only;
+      const [kept, why] = [spill, refused];
+      spill = undefined;
+      refused = undefined;
+      const settle = (failure: Failure) => {
+        if (!requests.fail(id, failure))
+          stop(
+            `it was ended, because it wrote a line of ${length} bytes, over the limit of ${limit}, to nobody`,
+          );
+      };
+      if (!kept) return settle(isFailure(why) ? why : lost(length));
+      kept.fail(limit).then(settle, () => settle(lost(length)));
     },
   };
 }

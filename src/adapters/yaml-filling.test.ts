@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { YamlTool } from '../contract/yaml-tool.ts';
-import { createFillings } from './yaml-filling.ts';
-import type { YamlUse } from './yaml-use.ts';
+import { createFillings, type YamlUse } from './yaml-filling.ts';
 
 const credential = {
   provider: 'hub',

@@ -1,4 +1,4 @@
-// Owns: filling in the templates of a tool for one call, and the environment that its program gets.
+// Owns: a tool of a `*.tool.yaml` as an adapter uses it: bound, and its templates filled in for one call with the environment of its program.
 // Refuses: to let a secret into what is shown: `masked` has placeholders in their place.
 import { compileTemplate, type Template } from '../base/templating/compile-template.ts';
 import { isTemplateFault } from '../base/templating/template-fault.ts';
@@ -6,12 +6,12 @@ import type { RunInputs, Secrets } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import { injectCredentials } from '../contract/inject-credentials.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
+import type { BoundTool } from '../contract/manifest.ts';
 import { passedVariables } from '../contract/own-variable.ts';
-import type { YamlCredential } from '../contract/yaml-tool.ts';
-import type { YamlUse } from './yaml-use.ts';
+import type { YamlAction, YamlCredential, YamlExecution, YamlTool } from '../contract/yaml-tool.ts';
 
 /** What a call brings. */
-export interface FillingOptions {
+interface FillingOptions {
   readonly input: unknown;
   /** Of the installation. */
   readonly config: JsonObject;
@@ -115,4 +115,49 @@ function placeholders(needs: readonly YamlCredential[]): Secrets {
       return [need.provider, Object.fromEntries([...fields, ...named].map((field) => [field, MASK]))];
     }),
   );
+}
+
+/** What is called: a tool, or one of its actions, with the action's own words where it has some. */
+export interface YamlUse extends Omit<YamlAction, 'name'> {
+  readonly tool: YamlTool;
+  readonly execution: YamlExecution;
+  readonly action?: string;
+}
+
+/** The tools that one file describes. `binding.adapter` is `http` or `process`. */
+export function bindYamlTool(tool: YamlTool): readonly BoundTool[] {
+  const actions = tool.actions.length === 0 ? [undefined] : tool.actions.map(({ name }) => name);
+  return actions.map((action) => {
+    const use = useOf(tool, action);
+    return {
+      contract: {
+        id: use.id,
+        version: tool.version,
+        contract: 'v1',
+        title: action === undefined ? tool.name : `${tool.name}: ${action}`,
+        description: use.description,
+        tags: tool.tags,
+        input: use.inputSchema,
+        output: use.outputSchema,
+        deterministic: use.deterministic,
+        idempotent: use.idempotent,
+        mutates: use.mutates,
+        limits: { timeoutMs: use.timeoutMs, ...use.limits },
+      },
+      binding: {
+        adapter: use.execution.kind === 'http' ? 'http' : 'process',
+        target: { tool: tool as unknown as JsonObject, ...(action === undefined ? {} : { action }) },
+      },
+    };
+  });
+}
+
+export function yamlUse({ binding }: BoundTool): YamlUse {
+  const { tool, action } = binding.target as unknown as { tool: YamlTool; action?: string };
+  return useOf(tool, action);
+}
+
+function useOf(tool: YamlTool, action: string | undefined): YamlUse {
+  const own = action === undefined ? undefined : tool.actions.find(({ name }) => name === action);
+  return { ...(own ?? tool), tool, ...(own ? { action: own.name } : {}) };
 }

@@ -2,7 +2,7 @@
 // another is put in its place.
 // Refuses: to write that down; exec/fences/placeholders.ts does, before each program.
 import { constants, existsSync, lstatSync, readdirSync } from 'node:fs';
-import { orUndefined } from '../base/or-undefined.ts';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 import { parentOf } from '../base/rel-path.ts';
 import { readText } from './git-folders.ts';
 
@@ -34,7 +34,7 @@ export function createFenceLook(
 
 /** Whether a folder holds state of this user: a stranger's records could keep everybody from everything. */
 export function holdsOwnState(folder: string): boolean {
-  const stat = orUndefined(() => lstatSync(`${folder}/.haft`, { throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => lstatSync(`${folder}/.haft`, { throwIfNoEntry: false }));
   return stat?.isDirectory() === true && stat.uid === process.geteuid?.();
 }
 
@@ -43,7 +43,7 @@ export function fencesInUse(workspace: string, isAlive?: (process: string) => bo
   const folder = `${workspace}/.haft/placeholders`;
   // Nearly always: what is not there costs less to ask for than to be told by an error.
   if (!existsSync(folder)) return NONE;
-  const names = orUndefined(() => readdirSync(folder))?.filter((name) => name.startsWith('f-')) ?? [];
+  const names = ignoreErrors(() => readdirSync(folder))?.filter((name) => name.startsWith('f-')) ?? [];
   return new Set(
     names.flatMap((name) => {
       const said = readRecord(`${folder}/${name}`);
@@ -55,7 +55,7 @@ export function fencesInUse(workspace: string, isAlive?: (process: string) => bo
 
 /** What one process has written down. Only a file: nobody waits for a pipe or a device that lies in its place. */
 export const readRecord = (path: string): Partial<FenceRecord> | undefined =>
-  orUndefined(() => JSON.parse(readText(path, { maxBytes: MAX_BYTES, flags: constants.O_NOFOLLOW }) ?? ''));
+  ignoreErrors(() => JSON.parse(readText(path, { maxBytes: MAX_BYTES, flags: constants.O_NOFOLLOW }) ?? ''));
 
 /** More than any record. */
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -3,7 +3,7 @@
 // Refuses: to know what it is told and what it answers.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { orUndefined } from '../base/or-undefined.ts';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 
 export interface KeptProcess {
   readonly child: ChildProcessWithoutNullStreams;
@@ -42,7 +42,7 @@ export function startKeptProcess(
       for (const handle of handles) handle.unref();
     },
     kill() {
-      if (!kept.exited && child.pid !== undefined) orUndefined(() => process.kill(-child.pid!, 'SIGKILL'));
+      if (!kept.exited && child.pid !== undefined) ignoreErrors(() => process.kill(-child.pid!, 'SIGKILL'));
     },
   };
   const end = () => {

@@ -1,4 +1,4 @@
-// Owns: the guarded handles that a running tool holds, and what a capability is given to build one.
+// Owns: what a capability is, the guarded handles that a running tool holds, and what a capability is given to build one.
 // Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
 import type { ArtifactsHandle, OpenFile } from './artifacts.ts';
 import type { Effect, EffectShapes } from './effect.ts';
@@ -44,7 +44,52 @@ export interface ToolContext extends Capabilities {
   readonly history: HistoryHandle;
 }
 
-/** The handles there are. A new capability adds a line here and a factory in its own folder. */
+/**
+ * A capability: the handle that calls hold, and what lives between calls. The preset has the list; the runtime loops over it
+ * and names none. `State` is what `open` makes: an index, a connection.
+ */
+export interface Capability<Name extends string = string, State = unknown> {
+  /** As calls hold it: `ctx.NAME`. */
+  readonly name: Name;
+  /** Called once for a call that asks for it. `state` returns what `open` made, opening it where nobody has yet. */
+  handle(
+    scope: CallScope,
+    state: () => Promise<State>,
+  ): Name extends keyof Capabilities ? Capabilities[Name] : unknown;
+  /** Called when first needed, never twice at once. What it throws fails the calls that wait for it; the next one tries again. */
+  open?(site: CapabilitySite): MaybePromise<State>;
+  /**
+   * Subscribes to changes. While it is open it is told, one after the other, what may not be as it was: by a call of this
+   * runtime before that call is answered, by calls of other processes before `state` next returns. What programs changed is
+   * found by looking at the files before and after. Where it throws, the state is closed and opened anew when next needed.
+   */
+  changed?(changes: readonly PathChange[], state: State, signal: AbortSignal): MaybePromise<void>;
+  /** Called after the last call, once, with what was opened; of a capability with `open`, only where it was. */
+  close?(state: State): MaybePromise<void>;
+  /** Paths in the workspace that are its own, with all below them: refused to tools and hidden from programs. */
+  readonly protects?: readonly string[];
+  /** Of a call that changes something: names that no other call holds while it runs, in any process of the workspace. */
+  locks?(call: { readonly tool: string; readonly effects: readonly Effect[] }): readonly string[];
+}
+
+export interface CapabilitySite {
+  /** The absolute, resolved workspace root. */
+  readonly root: string;
+  /** The absolute path of a folder in Haft's own state, for what it keeps on disk. Nobody has made it; all processes share it. */
+  readonly folder: string;
+}
+
+/** A place that may not be as it was, as effects name it: look there again. Nothing need be there any more. */
+export interface PathChange {
+  readonly path: string;
+  /** With everything below it. */
+  readonly tree: boolean;
+}
+
+/** What is below roots, by path as effects name it: a stamp that differs once it was changed, with `d` before those of folders. */
+export type TreeScan = ReadonlyMap<string, string>;
+
+/** The handles there are. A capability adds its own, here or from its own file (`declare module`). */
 export interface Capabilities {
   readonly fs: FsHandle;
   readonly exec: ExecHandle;
@@ -54,7 +99,7 @@ export interface Capabilities {
   readonly artifacts: ArtifactsHandle;
 }
 
-/** How the preset offers the handles: one factory each, called once for a call that asks for it. */
+/** Handles alone, without a life between calls: what a harness for tools needs. */
 export type CapabilityFactories = {
   readonly [K in keyof Capabilities]: (scope: CallScope) => Capabilities[K];
 };

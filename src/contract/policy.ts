@@ -1,5 +1,5 @@
 // Owns: the shape of haft.yaml, and what a decision says.
-// Refuses: parsing (loader/haft-yaml) and deciding (runtime/policy).
+// Refuses: parsing (loader/haft-yaml) and deciding (src/policy).
 import type { Effect, EffectShapes } from './effect.ts';
 import type { Reason } from './errors.ts';
 import type { JsonObject } from './json.ts';
@@ -204,10 +204,13 @@ export interface ValidatorSetting {
   readonly enforcement: Enforcement;
 }
 
-/** A policy as a loader hands it over: checked, with the place of every rule. */
+/** The rule that audit rows of what people change outside of calls were decided by. No policy has a rule of this name. */
+export const MANAGEMENT = 'management';
+
 /** The name of the policy that holds where none is trusted: nothing can be called. */
 export const UNTRUSTED_POLICY = '(untrusted)';
 
+/** A policy as a loader hands it over: checked, with the place of every rule. */
 export interface LoadedPolicy {
   readonly file: PolicyFile;
   /** The name to show, relative to the workspace: `haft.yaml`, or `(defaults)` where there is none. */
@@ -230,6 +233,8 @@ export interface LoadedPolicy {
     readonly beside?: readonly string[];
     /** What of Haft's own folders of this user lies in the workspace, and of the links that lead to them. */
     readonly own?: { readonly folders: readonly string[]; readonly links: readonly string[] };
+    /** What capabilities keep in the workspace, by path from there. */
+    readonly kept?: readonly { readonly path: string; readonly capability: string }[];
   };
 }
 

@@ -2,7 +2,7 @@
 // Refuses: leaves; the preset names them.
 import type { Adapter, CallHandles } from './adapter.ts';
 import type { Placement } from './backend.ts';
-import type { CapabilityFactories, Change, RealNames } from './capability.ts';
+import type { CallScope, Capability, RealNames, TreeScan } from './capability.ts';
 import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { CallRequest, CallResponse } from './envelope.ts';
@@ -44,7 +44,7 @@ export interface Runtime {
   /** What was in flight when an earlier process died. */
   readonly startup: StartupReport;
   subscribe(listener: EventListener): () => void;
-  /** Waits for calls under way to be recorded, then closes the store. */
+  /** Waits for calls under way to be recorded, then closes capabilities and the store. */
   close(): Promise<void>;
 }
 
@@ -238,10 +238,6 @@ export interface StartupReport {
   readonly inFlight: readonly AuditRow[];
 }
 
-export interface ChangeFollower {
-  changed(changes: readonly Change[], signal: AbortSignal): MaybePromise<void>;
-}
-
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -269,11 +265,11 @@ export interface RuntimeParts {
   readonly checkRegistry: (registry: JsonObject) => MaybePromise<LoadResult<PolicyFile>>;
   readonly tools: readonly { readonly tool: AnyTool; readonly origin: string }[];
   readonly rules: readonly RuleDefinition[];
-  /** Told of every change before rules look at it: indices, parsed trees. */
-  readonly followers: readonly ChangeFollower[];
   readonly store: Store;
   readonly objects: ObjectStore;
-  readonly capabilities: CapabilityFactories;
+  readonly capabilities: readonly Capability[];
+  /** Looks at everything below the roots, for capabilities that are told of what programs change. */
+  readonly scanTree: (roots: Pick<CallScope, 'root' | 'extraRoots'>) => Promise<TreeScan>;
   /** So that calls which reach one place by different names wait for each other. */
   readonly realNames: RealNames;
   readonly schemas: SchemaCompiler;

@@ -203,3 +203,25 @@ export async function runPlan(
   for (const { role } of run.declaredOutputs) await run.linkOutput(role);
   return {};
 }
+
+/** A toolpack as it lies in its folder. */
+export interface PackFiles {
+  /** Absolute, links followed. */
+  readonly folder: string;
+  /** By path, in bytewise order. */
+  readonly files: readonly PackFile[];
+  /** `toolpack/v1` */
+  readonly digest: string;
+  /** The module, relative to the folder. */
+  readonly entry: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface PackFile {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** What was hashed: it is what runs, whatever becomes of the folder. */
+  readonly content: Uint8Array;
+}

@@ -1,14 +1,9 @@
 // Owns: the runtime that everybody uses: SQLite in .haft/, the builtin tools, haft.yaml of the workspace.
 // Refuses: to start with a policy that has an error.
 import { newId } from '../base/new-id.ts';
-import { createArtifactsCapability } from '../capabilities/artifacts/capability.ts';
-import { createExecCapability } from '../capabilities/exec/capability.ts';
-import { createFsCapability } from '../capabilities/fs/handle.ts';
 import { createRealNames } from '../capabilities/fs/real-names.ts';
-import { createHttpCapability } from '../capabilities/http/handle.ts';
-import { createProcessHandle } from '../capabilities/processes/handle.ts';
-import { createSearchCapability } from '../capabilities/search/capability.ts';
 import type { ArtifactStore } from '../contract/artifacts.ts';
+import type { Capability } from '../contract/capability.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { isFailure } from '../contract/errors.ts';
 import type { HealthMonitor } from '../contract/health.ts';
@@ -22,17 +17,17 @@ import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { findFolder } from '../loader/workspace.ts';
 import { RULES } from '../rules/index.ts';
 import { createRuntime } from '../runtime/create-runtime.ts';
-import { createEventBus } from '../runtime/events.ts';
-import { createToolNames } from '../runtime/tool-names.ts';
+import { createEventBus } from '../runtime/record.ts';
+import { createToolNames } from '../runtime/registry.ts';
 import { openAuditHeads } from '../stores/machine/audit-heads.ts';
 import { lazyObjectStore } from '../stores/objects/lazy-object-store.ts';
 import { isAlive, processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
 import { adoptPolicy, closedPolicy, isClosed, loadTrusted } from './adopt-policy.ts';
+import { defaultCapabilities } from './capabilities.ts';
 import type { Housekeeping, HousekeepingParts } from './housekeeping.ts';
 import { withNeighbourLocks } from './neighbour-locks.ts';
-import { openProxy } from './open-proxy.ts';
 import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
@@ -45,6 +40,8 @@ export interface DefaultRuntimeOptions {
   readonly workspace?: string;
   /** Tools of the embedding program, beside the builtin ones. */
   readonly tools?: readonly AnyTool[];
+  /** Capabilities of the embedding program, beside the builtin ones: what its tools find as `ctx.NAME`. */
+  readonly capabilities?: readonly Capability[];
   readonly clock?: Clock;
   /** Changes where runs are executed. */
   readonly runs?: (usual: RunParts) => RunParts;
@@ -102,7 +99,7 @@ export interface DefaultRuntime extends Runtime {
 
 export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {
   checkFields('create a runtime', options, OPTIONS);
-  const { tools = [], clock = SYSTEM_CLOCK, onWarning } = options;
+  const { tools = [], capabilities = [], clock = SYSTEM_CLOCK, onWarning } = options;
   checkTools(tools);
   const root = findFolder(options.workspace ?? '.');
   const given = givenTrust(options.trust);
@@ -131,17 +128,13 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       const opened = openArtifactStore({ objects, rows: store.artifacts, clock });
       return { ...opened, sweep: givingUp(opened.sweep, store.retention, clock) };
     };
-    const fs = createFsCapability({ isAlive });
-    const http = createHttpCapability();
-    const search = createSearchCapability({ files: fs });
-    const exec = createExecCapability(openProxy, { self: identity, isAlive });
     const events = createEventBus();
     const names = createToolNames();
     const runtime = await createRuntime({
       root,
       policy,
       checkRegistry: async (registry) => {
-        const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy-object.ts');
+        const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy.ts');
         return checkPolicyObject(registry);
       },
       tools: [
@@ -149,16 +142,12 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         ...tools.map((tool) => ({ tool, origin: 'embedded' })),
       ],
       rules: RULES,
-      followers: [],
       store,
       objects,
-      capabilities: {
-        fs,
-        exec: exec.open,
-        http: http.open,
-        search: search.open,
-        processes: createProcessHandle,
-        artifacts: createArtifactsCapability({ store: artifacts, files: fs }),
+      capabilities: [...defaultCapabilities({ process: identity, artifacts }), ...capabilities],
+      async scanTree(roots) {
+        const { scanTree } = await import('../capabilities/fs/scan-tree.ts');
+        return scanTree(roots);
       },
       realNames: createRealNames(),
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
@@ -206,9 +195,6 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       await house?.close();
       await packs.close();
       await close();
-      search.close();
-      await exec.close();
-      await http.close();
     };
     const packs = createPacksOnDemand({
       runtime,
@@ -271,6 +257,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
 const OPTIONS: KnownFields<DefaultRuntimeOptions> = {
   workspace: true,
   tools: true,
+  capabilities: true,
   clock: true,
   runs: true,
   onWarning: true,

@@ -1,6 +1,5 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
-
 import type { Effect } from '../contract/effect.ts';
 import { fail } from '../contract/errors.ts';
 import { checkFields, type KnownFields } from '../contract/known-fields.ts';
@@ -8,27 +7,25 @@ import type { PolicyEngine } from '../contract/policy.ts';
 import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
 import { ANY_CONNECTION } from '../contract/shell-effects.ts';
 import type { AuditQuery } from '../contract/store.ts';
+import { createPolicyEngine } from '../policy/create-policy-engine.ts';
 import { createApprovals } from './approval.ts';
-import { createContextMaker } from './context.ts';
-import { createHistories } from './history.ts';
+import { createCapabilities } from './capabilities.ts';
+import { createContextMaker, createHistories, standingHandles } from './context.ts';
+import { createPlace, extraRootsOf } from './identity.ts';
 import { createInstallations } from './installations.ts';
-import { createLateRows } from './late-rows.ts';
-import { type ListingSite, listTools } from './list-tools.ts';
 import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
-import { createPlace, extraRootsOf } from './place.ts';
-import { createPolicyEngine } from './policy/create-policy-engine.ts';
 import { createPolicyKeeper } from './proof/keep-policy.ts';
-import { shownError } from './record.ts';
-import { createRegistry } from './registry.ts';
+import { createLateRows, shownError } from './record.ts';
+import { createRegistry, type ListingSite, listTools } from './registry.ts';
 import { createLazyRuns } from './runs/lazy-runs.ts';
 import { createRunsHandles } from './runs/runs-handle.ts';
 import { createSessions } from './session.ts';
 import { createSpills } from './spills.ts';
-import { standingHandles } from './standing-handles.ts';
 
 export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas, parts.names, parts.explainMissing);
-  let engine: PolicyEngine = await createPolicyEngine({ loaded: parts.policy });
+  const capabilities = createCapabilities(parts);
+  let engine: PolicyEngine = await createPolicyEngine({ loaded: capabilities.protect(parts.policy) });
   const sessions = createSessions(parts, () => engine);
   const history = createHistories(parts.store);
   const place = createPlace(parts.root, () => extraRootsOf(engine.loaded));
@@ -44,8 +41,10 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     registry,
     sessions,
     effectSite: { history, place },
+    capabilities,
     makeContext: createContextMaker(
       parts,
+      capabilities.handles,
       history,
       createRunsHandles({
         runs: runs.runtime,
@@ -87,7 +86,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
         return engine;
       },
       async replace(loaded) {
-        const next = createPolicyEngine({ loaded });
+        const next = createPolicyEngine({ loaded: capabilities.protect(loaded) });
         // A server may be on its way to a decision: what it asked to be loaded is not loaded of this one.
         await next.ready(STANDING);
         engine = next;
@@ -97,7 +96,8 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
     installations: {
       ...installations,
       explainMissing: async (id) => parts.explainMissing?.(id),
-      handlesFor: (installation) => standingHandles(parts, () => engine, place, installation),
+      handlesFor: (installation) =>
+        standingHandles(parts, capabilities.handles, () => engine, place, installation),
     },
     sessions,
     approvals: createApprovals(parts),
@@ -118,6 +118,7 @@ export async function createRuntime(parts: RuntimeParts): Promise<Runtime> {
       await Promise.allSettled([...underWay]);
       await runs.close();
       await installations.close();
+      await capabilities.close();
       if (site.late.owes) await site.late.catchUp().catch((thrown) => shownError(parts, thrown));
       await parts.store.close();
     },

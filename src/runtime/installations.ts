@@ -1,7 +1,8 @@
 // Owns: the packs that this runtime has: their tools in the registry, and one connection to each, opened when first needed.
 // Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
+
+import { isNestedDeeper, MAX_DEPTH } from '../base/canonical-json.ts';
 import { isRecord } from '../base/is-record.ts';
-import { isNestedDeeper, MAX_DEPTH } from '../base/nesting.ts';
 import {
   type AdapterConnection,
   type CallHandles,
@@ -18,8 +19,8 @@ import type { BoundTool, HealthReport } from '../contract/manifest.ts';
 import type { PrepareSite } from '../contract/runs.ts';
 import type { OpenPack, RuntimeInstallations, SecretNeeds } from '../contract/runtime.ts';
 import type { AnyTool, EffectSite, ToolGate } from '../contract/tool.ts';
-import { createAnswerSpill, type SpillSite } from './answer-spill.ts';
 import type { Registry } from './registry.ts';
+import { createAnswerSpill, type SpillSite } from './spills.ts';
 
 export interface Installations extends Omit<RuntimeInstallations, 'handlesFor' | 'explainMissing'> {
   /** Why a tool cannot be called until a person accepts it; undefined for all others. */
@@ -37,7 +38,7 @@ interface Installed {
   idle?: () => void;
 }
 
-export interface InstallationSite {
+interface InstallationSite {
   readonly registry: Registry;
   /** Where answers are kept that are too large. */
   spills(): SpillSite['spills'];

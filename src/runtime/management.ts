@@ -2,10 +2,8 @@
 // Refuses: values that could be secrets: it holds names, counts and digests, and who did it.
 import { newId } from '../base/new-id.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { MANAGEMENT } from '../contract/policy.ts';
 import type { AuditEntry, AuditStore } from '../contract/store.ts';
-
-/** The rule that such rows were decided by: a person's own word. No policy has a rule of this name. */
-export const MANAGEMENT = 'management';
 
 export interface ManagementAct {
   /** The words of the command that does it, whichever door it came through: `haft tools add`. Never the id of a tool. */

@@ -6,8 +6,8 @@ import type { PolicyEngine } from '../contract/policy.ts';
 import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
 import type { CallOptions, NamedRun } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
+import { projectRun } from '../policy/sections/runs.ts';
 import { identifyRun, runParams } from './identity.ts';
-import { projectRun } from './policy/run-projection.ts';
 
 export interface RunNamingSite {
   /** What preparing a run may look at; loads what runs need. */

@@ -1,6 +1,5 @@
-// Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, check, sync, validate, record.
+// Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, sync, check, validate, record.
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
-import { isRecord } from '../base/is-record.ts';
 import type { ToolContext } from '../contract/capability.ts';
 import { type Effect, onlyLooks } from '../contract/effect.ts';
 import {
@@ -19,21 +18,25 @@ import type { RunTicket } from '../contract/runs.ts';
 import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } from '../contract/runtime.ts';
 import type { EffectSite } from '../contract/tool.ts';
 import { type ApprovedCall, approveCall, giveBackUnused } from './approval.ts';
+import type { LiveCapabilities } from './capabilities.ts';
 import type { ContextMaker } from './context.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
-import { readArgs } from './identity.ts';
-import type { LateRows } from './late-rows.ts';
-import { effectiveLimits, type SizeLimit } from './limits.ts';
+import { readArgs, resultDigest } from './identity.ts';
+import { type Deadline, effectiveLimits, type SizeLimit, sizeOf, startDeadline } from './limits.ts';
 import { type HeldLocks, takeLocks } from './locks.ts';
-import { sizeOf } from './measure.ts';
 import { askedSignal, deniedBy, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
 import type { KeepPolicy } from './proof/keep-policy.ts';
-import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
+import {
+  beginRecord,
+  type CallRecord,
+  type LateRows,
+  shownError,
+  writeIntent,
+  writeOutcome,
+} from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
-import { resultDigest } from './result-digest.ts';
-import type { LiveSession, Sessions } from './session.ts';
+import { attributionOf, type LiveSession, type Sessions } from './session.ts';
 import { createSpills } from './spills.ts';
-import { syncAndValidate } from './validate.ts';
+import { validateCall } from './validate.ts';
 
 /** What the steps share beyond the parts. */
 export interface PipelineSite extends RunNamingSite {
@@ -42,6 +45,7 @@ export interface PipelineSite extends RunNamingSite {
   readonly sessions: Sessions;
   /** What `effects` may look at. */
   readonly effectSite: EffectSite;
+  readonly capabilities: LiveCapabilities;
   readonly makeContext: ContextMaker;
   readonly replay: ReplaySource;
   readonly late: LateRows;
@@ -124,15 +128,17 @@ export async function runCall(
     } else {
       const deadline = limit();
       try {
-        const locks = tool.mutates ? await takeLocks(parts, record.effects, engine, deadline) : undefined;
+        const locks = tool.mutates ? await takeLocks(site, record, engine, deadline) : undefined;
         release = locks?.release;
         if (run) await site.keepPolicy(run.preimage.policyHash as string, run.policy);
         const how: Execution = { engine, approved, deadline, emit, ticket, locked: locks?.locked };
         begun = registered;
-        data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
+        data = await site.capabilities.follow({ record, engine }, () =>
+          execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline),
+        );
         begun = 'ended';
         await checkOutput(site, registered, record, data, limits.output);
-        await syncAndValidate(parts, {
+        await validateCall(parts, {
           record,
           args,
           engine,
@@ -239,12 +245,6 @@ async function checkInput(
     throw fail('input.schema', `Cannot call "${record.tool}": ${list}`, details);
   }
   return args;
-}
-
-function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
-  const given = args.attribution;
-  const own = isRecord(given) ? (given as JsonObject) : null;
-  return own ? { ...session.attribution, ...own } : session.attribution;
 }
 
 /** Policy and guards, always before any look at earlier results. Answers `allow` or `ask`. */

@@ -1,5 +1,5 @@
-// Owns: the authenticated contexts that calls belong to: narrowed policy, budget, attribution.
-// Refuses: a session that would be granted more than the host grants.
+// Owns: the authenticated contexts that calls belong to: narrowed policy, attribution, and what is left of their budget.
+// Refuses: a session that would be granted more than the host grants; to forget what other processes used up.
 import { isRecord } from '../base/is-record.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
@@ -8,8 +8,8 @@ import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/runtime.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
-import { type Budget, createBudget, smallerBudget } from './budget.ts';
-import { createPolicyEngine } from './policy/create-policy-engine.ts';
+import { createPolicyEngine } from '../policy/create-policy-engine.ts';
+import { renderGrant } from '../policy/grant.ts';
 
 export interface LiveSession {
   readonly id: string;
@@ -57,7 +57,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
         'policy.invalid',
         `Cannot open the session: ${diagnostics.map(formatDiagnostic).join('\n')}`,
       );
-    const { checkNarrowing } = await import('./policy/check-narrowing.ts');
+    const { checkNarrowing } = await import('../policy/narrow-policy.ts');
     checkNarrowing(host().loaded.file, value);
     return value;
   };
@@ -176,6 +176,13 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   };
 }
 
+/** What a call says of itself is added to what its session says. */
+export function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
+  const given = args.attribution;
+  const own = isRecord(given) ? (given as JsonObject) : null;
+  return own ? { ...session.attribution, ...own } : session.attribution;
+}
+
 const OPTIONS: KnownFields<SessionOptions> = {
   id: true,
   attribution: true,
@@ -209,3 +216,97 @@ const defined = <T extends object>(
   one: T,
 ): { [K in keyof T]: Exclude<T[K], undefined> } | Record<never, never> =>
   Object.values(one)[0] === undefined ? {} : (one as { [K in keyof T]: Exclude<T[K], undefined> });
+
+export interface Budget {
+  /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
+  reserve(): () => void;
+  /** The same over all processes, where calls are limited: the store counts those that are under way elsewhere. */
+  claim(callId: string): Promise<void> | undefined;
+  /** Adopts the totals that the store counted over all processes. */
+  adopt(usage: Usage): void;
+  /** There is a limit at all; without one nobody needs the totals at once. */
+  readonly limited: boolean;
+  readonly used: Usage;
+  readonly remaining: Partial<Usage>;
+}
+
+const NOTHING: Usage = { calls: 0, wallMs: 0, bytes: 0 };
+const NAMES = { calls: 'calls', wallMs: 'wall_ms', bytes: 'bytes' } as const;
+/** What is just enough is used up by this very call, so a line that raises a budget raises it by at least so much. */
+const STEPS: Usage = { calls: 10, wallMs: 60_000, bytes: 1024 * 1024 };
+const KEYS = Object.keys(NAMES) as (keyof Usage)[];
+
+/**
+ * `limitOf` is asked for every call: a new policy may bring another limit. `own` is what the session was opened with,
+ * which no line of haft.yaml can raise.
+ */
+export function createBudget(
+  limitOf: () => Partial<Usage>,
+  own: Partial<Usage> = {},
+  start: Usage = NOTHING,
+  reserveInStore?: (callId: string, most: number) => Promise<number | undefined>,
+): Budget {
+  let used = start;
+  let reserved = 0;
+  const exhausted = (key: keyof Usage, taken: number, most: number) => {
+    const message = `Cannot make the call: the session has used its ${NAMES[key]} budget (${taken} of ${most})`;
+    const more = Math.max(2 * most, taken + STEPS[key]);
+    const admit =
+      (own[key] ?? more) > most ? { admit: renderGrant({ budgets: { [NAMES[key]]: more } }) } : {};
+    return fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most, ...admit });
+  };
+  return {
+    reserve() {
+      const limit = limitOf();
+      for (const key of KEYS) {
+        const most = limit[key];
+        if (most === undefined) continue;
+        const taken = key === 'calls' ? used.calls + reserved : used[key];
+        if (taken >= most) throw exhausted(key, taken, most);
+      }
+      reserved++;
+      let open = true;
+      return () => {
+        if (open) reserved--;
+        open = false;
+      };
+    },
+    claim(callId) {
+      const { calls: most } = limitOf();
+      if (most === undefined) return undefined;
+      return reserveInStore?.(callId, most).then((taken) => {
+        if (taken !== undefined) throw exhausted('calls', taken, most);
+      });
+    },
+    adopt(usage) {
+      // Receipts of two groups may arrive out of order; totals only grow.
+      if (usage.calls >= used.calls) used = usage;
+    },
+    get limited() {
+      const limit = limitOf();
+      return KEYS.some((key) => limit[key] !== undefined);
+    },
+    get used() {
+      return used;
+    },
+    get remaining() {
+      const left: { -readonly [K in keyof Usage]?: number } = {};
+      const limit = limitOf();
+      for (const key of KEYS) {
+        const most = limit[key];
+        if (most !== undefined) left[key] = Math.max(0, most - used[key]);
+      }
+      return left;
+    },
+  };
+}
+
+/** The smaller of two budgets, key by key. */
+export function smallerBudget(a: Partial<Usage>, b: Partial<Usage>): Partial<Usage> {
+  const result: { -readonly [K in keyof Usage]?: number } = {};
+  for (const key of KEYS) {
+    const bounds = [a[key], b[key]].filter((n) => n !== undefined);
+    if (bounds.length > 0) result[key] = Math.min(...bounds);
+  }
+  return result;
+}

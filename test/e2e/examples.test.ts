@@ -2,9 +2,18 @@
 // Refuses: examples that only compile.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 
@@ -58,6 +67,29 @@ const WALKS = [
       ['Object.freeze([', 'Object.freeze([mergeMarkers,'],
     ],
   },
+  {
+    from: 'examples/capability',
+    name: 'words',
+    to: 'src/capabilities/words',
+    list: 'src/preset/capabilities.ts',
+    edits: [
+      [
+        'import type { ArtifactStore }',
+        "import { words } from '../capabilities/words/words.ts';\nimport type { ArtifactStore }",
+      ],
+      ['  ];\n', '    words,\n  ];\n'],
+    ],
+  },
+  {
+    from: 'examples/policy-section',
+    name: 'devices',
+    to: 'src/policy/sections',
+    list: 'src/policy/sections/index.ts',
+    edits: [
+      ['import { git }', "import { devices } from './devices.ts';\nimport { git }"],
+      ['  git,\n', '  devices,\n  git,\n'],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {
@@ -66,11 +98,12 @@ describe('the walks of CONTRIBUTING.md', () => {
   const inCopy = (path: string) => join(copy, path);
 
   before(() => {
-    for (const part of ['src', 'test/architecture.test.ts', 'package.json']) {
+    for (const part of ['src', 'test/support', 'test/architecture.test.ts', 'package.json']) {
       cpSync(join(ROOT, part), inCopy(part), { recursive: true });
     }
     symlinkSync(join(ROOT, 'node_modules'), inCopy('node_modules'));
     for (const { from, name, to, list, edits } of WALKS) {
+      mkdirSync(inCopy(to), { recursive: true });
       for (const file of [`${name}.ts`, `${name}.test.ts`]) {
         writeFileSync(inCopy(`${to}/${file}`), asIn(to, `${from}/${file}`));
       }
@@ -112,6 +145,15 @@ describe('the walks of CONTRIBUTING.md', () => {
     assert.deepEqual(JSON.parse(stdout).data, { lines }, said);
   });
 
+  it('lead to a section that haft.yaml can have, and that is told to whoever trusts it', () => {
+    writeFileSync(inCopy('haft.yaml'), 'version: 1\ndevices: { allow: [gpu0] }\n');
+    const policy = (...words: string[]) =>
+      node(['src/bin/haft.ts', 'policy', ...words, '--workspace', copy], copy);
+    assert.equal(policy('check').stdout, 'haft.yaml is fine\n');
+    assert.match(policy('diff').stdout, /^\+ devices\.allow: "gpu0" \(grants more\)$/m);
+    rmSync(inCopy('haft.yaml'));
+  });
+
   it('lead to a rule that haft.yaml can make blocking', () => {
     const validators = 'validators:\n  - { rule: code.no.merge_markers, enforcement: blocking }\n';
     writeTrusted(inCopy('haft.yaml'), `version: 1\n${validators}`);
@@ -121,14 +163,42 @@ describe('the walks of CONTRIBUTING.md', () => {
     assert.match(error.message, /merged\.txt:1 a marker of an unfinished merge/);
   });
 
+  it('lead to a capability that every tool has, and that follows every call', () => {
+    writeFileSync(inCopy('use-words.ts'), USE_WORDS);
+    mkdirSync(inCopy('empty'));
+    const { status, said } = node(['use-words.ts', 'empty'], copy);
+    assert.equal(status, 0, said);
+  });
+
   const call = (tool: string, args: object) =>
     node(['src/bin/haft.ts', 'call', tool, JSON.stringify(args), '--workspace', copy], copy);
 });
 
+const USE_WORDS = `
+import assert from 'node:assert/strict';
+import { createRuntime, defineTool } from './src/index.ts';
+
+const findWord = defineTool<{ readonly word: string }, readonly string[]>({
+  id: 'find_word',
+  title: 'Find a word',
+  description: 'Names the files that hold a word.',
+  input: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+  output: { type: 'array' },
+  effects: () => [{ kind: 'fs.read', path: '.', tree: true }],
+  run: ({ word }, ctx) => ctx.words.find(word),
+});
+const runtime = await createRuntime({ workspace: process.argv[2]!, tools: [findWord] });
+const found = async () => (await runtime.call({ tool: 'find_word', args: { word: 'new' } })).data;
+assert.deepEqual(await found(), []);
+await runtime.call({ tool: 'file_write', args: { path: 'a.txt', content: 'new words' } });
+assert.deepEqual(await found(), ['a.txt']);
+await runtime.close();
+`;
+
 /** The example's text as it stands in that folder: only the way to the other files is shorter. */
 function asIn(folder: string, file: string): string {
-  const up = '../'.repeat(folder.split('/').length - 1);
-  return readFileSync(join(ROOT, file), 'utf8')
-    .replaceAll(`../../${folder}/`, './')
-    .replaceAll('../../src/', up);
+  return readFileSync(join(ROOT, file), 'utf8').replaceAll(
+    /(?<=')\.\.\/\.\.\/((?:src|test)\/[^']+)(?=')/g,
+    (_, path: string) => relative(folder, path).replace(/^(?!\.)/, './'),
+  );
 }

@@ -11,7 +11,7 @@ import { combineAdapters } from '../../src/adapters/combined.ts';
 import { createHttpAdapter } from '../../src/adapters/http/http.ts';
 import { packFiles } from '../../src/adapters/pack-for-tests.ts';
 import { createProcessAdapter } from '../../src/adapters/process/process.ts';
-import { bindYamlTool } from '../../src/adapters/yaml-use.ts';
+import { bindYamlTool } from '../../src/adapters/yaml-filling.ts';
 import { ToolpackLoader } from '../../src/loader/tool-yaml/toolpack-loader.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../src/preset/default.ts';
 import { trustForTests } from '../../src/preset/trust/trust-for-tests.ts';

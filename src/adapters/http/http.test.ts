@@ -16,7 +16,7 @@ import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
 import { invocationOf, stillPace } from '../fixtures-for-tests.ts';
 import { packFiles } from '../pack-for-tests.ts';
-import { bindYamlTool } from '../yaml-use.ts';
+import { bindYamlTool } from '../yaml-filling.ts';
 import { createHttpAdapter, type HttpAdapterHandles } from './http.ts';
 
 interface Seen {
@@ -298,19 +298,19 @@ describe('http, tried again', () => {
   it('sends an idempotent request again after the statuses that its plan names, with jittered delays', async () => {
     let asked = 0;
     const route: Route = (_, response) => response.writeHead(++asked < 3 ? 503 : 200).end(`${asked}`);
-    const pace = stillPace(0);
+    const scheduler = stillPace(0);
     await withService(
       route,
       (origin) => [['p.get', { kind: 'http', url: `${origin}/` }, { retry }]],
       async ({ call }) => {
         assert.deepEqual(await call('p.get'), { ok: true, data: 3 });
-        assert.deepEqual(pace.slept, [50, 100]);
+        assert.deepEqual(scheduler.slept, [50, 100]);
         asked = -10;
         const failed = await call('p.get');
         assert.ok(!failed.ok && failed.message.includes('HTTP 503'));
         assert.equal(asked, -7, 'three attempts, and the last answer is the answer');
       },
-      { pace },
+      { scheduler },
     );
   });
 
@@ -336,12 +336,12 @@ describe('http, tried again', () => {
         await assert.rejects(call('p.put'), { reason: 'call.outcome_unknown' });
         assert.equal(asked, 5);
       },
-      { pace: stillPace() },
+      { scheduler: stillPace() },
     );
   });
 
   it('sends again whatever never left, and leaves a host alone that is not there', async () => {
-    const pace = stillPace();
+    const scheduler = stillPace();
     const tools = (): Tools => [
       ['p.post', { kind: 'http', url: 'http://127.0.0.1:9/', method: 'POST' }, { retry }],
     ];
@@ -350,12 +350,12 @@ describe('http, tried again', () => {
       tools,
       async ({ call }) => {
         await assert.rejects(call('p.post'), { reason: 'http.failed' });
-        assert.equal(pace.slept.length, 2);
+        assert.equal(scheduler.slept.length, 2);
         await assert.rejects(call('p.post'), { reason: 'tool.unhealthy', message: /left alone/ });
-        pace.advance(60_000);
+        scheduler.advance(60_000);
         await assert.rejects(call('p.post'), /refuses connections|left alone/);
       },
-      { pace, breaker: { failures: 3, restMs: 60_000 } },
+      { scheduler, breaker: { failures: 3, restMs: 60_000 } },
     );
   });
 });

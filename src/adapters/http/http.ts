@@ -5,13 +5,13 @@
 // Wiring: `createHttpAdapter({ handlesFor })` once; `open(installation, tools)` with tools of `bindYamlTool` whose
 // `binding.adapter` is `http`. The installation's `config` is what templates see as `config`. `combineAdapters` makes one
 // adapter of this and the process adapter, for folders that hold both kinds.
+
 import type { Adapter, HandlesFor, Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { type HttpRequest, parseHttpUrl } from '../../contract/http.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { YamlExecutions } from '../../contract/yaml-tool.ts';
-import { createAnswerReader } from '../answer-reader.ts';
-import { readAnswerText } from '../answer-text.ts';
+import { createAnswerReader, readAnswerText } from '../answer-reader.ts';
 import { attempt, markUnsent, SEND_ONCE } from '../attempts.ts';
 import {
   type BreakerOptions,
@@ -20,13 +20,12 @@ import {
   USUAL_BREAKER,
 } from '../circuit-breaker.ts';
 import { closedLink } from '../link.ts';
-import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { createFillings, type Filling, runInputs } from '../yaml-filling.ts';
-import { type YamlUse, yamlUse } from '../yaml-use.ts';
+import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
+import { createFillings, type Filling, runInputs, type YamlUse, yamlUse } from '../yaml-filling.ts';
 
 export interface HttpAdapterHandles {
   readonly handlesFor: HandlesFor;
-  readonly pace?: Pace;
+  readonly scheduler?: Scheduler;
   readonly breaker?: BreakerOptions;
   /** Where `env.passthrough` is taken from; by default this process. */
   readonly env?: NodeJS.ProcessEnv;
@@ -37,7 +36,7 @@ const EXCERPT = 2048;
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
 export function createHttpAdapter(handles: HttpAdapterHandles): Adapter {
-  const { handlesFor, pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
+  const { handlesFor, scheduler = SYSTEM_SCHEDULER, breaker = USUAL_BREAKER } = handles;
   const fillings = createFillings(handles.env);
   return {
     name: 'http',
@@ -55,7 +54,7 @@ export function createHttpAdapter(handles: HttpAdapterHandles): Adapter {
       const closing = new AbortController();
       const breakers = new Map<string, CircuitBreaker>();
       const breakerOf = (host: string): CircuitBreaker => {
-        const known = breakers.get(host) ?? createCircuitBreaker(host, breaker, pace);
+        const known = breakers.get(host) ?? createCircuitBreaker(host, breaker, scheduler);
         breakers.set(host, known);
         return known;
       };
@@ -82,7 +81,12 @@ export function createHttpAdapter(handles: HttpAdapterHandles): Adapter {
             throw fail('tool.unknown', `Cannot call "${id}": "${installation.name}" has no such tool`);
           const use = yamlUse(bound);
           const plan = use.tool.retry ?? SEND_ONCE;
-          return attempt((n) => send(invocation, use, n), { plan, idempotent: use.idempotent, signal, pace });
+          return attempt((n) => send(invocation, use, n), {
+            plan,
+            idempotent: use.idempotent,
+            signal,
+            scheduler,
+          });
         },
         async health(signal) {
           const checkedTs = Date.now();

@@ -1,17 +1,23 @@
 // Owns: asking a server for its tools, page by page, and turning them into tools of this host.
 // Refuses: tools that could not be checked or called; each is reported, and hides no other.
 
+import { isNestedDeeper } from '../../base/canonical-json.ts';
 import { isRecord } from '../../base/is-record.ts';
-import { isNestedDeeper } from '../../base/nesting.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import { shownValue } from '../answer.ts';
-import { depthFault, type LeftOut, leftOut, refuseTooMany, shownNames, unlisted } from '../tool-list.ts';
-import { nameTools } from '../tool-names.ts';
+import {
+  depthFault,
+  type LeftOut,
+  leftOut,
+  nameTools,
+  refuseTooMany,
+  shownNames,
+  unlisted,
+} from '../tool-list.ts';
 import { PLAIN_OUTPUT } from './call-result.ts';
-import type { Channel } from './channel.ts';
-import type { Agreement } from './converse.ts';
+import type { Agreement, Channel } from './converse.ts';
 import { applyOverlay, type Overlay, type Overlays, overlayFor, unusedOverlays } from './overlay.ts';
 import { paramHeaders } from './param-headers.ts';
 import type { ListedTool } from './protocol.ts';

@@ -1,18 +1,28 @@
 // Owns: MCP over streamable HTTP: each message a POST of its own, answered with JSON or with a stream of events.
 // Refuses: addresses that the guarded handle refuses, and to send again what may have been taken.
+
 import { isRecord } from '../../base/is-record.ts';
 import { orAborted } from '../../base/or-aborted.ts';
+import type { AnswerSpill, Invocation } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
-import type { HttpHandle } from '../../contract/http.ts';
+import type { HttpHandle, HttpHead, HttpRequest } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { markUnsent, unsent } from '../attempts.ts';
-import type { Pace } from '../pace.ts';
-import { type AskOptions, type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
-import { type ExchangeEnd, exchangeMessages, type MessageExchange } from './http-exchange.ts';
+import type { Scheduler } from '../scheduler.ts';
+import { type AskOptions, type Channel, type ChannelEvents, hear, type McpProgress } from './converse.ts';
 import { nameHeader } from './param-headers.ts';
-import { MODERN_META, MODERN_VERSION, type RpcAnswer, readAnswer } from './protocol.ts';
+import {
+  MODERN_META,
+  MODERN_VERSION,
+  messagesOf,
+  type RpcAnswer,
+  type RpcError,
+  readAnswer,
+  readError,
+} from './protocol.ts';
+import { createEventReader } from './sse.ts';
 
-export interface HttpChannelOptions {
+interface HttpChannelOptions {
   readonly name: string;
   readonly url: string;
   /** Sent with every message: authorization. */
@@ -21,7 +31,7 @@ export interface HttpChannelOptions {
   readonly http: HttpHandle;
   readonly maxMessageBytes: number;
   readonly events: ChannelEvents;
-  readonly pace: Pace;
+  readonly scheduler: Scheduler;
 }
 
 const LISTEN_AGAIN_MS = 1_000;
@@ -29,7 +39,7 @@ const GOODBYE_MS = 2_000;
 const MAX_LISTEN_FAILURES = 8;
 
 export function openHttpChannel(options: HttpChannelOptions): Channel {
-  const { name, url, http, maxMessageBytes, events, pace } = options;
+  const { name, url, http, maxMessageBytes, events, scheduler } = options;
   const closing = new AbortController();
   let version: string | undefined;
   let session: string | undefined;
@@ -103,7 +113,7 @@ export function openHttpChannel(options: HttpChannelOptions): Channel {
     const takeUp = async (left: ExchangeEnd): Promise<boolean> => {
       let ended = left;
       for (let tries = 0; !ended.answered && ended.lastEventId !== '' && tries < 3; tries++) {
-        await pace.sleep(ended.retryMs ?? LISTEN_AGAIN_MS, how.signal);
+        await scheduler.sleep(ended.retryMs ?? LISTEN_AGAIN_MS, how.signal);
         const next = await exchange(undefined, how, heard, ended.lastEventId).catch((thrown) => {
           if (isFailure(thrown) && thrown.reason === 'output.too_large') throw thrown;
           return undefined;
@@ -164,7 +174,10 @@ export function openHttpChannel(options: HttpChannelOptions): Channel {
       if (ended && session !== undefined && isSessionLost(ended.status, ended.error?.code)) gone = true;
       if (ended && ended.status >= 400) return;
       failures = ended ? 0 : failures + 1;
-      await pace.sleep(ended?.retryMs ?? Math.min(30_000, LISTEN_AGAIN_MS * 2 ** failures), closing.signal);
+      await scheduler.sleep(
+        ended?.retryMs ?? Math.min(30_000, LISTEN_AGAIN_MS * 2 ** failures),
+        closing.signal,
+      );
     }
   };
 
@@ -214,4 +227,114 @@ function statusFailure(name: string, status: number): Failure {
   const message = `Cannot reach "${name}": it answers with HTTP ${status}`;
   if (status === 429) return fail('http.rate', message, { status });
   return fail(status === 401 || status === 403 ? 'tool.unhealthy' : 'http.failed', message, { status });
+}
+
+interface MessageExchange {
+  readonly http: HttpHandle;
+  readonly url: string;
+  /** Absent: a GET, for a stream. */
+  readonly message?: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly maxBytes: number;
+  /** Where an answer goes that is longer. */
+  readonly spill?: Invocation['spill'] | undefined;
+  readonly name: string;
+  /** Told once, before any message. */
+  head?(head: HttpHead): void;
+  /** Told of every message; true for the answer, after which nothing more matters. */
+  heard(message: Readonly<Record<string, unknown>>): boolean;
+}
+
+interface ExchangeEnd {
+  readonly status: number;
+  readonly answered: boolean;
+  /** Of a refusal that came with one. */
+  readonly error?: RpcError;
+  /** Of a stream, where it can be taken up again; else empty. */
+  readonly lastEventId: string;
+  readonly retryMs: number | undefined;
+}
+
+/** A stream may go on for days; whoever listens brings a signal. */
+const UNLIMITED_MS = 2 ** 31 - 1;
+
+async function exchangeMessages(exchange: MessageExchange): Promise<ExchangeEnd> {
+  const { message, maxBytes, name } = exchange;
+  let spill: AnswerSpill | undefined;
+  /** What cannot be held, with what was held so far. */
+  const overflow = (...pieces: readonly Uint8Array[]): Promise<void> => {
+    spill ??= exchange.spill?.();
+    const fact = `Cannot take the answer of "${name}": it is over the limit of ${maxBytes} bytes`;
+    if (!spill) throw fail('output.too_large', fact, { limit: maxBytes });
+    let writing = Promise.resolve();
+    for (const piece of pieces) writing = spill.write(piece);
+    return writing;
+  };
+  const overflown = async (): Promise<never> => {
+    throw await spill?.fail(maxBytes);
+  };
+  let answered = false;
+  const take = (text: string): void => {
+    for (const incoming of parse(text)) if (exchange.heard(incoming)) answered = true;
+  };
+  const events = createEventReader({ maxBytes, overflow, event: ({ data }) => data !== '' && take(data) });
+  let chunks: Uint8Array[] = [];
+  let size = 0;
+  let begun = false;
+  const begin = (head: HttpHead) => {
+    if (!begun) exchange.head?.(head);
+    begun = true;
+  };
+  const request: HttpRequest = {
+    url: exchange.url,
+    method: message ? 'POST' : 'GET',
+    headers: {
+      accept: message ? 'application/json, text/event-stream' : 'text/event-stream',
+      ...(message ? { 'content-type': 'application/json' } : {}),
+      ...exchange.headers,
+    },
+    ...(message ? { body: JSON.stringify(message) } : {}),
+    signal: exchange.signal,
+    timeoutMs: UNLIMITED_MS,
+    retries: 0,
+    onData(chunk, head) {
+      begin(head);
+      const { status, headers } = head;
+      if (status < 300 && String(headers['content-type']).startsWith('text/event-stream')) {
+        const keeping = events.push(chunk);
+        return events.overflown ? (keeping ?? Promise.resolve()).then(overflown) : keeping;
+      }
+      size += chunk.length;
+      if (size <= maxBytes) return void chunks.push(Buffer.from(chunk));
+      const held = chunks;
+      chunks = [];
+      return overflow(...held, chunk);
+    },
+  };
+  const response = await exchange.http.request(request).catch(async (thrown) => {
+    await spill?.discard();
+    throw thrown;
+  });
+  if (spill) await overflown();
+  begin(response);
+  const text = Buffer.concat(chunks).toString();
+  const { status } = response;
+  const refusal = status >= 400 ? parse(text).find(({ error }) => error !== undefined)?.error : undefined;
+  if (status < 300 && text.trim() !== '') take(text);
+  return {
+    status,
+    answered,
+    ...(refusal === undefined ? {} : { error: readError(refusal) }),
+    lastEventId: events.lastId,
+    retryMs: events.retryMs,
+  };
+}
+
+function parse(text: string): ReturnType<typeof messagesOf> {
+  try {
+    return messagesOf(JSON.parse(text));
+  } catch {
+    return [];
+  }
 }

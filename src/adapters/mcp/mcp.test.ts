@@ -219,9 +219,9 @@ describe('mcp', () => {
 
   it('says why a server cannot be reached, with its own words, and hides no other', async () => {
     await withPrograms({}, async ({ call }) => {
-      const pace = stillPace();
+      const scheduler = stillPace();
       const handlesFor = () => ({ exec: call(), http: createHttpCapability().open(createHttpScope()) });
-      const adapter = createMcpAdapter({ handlesFor, pace });
+      const adapter = createMcpAdapter({ handlesFor, scheduler });
       const open = (name: string, config: object) => {
         const bound = [boundTool(`${name}.x`, 'mcp', { name: 'x' })];
         return adapter.open(installationOf(name, config as never), bound);

@@ -5,25 +5,39 @@
 // `adapter.config`. To install a server: `open(installation, [])`, then `discover(signal)`; its tools (already under their
 // overlays) are what later `open`s are given. `onChange` tells that it is time to discover again: the server said that
 // its tools changed, or was lost and found. Nothing is started before the first use.
-import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
+
+import type {
+  Adapter,
+  AdapterConnection,
+  CallHandles,
+  HandlesFor,
+  Invocation,
+} from '../../contract/adapter.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
-import { type Program, programEffects } from '../../contract/program.ts';
+import { type Program, type ProgramStart, programEffects } from '../../contract/program.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { fillConfig, type SecretsFor } from '../config-filling.ts';
-import type { LogFor } from '../line-program.ts';
-import { createLink } from '../link.ts';
-import { linkedConnection, longestMessage } from '../linked-connection.ts';
-import { type Pace, SYSTEM_PACE } from '../pace.ts';
+import type { LogFor, ServerLog } from '../line-program.ts';
+import { createLink, type Linked, linkedConnection, longestMessage } from '../link.ts';
 import { callNeeds, programOf, type StartFor } from '../program-config.ts';
+import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
 import { readCallResult } from './call-result.ts';
-import { MCP_CONFIG, mcpConfig, mcpProblem } from './config.ts';
+import {
+  type Agreement,
+  type Channel,
+  type ChannelEvents,
+  type ConverseOptions,
+  converse,
+} from './converse.ts';
 import { bindTools, listTools, type McpDiscovery } from './discover.ts';
-import { withFixed } from './overlay.ts';
+import { openHttpChannel } from './http-channel.ts';
+import { MCP_CONFIG, type McpConfig, mcpConfig, mcpProblem, withFixed } from './overlay.ts';
 import { headersOf, type ParamHeader } from './param-headers.ts';
 import { MODERN_VERSION } from './protocol.ts';
-import { type McpSession, openMcpSession } from './session.ts';
+import { openStdioChannel } from './stdio-channel.ts';
 
 export type { McpDiscovery } from './discover.ts';
 
@@ -35,7 +49,7 @@ export interface McpHandles {
   readonly startFor?: StartFor;
   /** Without it, what programs write to stderr is kept nowhere. */
   readonly logFor?: LogFor;
-  readonly pace?: Pace;
+  readonly scheduler?: Scheduler;
   readonly breaker?: BreakerOptions;
 }
 
@@ -46,7 +60,7 @@ export interface McpConnection extends AdapterConnection {
   onChange(listener: () => void): () => void;
 }
 
-export interface McpAdapter extends Adapter {
+interface McpAdapter extends Adapter {
   /** What is wrong with a config that fits the schema: it begins with the key. */
   problemOf(config: JsonObject): string | undefined;
   open(installation: Installation, tools: readonly BoundTool[]): McpConnection;
@@ -58,7 +72,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const PROTOCOLS = { auto: 'auto', '2025-11-25': 'handshake', [MODERN_VERSION]: 'modern' } as const;
 
 export function createMcpAdapter(handles: McpHandles): McpAdapter {
-  const { pace = SYSTEM_PACE, breaker = USUAL_BREAKER } = handles;
+  const { scheduler = SYSTEM_SCHEDULER, breaker = USUAL_BREAKER } = handles;
   return {
     name: 'mcp',
     config: MCP_CONFIG,
@@ -73,7 +87,7 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
       if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];
       return programEffects({ needs: callNeeds(config, tool.contract.mutates) }, site.place);
     },
-    open: (installation, tools) => openServer(installation, tools, { ...handles, pace, breaker }),
+    open: (installation, tools) => openServer(installation, tools, { ...handles, scheduler, breaker }),
   };
 }
 
@@ -85,9 +99,9 @@ function openServer(
     secretsFor,
     startFor,
     logFor,
-    pace,
+    scheduler,
     breaker,
-  }: McpHandles & Required<Pick<McpHandles, 'pace' | 'breaker'>>,
+  }: McpHandles & Required<Pick<McpHandles, 'scheduler' | 'breaker'>>,
 ): McpConnection {
   const { name } = installation;
   const config = mcpConfig(name, installation.config);
@@ -101,7 +115,7 @@ function openServer(
   };
   const link = createLink({
     name,
-    pace,
+    scheduler,
     breaker,
     idleMs: config.idle_ms,
     async connect(signal) {
@@ -116,7 +130,7 @@ function openServer(
         protocol,
         maxMessageBytes: longestMessage(tools, config.max_output_bytes),
         events: { toolsChanged: changed },
-        pace,
+        scheduler,
         signal,
       });
       spoken = session.agreement.version === MODERN_VERSION ? 'modern' : 'handshake';
@@ -147,7 +161,7 @@ function openServer(
     return channel.ask({ method, params: {} }, { signal });
   };
   return {
-    ...linkedConnection({ name, tools, link, pace, send, ping }),
+    ...linkedConnection({ name, tools, link, scheduler, send, ping }),
     discover: (signal) =>
       link.hold(async () => {
         const { channel, agreement } = await link.open(signal);
@@ -167,4 +181,82 @@ function openServer(
       return () => listeners.delete(listener);
     },
   };
+}
+
+interface McpSession extends Linked {
+  readonly channel: Channel;
+  readonly agreement: Agreement;
+}
+
+interface McpSessionOptions {
+  readonly name: string;
+  readonly config: McpConfig;
+  readonly handles: CallHandles;
+  /** Asked when it is started. */
+  start(): ProgramStart;
+  /** Where what it writes to stderr is kept. */
+  logOf?(env: Program['env']): ServerLog;
+  readonly protocol: ConverseOptions['protocol'];
+  readonly maxMessageBytes: number;
+  readonly events: ChannelEvents;
+  readonly scheduler: Scheduler;
+  readonly signal: AbortSignal;
+}
+
+const START_MS = 20_000;
+const PROBE_MS = 3_000;
+
+async function openMcpSession(options: McpSessionOptions): Promise<McpSession> {
+  const { name, config, protocol, signal } = options;
+  const { channel, lastWords } = await openChannel(options);
+  try {
+    const agreement = await converse(channel, {
+      name,
+      protocol,
+      probeMs: config.probe_timeout_ms ?? PROBE_MS,
+      startMs: config.start_timeout_ms ?? START_MS,
+      signal,
+    });
+    return {
+      channel,
+      agreement,
+      get gone() {
+        return channel.gone;
+      },
+      close: () => channel.close(),
+    };
+  } catch (thrown) {
+    const ended = channel.gone && !signal.aborted;
+    // What never answered needs no time to end in good order.
+    await channel.close(0);
+    const words = await lastWords?.();
+    if (!words || signal.aborted) throw thrown;
+    // Some servers end when they are asked what they do not know: those can only be shaken hands with.
+    if (ended && protocol === 'auto' && words.fault === undefined)
+      return openMcpSession({ ...options, protocol: 'handshake' });
+    if (!isFailure(thrown)) throw thrown;
+    const how = words.fault ?? `it ended with code ${words.code} before it was ready`;
+    const fact = ended ? `Cannot reach "${name}": ${how}` : thrown.message;
+    throw fail('tool.unhealthy', `${fact}${words.because}`, { ...thrown.details, ...words.details });
+  }
+}
+
+async function openChannel(options: McpSessionOptions) {
+  const { name, config, handles, maxMessageBytes, events, scheduler } = options;
+  if (config.url !== undefined) {
+    const { url, headers = {} } = config;
+    const { http } = handles;
+    return { channel: openHttpChannel({ name, url, headers, http, maxMessageBytes, events, scheduler }) };
+  }
+  const { exec } = handles;
+  const program = programOf(config, process.env, options.start());
+  const channel = await openStdioChannel({
+    name,
+    exec,
+    program,
+    log: options.logOf?.(program.env),
+    maxMessageBytes,
+    events,
+  });
+  return { channel, lastWords: channel.lastWords };
 }

@@ -32,7 +32,7 @@ export async function withScripted<T>(
   config: JsonObject = {},
 ): Promise<T> {
   return withPrograms({}, async (fixture) => {
-    const adapter = createMcpAdapter({ handlesFor: handlesOn(fixture), pace: stillPace() });
+    const adapter = createMcpAdapter({ handlesFor: handlesOn(fixture), scheduler: stillPace() });
     const command = ['node', '-e', scripted(odd)];
     const connection = adapter.open(installationOf('odd', { command, ...config }), TOOL);
     try {

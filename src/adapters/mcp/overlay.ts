@@ -1,10 +1,14 @@
-// Owns: what an installation says about tools of others: another name or description, a narrower input, or not at all.
+// Owns: the config of an MCP server, and its overlays: another name or description for a tool, a narrower input, or not at all.
 // Refuses: to widen: an overlay can take arguments away and narrow them, never add what the server does not take.
 
 import { matchesName } from '../../base/glob.ts';
 import { isRecord } from '../../base/is-record.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
+import { parseHttpUrl } from '../../contract/http.ts';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
+import { PROGRAM_CONFIG, type ProgramConfig, programConfig } from '../program-config.ts';
+import { MODERN_VERSION } from './protocol.ts';
 
 /** By the server's own name of the tool, or a pattern of it (`*`); later ones are laid over earlier ones. */
 export type Overlays = { readonly [name: string]: Overlay };
@@ -30,7 +34,7 @@ export interface Overlay {
   readonly narrow?: { readonly [argument: string]: JsonSchema };
 }
 
-export const OVERLAY_SCHEMA = {
+const OVERLAY_SCHEMA = {
   type: 'object',
   properties: {
     hide: { type: 'boolean', description: 'Leaves the tool out.' },
@@ -139,3 +143,67 @@ const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []
 
 const defined = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never;
+
+/** JSON Schema of `installation.config`. */
+export const MCP_CONFIG = {
+  type: 'object',
+  properties: {
+    ...PROGRAM_CONFIG,
+    url: { type: 'string', description: 'Of a server that is reached over streamable HTTP.' },
+    headers: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Sent with every request to `url`.',
+    },
+    protocol: {
+      enum: ['auto', '2025-11-25', MODERN_VERSION],
+      description:
+        'The revision to speak; by default the server is asked. 2025-11-25 stands for all with a handshake.',
+    },
+    probe_timeout_ms: {
+      type: 'integer',
+      minimum: 1,
+      description:
+        'How long a server may take to say which revision it speaks, before it is taken for an older one.',
+    },
+    overlays: {
+      type: 'object',
+      additionalProperties: OVERLAY_SCHEMA,
+      description:
+        'What is laid over its tools, by the name that the server gives each, or a pattern with `*`; later ones over earlier ones.',
+    },
+  },
+  oneOf: [{ required: ['command'] }, { required: ['url'] }],
+  additionalProperties: false,
+} as const;
+
+/** The fields as they are once the schema holds. */
+export interface McpConfig extends ProgramConfig {
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly protocol?: 'auto' | '2025-11-25' | '2026-07-28';
+  readonly probe_timeout_ms?: number;
+  readonly overlays?: Overlays;
+}
+
+/** What the schema cannot say of it; undefined where it is fine. */
+export function mcpProblem({ url }: JsonObject): string | undefined {
+  if (typeof url !== 'string') return undefined;
+  try {
+    parseHttpUrl(url);
+    return undefined;
+  } catch (thrown) {
+    if (!isFailure(thrown)) throw thrown;
+    const fact = thrown.message.replace(/^Cannot request this URL: /, '');
+    return `/url is no URL of a server: ${fact}; write it whole, such as https://example.org/mcp`;
+  }
+}
+
+export function mcpConfig(name: string, config: JsonObject): McpConfig {
+  const { url, command } = config;
+  if (url === undefined) return programConfig(name, config);
+  if (typeof url !== 'string' || command !== undefined)
+    throw fail('pack.invalid', `Cannot open "${name}": its config has to name either a url or a command`);
+  parseHttpUrl(url);
+  return config as unknown as McpConfig;
+}

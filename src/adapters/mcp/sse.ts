@@ -1,14 +1,13 @@
 // Owns: events out of a `text/event-stream`, as browsers read it.
 // Refuses: to hold an event longer than the bound: it is handed on, line by line of its data, as it comes.
-import { createLongEvent, type LongEvent } from './long-event.ts';
 
-export interface ServerEvent {
+interface ServerEvent {
   readonly data: string;
   /** The last id that the stream gave, this event's or an earlier one's. */
   readonly id: string;
 }
 
-export interface EventReader {
+interface EventReader {
   /** Answers and throws what `overflow` does. */
   push(chunk: Uint8Array): Promise<void> | undefined;
   /** An event that was too long has come to its end. Nothing may be pushed afterwards. */
@@ -18,7 +17,7 @@ export interface EventReader {
   readonly retryMs: number | undefined;
 }
 
-export interface EventReaderOptions {
+interface EventReaderOptions {
   readonly maxBytes: number;
   event(event: ServerEvent): void;
   /** The data of an event that is too long, in pieces: first what was held of it. */
@@ -94,4 +93,72 @@ export function createEventReader({ maxBytes, event, overflow }: EventReaderOpti
       return retryMs;
     },
   };
+}
+
+interface LongEvent {
+  /** Takes a piece of the stream, answers what of it is data. */
+  pass(text: string): string;
+  /** The empty line that ends the event has come. */
+  readonly over: boolean;
+}
+
+const FIELD = /^data(?:: ?|$)/;
+/** `data: `. */
+const NAME = 6;
+
+/** Begins at the beginning of a line, of an event that has had no data yet or some. */
+function createLongEvent(isFirst: boolean): LongEvent {
+  let separator = isFirst ? '' : '\n';
+  /** Of a line whose field is not known yet. */
+  let name: string | undefined = '';
+  let isData = false;
+  let afterReturn = false;
+  let over = false;
+
+  /** Answers what of the line's beginning is data. */
+  const know = (text: string): string => {
+    name = undefined;
+    isData = FIELD.test(text);
+    if (!isData) return '';
+    const begun = separator + text.replace(FIELD, '');
+    separator = '\n';
+    return begun;
+  };
+  const take = (char: string): string => {
+    const half = afterReturn && char === '\n';
+    afterReturn = char === '\r';
+    if (half) return '';
+    if (char !== '\n' && char !== '\r') {
+      if (name === undefined) return isData ? char : '';
+      name += char;
+      return name.length < NAME ? '' : know(name);
+    }
+    over = name === '';
+    const begun = name === undefined || over ? '' : know(name);
+    name = '';
+    return begun;
+  };
+  return {
+    pass(text) {
+      const data: string[] = [];
+      let from = 0;
+      while (from < text.length && !over) {
+        const end = name === undefined && !afterReturn ? endOfLine(text, from) : from;
+        if (end > from) {
+          if (isData) data.push(text.slice(from, end));
+          from = end;
+        } else data.push(take(text[from++]!));
+      }
+      return data.join('');
+    },
+    get over() {
+      return over;
+    },
+  };
+}
+
+function endOfLine(text: string, from: number): number {
+  const [feed, back] = [text.indexOf('\n', from), text.indexOf('\r', from)];
+  if (feed < 0 && back < 0) return text.length;
+  return feed < 0 || (back >= 0 && back < feed) ? back : feed;
 }

@@ -1,13 +1,12 @@
 // Owns: MCP over the pipes of a contained program: one JSON-RPC message a line.
 // Refuses: to start the program again; a channel that is gone stays so.
+
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
-import { type LastWords, lastWords } from '../last-words.ts';
-import { type ServerLog, startLineProgram } from '../line-program.ts';
-import { oversizedLines } from '../oversized-lines.ts';
-import { createRequests } from '../requests.ts';
-import { type Channel, type ChannelEvents, hear, type McpProgress } from './channel.ts';
+import { type LastWords, lastWords, type ServerLog, startLineProgram } from '../line-program.ts';
+import { createRequests, oversizedLines } from '../requests.ts';
+import { type Channel, type ChannelEvents, hear, type McpProgress } from './converse.ts';
 import { MODERN_META, MODERN_VERSION, messagesOf, type RpcAnswer, readAnswer } from './protocol.ts';
 
 export interface StdioChannel extends Channel {

@@ -10,7 +10,7 @@ import type { BoundTool } from '../../contract/manifest.ts';
 import { installationOf } from '../../contract/tools-for-tests.ts';
 import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
 import { handlesOn, invocationOf, runningPrograms } from '../fixtures-for-tests.ts';
-import { bindYamlTool } from '../yaml-use.ts';
+import { bindYamlTool } from '../yaml-filling.ts';
 import { createProcessAdapter, type ProcessAdapterHandles } from './process.ts';
 
 export interface OpenedPack {

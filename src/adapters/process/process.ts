@@ -6,6 +6,9 @@
 // `binding.adapter` is `process`. The installation's `config` is what programs and templates see as `config`. Calls should
 // bring their own handles, so that each access is decided for them. `combineAdapters` makes one adapter of this and the
 // http adapter, for folders that hold both kinds.
+
+import { bothEnds } from '../../base/bounded-buffer.ts';
+import { errorLine } from '../../base/error-line.ts';
 import {
   type Adapter,
   type CallHandles,
@@ -21,20 +24,19 @@ import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { passedVariables } from '../../contract/own-variable.ts';
 import { NO_NEEDS, programEffects } from '../../contract/program.ts';
 import type { ReadInputs } from '../../contract/runs.ts';
-import { createAnswerReader, tooLarge } from '../answer-reader.ts';
+import type { SandboxResult } from '../../contract/sandbox.ts';
+import { createAnswerReader, readAnswerText, tooLarge } from '../answer-reader.ts';
 import { attempt, SEND_ONCE } from '../attempts.ts';
 import { closedLink } from '../link.ts';
-import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { withReads } from '../run-reads.ts';
-import { createFillings, type Fillings, runInputs } from '../yaml-filling.ts';
-import { type YamlUse, yamlUse } from '../yaml-use.ts';
-import { checkEnd, readOutcome } from './outcome.ts';
+import { withReads } from '../program-config.ts';
+import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
+import { createFillings, type Fillings, runInputs, type YamlUse, yamlUse } from '../yaml-filling.ts';
 import { createWorkers, USUAL_WORKERS, type Workers, type WorkersOptions } from './workers.ts';
 import { type ToolProgram, toolNeeds, toolProgram } from './yaml-program.ts';
 
 export interface ProcessAdapterHandles {
   readonly handlesFor: HandlesFor;
-  readonly pace?: Pace;
+  readonly scheduler?: Scheduler;
   readonly workers?: Partial<WorkersOptions>;
   /** Where the copy of a pack's folder lies that bears this digest. Without it, programs run where they lie. */
   readonly copyOf?: (folder: string, digest: string) => string;
@@ -78,7 +80,7 @@ export function createProcessAdapter(handles: ProcessAdapterHandles): Adapter {
 function openPack(
   installation: Installation,
   tools: readonly BoundTool[],
-  { handlesFor, copyOf, pace = SYSTEM_PACE, workers: workerOptions }: ProcessAdapterHandles,
+  { handlesFor, copyOf, scheduler = SYSTEM_SCHEDULER, workers: workerOptions }: ProcessAdapterHandles,
   fillings: Fillings,
 ) {
   const { name, config } = installation;
@@ -132,7 +134,7 @@ function openPack(
         plan,
         idempotent: use.idempotent,
         signal,
-        pace,
+        scheduler,
         // It ended, and said that it failed: nothing of it is under way any more.
         again: ({ ok }) => !ok,
       });
@@ -250,4 +252,51 @@ const INTERPRETERS: Readonly<Record<string, readonly string[]>> = { python: ['py
 function programName({ execution }: YamlUse): readonly string[] {
   if (execution.kind !== 'cli') return INTERPRETERS[execution.kind] ?? [];
   return execution.script === undefined && !execution.cmd[0].includes('{') ? [execution.cmd[0]] : [];
+}
+
+/** How much of stderr goes into the details of a failure. */
+const STDERR_BYTES = 2048;
+
+/** Throws where it was ended from outside. */
+function checkEnd({ id, limits, timeoutMs }: YamlUse, result: SandboxResult): void {
+  if (result.timedOut)
+    throw fail('time.deadline', `Cannot finish "${id}": its program ran longer than ${timeoutMs} ms`);
+  if (result.limitHit === 'output') throw tooLarge(id, limits.maxOutputBytes);
+  if (result.limitHit !== undefined)
+    throw fail(
+      'sandbox.limit',
+      `Cannot finish "${id}": its program reached the limit of ${result.limitHit}`,
+      {
+        limit: result.limitHit,
+      },
+    );
+}
+
+/** How a program ended. */
+interface ProgramEnd {
+  readonly code: number | null;
+  readonly signal?: string | null;
+  readonly stderr: string;
+}
+
+function readOutcome({ outputSchema }: YamlUse, text: string, end: ProgramEnd): InvocationResult {
+  const { code, signal, stderr } = end;
+  const answer = readAnswerText(text, outputSchema);
+  if (code === 0 && answer) return answer;
+  const said = { stderr: bothEnds(stderr, STDERR_BYTES) };
+  if (code === 0)
+    return {
+      ok: false,
+      message: 'its program did not answer with JSON',
+      details: { ...said, stdout: text.slice(0, STDERR_BYTES) },
+    };
+  if (answer && !answer.ok)
+    return { ...answer, details: { ...(answer.details as object), exit_code: code, ...said } };
+  const how = signal ? `was ended by ${signal}` : `ended with code ${code}`;
+  const last = errorLine(stderr)?.slice(0, 300);
+  return {
+    ok: false,
+    message: `its program ${how}${last ? `: ${last}` : ''}`,
+    details: { exit_code: code, ...(signal ? { signal } : {}), ...said },
+  };
 }

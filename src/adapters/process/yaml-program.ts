@@ -6,10 +6,7 @@ import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramNeeds } from '../../contract/program.ts';
 import type { YamlExecution, YamlKind, YamlModule, YamlTool } from '../../contract/yaml-tool.ts';
-import type { Filling } from '../yaml-filling.ts';
-import type { YamlUse } from '../yaml-use.ts';
-import { NODE_RUNNER } from './node-runner.ts';
-import { PYTHON_RUNNER } from './python-runner.ts';
+import type { Filling, YamlUse } from '../yaml-filling.ts';
 
 export interface ToolProgram {
   readonly program: Program;
@@ -19,7 +16,7 @@ export interface ToolProgram {
   readonly warm: boolean;
 }
 
-export interface ToolProgramOptions {
+interface ToolProgramOptions {
   readonly use: YamlUse;
   readonly filling: Filling;
   /** Without secrets: for what policy decides and the audit keeps. */
@@ -116,3 +113,175 @@ function moduleFrame({ module, callable, folder, file }: YamlModule): JsonObject
   const folders = [...new Set([folder, ''])];
   return { module, callable, folders, ...(file === undefined ? {} : { file }) };
 }
+
+/** Speaks as `python-runner` does. */
+const NODE_RUNNER = `
+const { createInterface } = require('node:readline');
+const { createRequire } = require('node:module');
+const { join } = require('node:path');
+const { pathToFileURL } = require('node:url');
+const pack = process.argv.at(-1);
+const raw = process.stdout.write.bind(process.stdout);
+const say = (message) => raw(JSON.stringify(message) + '\\n');
+
+const isProgress = (line) => {
+  if (!line.trimStart().startsWith('{"progress"')) return false;
+  try {
+    const message = JSON.parse(line);
+    if (Object.keys(message).join() !== 'progress') return false;
+    say(message);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const LEFT_OUT = '\\n[... left out ...]\\n';
+const bothEnds = (text) => (text.length <= 2048 ? text : text.slice(0, 512) + LEFT_OUT + text.slice(-1500));
+let errors = '';
+let rest = '';
+const rawError = process.stderr.write.bind(process.stderr);
+const complain = (text) => {
+  errors += text;
+  if (errors.length > 8192) errors = errors.slice(0, 512) + LEFT_OUT + errors.slice(-1500);
+  rawError(text);
+};
+const print = (text) => {
+  rest += text;
+  for (let at = rest.indexOf('\\n'); at !== -1; at = rest.indexOf('\\n')) {
+    const line = rest.slice(0, at + 1);
+    rest = rest.slice(at + 1);
+    if (!isProgress(line)) complain(line);
+  }
+};
+const replacing = (take) => (chunk, encoding, done) => {
+  take(String(chunk));
+  (typeof encoding === 'function' ? encoding : done)?.();
+  return true;
+};
+process.stderr.write = replacing(complain);
+process.stdout.write = replacing(print);
+
+const progress = (pct, message) => say({ progress: { pct, message } });
+
+const call = async (frame) => {
+  const from = frame.file ? join(pack, frame.file) : createRequire(join(pack, frame.folders[0], '_')).resolve(frame.module);
+  const loaded = await import(from.startsWith('/') ? pathToFileURL(from) : from);
+  const found = loaded[frame.callable] ?? loaded.default?.[frame.callable];
+  if (typeof found !== 'function') throw new Error('it exports no function "' + frame.callable + '"');
+  return found(frame.input, { action: frame.action, config: frame.config ?? {}, progress });
+};
+
+const serve = async (frame) => {
+  errors = '';
+  try {
+    const data = await call(frame);
+    say({ ok: true, data: data === undefined ? null : data });
+  } catch (error) {
+    complain((error?.stack ?? String(error)) + '\\n');
+    const message = error instanceof Error ? error.name + ': ' + error.message : String(error);
+    say({ ok: false, error: { message, details: { stderr: bothEnds(errors) } } });
+  }
+};
+
+let last = Promise.resolve();
+createInterface({ input: process.stdin }).on('line', (line) => {
+  last = last.then(() => serve(JSON.parse(line)));
+});
+`;
+
+/**
+ * Reads frames, one JSON line each, until its input ends. Its last argument is the pack's folder. A frame names `module` and
+ * `callable`, and the `folders` of the pack to look in; and has the `input`, and `action` and `config` where there are some. Answers each with an envelope, one line.
+ */
+const PYTHON_RUNNER = `
+import io, json, os, sys, traceback
+channel = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\\n")
+os.dup2(2, 1)
+real_err = sys.stderr
+pack = sys.argv.pop()
+
+def say(message):
+    channel.write(json.dumps(message, allow_nan=False) + "\\n")
+    channel.flush()
+
+def both_ends(text):
+    return text if len(text) <= 2048 else text[:512] + "\\n[... left out ...]\\n" + text[-1500:]
+
+class Errors(io.TextIOBase):
+    encoding = "utf-8"
+    kept = ""
+    def writable(self):
+        return True
+    def write(self, text):
+        self.kept += text
+        if len(self.kept) > 8192:
+            self.kept = both_ends(self.kept)
+        return real_err.write(text)
+    def flush(self):
+        real_err.flush()
+
+class Lines(io.TextIOBase):
+    encoding = "utf-8"
+    rest = ""
+    def writable(self):
+        return True
+    def write(self, text):
+        self.rest += text
+        if "\\n" in text:
+            *lines, self.rest = self.rest.split("\\n")
+            for line in lines:
+                self.line(line)
+        return len(text)
+    def line(self, line):
+        if line.lstrip().startswith('{"progress"'):
+            try:
+                message = json.loads(line)
+                if list(message) == ["progress"]:
+                    return say(message)
+            except ValueError:
+                pass
+        sys.stderr.write(line + "\\n")
+
+def progress(pct=None, message=None):
+    told = {"pct": pct, "message": message}
+    say({"progress": {key: value for key, value in told.items() if value is not None}})
+
+async def awaited(value):
+    return await value
+
+def call(frame):
+    import importlib
+    for below in reversed(frame["folders"]):
+        folder = os.path.join(pack, below).rstrip("/")
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    function = importlib.import_module(frame["module"])
+    for name in frame["callable"].split("."):
+        function = getattr(function, name)
+    code = getattr(function, "__code__", None)
+    names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount] if code else ()
+    context = {"action": frame.get("action"), "config": frame.get("config", {}), "progress": progress}
+    value = function(frame["input"], **({"context": context} if "context" in names else {}))
+    if hasattr(value, "__await__"):
+        import asyncio
+        value = asyncio.run(awaited(value))
+    return value
+
+def serve(frame):
+    errors = sys.stderr = Errors()
+    sys.stdout = Lines()
+    try:
+        return say({"ok": True, "data": call(frame)})
+    except SystemExit as end:
+        message = "it called sys.exit(%r)" % (end.code,)
+    except BaseException as error:
+        traceback.print_exc()
+        message = "".join(traceback.format_exception_only(type(error), error)).strip()
+    say({"ok": False, "error": {"message": message, "details": {"stderr": both_ends(errors.kept)}}})
+
+frames = os.fdopen(os.dup(0), "r", encoding="utf-8", newline="\\n")
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+for line in iter(frames.readline, ""):
+    serve(json.loads(line))
+`;

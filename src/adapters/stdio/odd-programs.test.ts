@@ -26,7 +26,7 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
   else say(id, ${reply});
 });`;
   return withPrograms({}, async (fixture) => {
-    const adapter = createStdioAdapter({ handlesFor: handlesOn(fixture), pace: stillPace() });
+    const adapter = createStdioAdapter({ handlesFor: handlesOn(fixture), scheduler: stillPace() });
     const config = { command: ['node', '-e', source], env: { set: { API_KEY: SECRET } } };
     const connection = adapter.open(installationOf('odd', config), [
       boundTool('odd.x', 'stdio', { name: 'x' }),

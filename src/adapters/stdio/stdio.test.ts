@@ -152,7 +152,7 @@ describe('stdio', () => {
   });
 
   it('says why a program cannot be reached, leaves it alone after several failures, and tries again later', async () => {
-    const pace = stillPace();
+    const scheduler = stillPace();
     const command = ['python3', '-c', 'import sys; sys.exit("no such module: things")'];
     await withStdio(
       { command },
@@ -162,12 +162,12 @@ describe('stdio', () => {
         assert.equal(failure.reason, 'tool.unhealthy');
         assert.match(failure.message, /ended with code 1/);
         assert.deepEqual(failure.details, { stderr: 'no such module: things' });
-        assert.deepEqual(pace.slept, [150, 450, 1350], 'with jitter in the upper half of each delay');
+        assert.deepEqual(scheduler.slept, [150, 450, 1350], 'with jitter in the upper half of each delay');
         await assert.rejects(call(), /left alone/);
-        pace.advance(60_000);
+        scheduler.advance(60_000);
         await assert.rejects(call(), /ended with code 1|left alone/);
       },
-      { pace, breaker: { failures: 4, restMs: 60_000 } },
+      { scheduler, breaker: { failures: 4, restMs: 60_000 } },
     );
   });
 

@@ -3,21 +3,38 @@
 //
 // Wiring: `createStdioAdapter({ handlesFor })` once; `open(installation, tools)` for each installation, whose `config` fits
 // `adapter.config`. `connection.discover(signal)` asks the program for its tools. Nothing is started before the first use.
-import type { Adapter, AdapterConnection, HandlesFor, Invocation } from '../../contract/adapter.ts';
+
+import { isRecord } from '../../base/is-record.ts';
+import type {
+  Adapter,
+  AdapterConnection,
+  HandlesFor,
+  Invocation,
+  InvocationResult,
+} from '../../contract/adapter.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
+import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { passedVariables } from '../../contract/own-variable.ts';
-import { programEffects } from '../../contract/program.ts';
+import { type Program, type ProgramHandle, programEffects } from '../../contract/program.ts';
 import type { ReadInputs } from '../../contract/runs.ts';
+import { readEnvelope, readProgress, replyFault, shownValue } from '../answer.ts';
 import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
 import { fillConfig, type SecretsFor } from '../config-filling.ts';
-import type { LogFor } from '../line-program.ts';
-import { createLink } from '../link.ts';
-import { linkedConnection, longestMessage } from '../linked-connection.ts';
-import { type Pace, SYSTEM_PACE } from '../pace.ts';
-import { callNeeds, PROGRAM_CONFIG, programConfig, programOf, type StartFor } from '../program-config.ts';
-import { withReads } from '../run-reads.ts';
-import { type Discovery, discoverTools } from './discover.ts';
-import { openStdioSession } from './session.ts';
+import { type LogFor, lastWords, type ServerLog, startLineProgram, wordsOf } from '../line-program.ts';
+import { createLink, type Linked, linkedConnection, longestMessage } from '../link.ts';
+import {
+  callNeeds,
+  PROGRAM_CONFIG,
+  type ProgramConfig,
+  programConfig,
+  programOf,
+  type StartFor,
+  withReads,
+} from '../program-config.ts';
+import { createRequests, oversizedLines } from '../requests.ts';
+import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
+import { depthFault, type LeftOut, leftOut, nameTools, refuseTooMany, shownNames } from '../tool-list.ts';
 
 export interface StdioHandles {
   readonly handlesFor: HandlesFor;
@@ -29,7 +46,7 @@ export interface StdioHandles {
   readonly readInputs?: ReadInputs;
   /** Without it, what programs write to stderr is kept nowhere. */
   readonly logFor?: LogFor;
-  readonly pace?: Pace;
+  readonly scheduler?: Scheduler;
   readonly breaker?: BreakerOptions;
 }
 
@@ -48,7 +65,7 @@ export const STDIO_CONFIG = {
   additionalProperties: false,
 } as const;
 
-export interface StdioAdapter extends Adapter {
+interface StdioAdapter extends Adapter {
   open(installation: Installation, tools: readonly BoundTool[]): StdioConnection;
 }
 
@@ -59,7 +76,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     startFor,
     logFor,
     readInputs,
-    pace = SYSTEM_PACE,
+    scheduler = SYSTEM_SCHEDULER,
     breaker = USUAL_BREAKER,
   } = handles;
   return {
@@ -87,7 +104,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
       let met = false;
       const link = createLink({
         name,
-        pace,
+        scheduler,
         breaker,
         idleMs: config.idle_ms,
         connect: async (signal) => {
@@ -116,7 +133,7 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
           name,
           tools,
           link,
-          pace,
+          scheduler,
           send,
           ping: (session, signal) => session.ping(signal),
         }),
@@ -130,3 +147,222 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     },
   };
 }
+
+interface Discovery {
+  /** Sorted by id. */
+  readonly tools: readonly BoundTool[];
+  /** What was left out, and why, one sentence each. */
+  readonly problems: readonly string[];
+  /** The same, of those that have a name, by id. */
+  readonly left: LeftOut;
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+function discoverTools(
+  { name }: Pick<Installation, 'name'>,
+  listed: readonly unknown[],
+  config: Pick<ProgramConfig, 'timeout_ms' | 'max_output_bytes' | 'caps'>,
+): Discovery {
+  refuseTooMany(name, listed.length);
+  const problems: string[] = [];
+  const faulty: { tool: unknown; fault: string }[] = [];
+  const described = listed.filter((tool): tool is Described => {
+    const fault = faultOf(tool);
+    if (fault === undefined) return true;
+    problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
+    faulty.push({ tool, fault });
+    return false;
+  });
+  const { tools, collisions } = nameTools(name, described, (tool) => tool.name);
+  for (const { id, names } of collisions)
+    problems.push(`"${name}" has several tools that would be ${id}: ${shownNames(names)}`);
+  const { network = [], filesystem = {} } = config.caps ?? {};
+  const reaches = network.length > 0 || (filesystem.write ?? []).length > 0;
+  for (const [id, { deterministic }] of tools)
+    if (deterministic === true && reaches)
+      problems.push(
+        `"${id}" is not taken for deterministic: caps of "${name}" grant it the network or paths to write, and a replay does neither`,
+      );
+  const bound = [...tools].map(
+    ([id, tool]): BoundTool => ({
+      contract: {
+        id,
+        version: '1.0.0',
+        contract: 'v1',
+        title: textOf(tool.title) ?? tool.name,
+        description: textOf(tool.description) ?? '',
+        tags: ['stdio'],
+        input: tool.input as JsonSchema,
+        output: (tool.output as JsonSchema | undefined) ?? true,
+        deterministic: tool.deterministic === true && !reaches,
+        idempotent: tool.idempotent === true || tool.deterministic === true,
+        mutates: tool.mutates !== false,
+        limits: {
+          timeoutMs: config.timeout_ms ?? TIMEOUT_MS,
+          maxInputBytes: MAX_BYTES,
+          maxOutputBytes: config.max_output_bytes ?? MAX_BYTES,
+        },
+      },
+      binding: { adapter: 'stdio', target: { name: tool.name } satisfies JsonObject },
+    }),
+  );
+  return {
+    tools: bound.sort((a, b) => (a.contract.id < b.contract.id ? -1 : 1)),
+    problems,
+    left: leftOut(name, faulty, collisions),
+  };
+}
+
+interface Described {
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+function faultOf(tool: unknown): string | undefined {
+  if (!isRecord(tool)) return 'it is no object';
+  if (typeof tool.name !== 'string' || tool.name === '') return 'it has no name';
+  if (!isRecord(tool.input)) return `"${tool.name}" has no input schema`;
+  if (tool.output !== undefined && !isRecord(tool.output))
+    return `the output schema of "${tool.name}" is none`;
+  return depthFault(tool.name, [tool.input, tool.output]);
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+interface StdioSession extends Linked {
+  /** What it said of its tools when it was greeted. */
+  readonly tools: readonly unknown[];
+  call(tool: string, invocation: SessionCall): Promise<InvocationResult>;
+  ping(signal: AbortSignal): Promise<void>;
+}
+
+type SessionCall = Pick<Invocation, 'args' | 'signal' | 'progress' | 'spill'>;
+
+interface SessionOptions {
+  readonly maxLineBytes: number;
+  readonly startTimeoutMs?: number;
+  readonly signal: AbortSignal;
+  readonly log?: ServerLog | undefined;
+}
+
+const START_TIMEOUT_MS = 10_000;
+
+async function openStdioSession(
+  name: string,
+  exec: ProgramHandle,
+  program: Program,
+  options: SessionOptions,
+): Promise<StdioSession> {
+  const requests = createRequests<Reply, ReturnType<typeof readProgress>>();
+  let closing: Failure | undefined;
+  const lost = () =>
+    fail('call.outcome_unknown', `Cannot say what became of the call: "${name}" ended before it answered`);
+  const running = await startLineProgram(
+    exec,
+    program,
+    options.maxLineBytes,
+    {
+      message(message) {
+        if (!isRecord(message)) return;
+        const { id, progress, ...answer } = message;
+        if (progress !== undefined) requests.notice(id, readProgress(progress));
+        else requests.answer(id, answer);
+      },
+      noise() {},
+      ...oversizedLines({ name, limit: options.maxLineBytes, requests, stop: (why) => running.end(why) }),
+      gone: () => requests.failAll(closing ? () => closing as Failure : lost),
+    },
+    options.log,
+  );
+  const ask = (
+    message: JsonObject,
+    { signal, progress, spill }: Partial<SessionCall> & Pick<SessionCall, 'signal'>,
+  ) =>
+    requests.ask({
+      signal,
+      spill,
+      send: (id) => running.send({ id, ...message }),
+      cancel: (id) => running.send({ id, cancel: true }),
+      notice: (notice) => notice && progress?.(notice),
+    });
+
+  const startMs = options.startTimeoutMs ?? START_TIMEOUT_MS;
+  const patience = AbortSignal.timeout(startMs);
+  let refusal: string | undefined;
+  try {
+    const hello = await ask(HELLO, { signal: AbortSignal.any([options.signal, patience]) });
+    const tools = greetedTools(hello);
+    if (typeof tools === 'string') {
+      refusal = (await wordsOf(tools, program)).slice(0, REFUSAL_LENGTH);
+      throw fail('tool.unhealthy', refusal);
+    }
+    return {
+      tools,
+      get gone() {
+        return running.gone;
+      },
+      call: async (tool, invocation) =>
+        readReply(await ask({ tool, input: invocation.args as Json }, invocation)),
+      async ping(signal) {
+        await ask({ ping: true }, { signal });
+      },
+      async close() {
+        closing = fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);
+        requests.failAll(() => closing as Failure);
+        await running.stop();
+      },
+    };
+  } catch (thrown) {
+    const late = patience.aborted && !options.signal.aborted;
+    await running.stop(0);
+    const { code, stderr } = await running.ended;
+    if (options.signal.aborted) throw thrown;
+    const { because, details } = await lastWords(stderr, program);
+    const large = isFailure(thrown) && thrown.reason === 'output.too_large';
+    const fact =
+      refusal ??
+      (late
+        ? `it did not answer its greeting within ${startMs} ms`
+        : (running.fault ??
+          (large
+            ? `it was ended, because its answer to the greeting is over the limit of ${options.maxLineBytes} bytes`
+            : `it ended with code ${code} before it answered its greeting`)));
+    throw fail('tool.unhealthy', `Cannot reach "${name}": ${fact}${because}`, {
+      ...(late ? { timed_out: true } : {}),
+      ...details,
+    });
+  }
+}
+
+type Reply = Readonly<Record<string, unknown>>;
+
+const REFUSAL_LENGTH = 400;
+
+/** Its tools; a text where it does not say them. */
+function greetedTools(hello: Reply): readonly unknown[] | string {
+  const fault = replyFault(hello);
+  if (fault !== undefined) return `its answer to the greeting is none: ${fault}`;
+  const read = readEnvelope(hello);
+  if (!read.ok) return `it refuses its greeting: ${read.message}`;
+  if (!isRecord(read.data))
+    return `its answer to the greeting is none: its "data" is ${shownValue(read.data)}, not an object`;
+  const { tools } = read.data;
+  if (Array.isArray(tools)) return tools;
+  return tools === undefined
+    ? 'its answer to the greeting is none: it has no "tools"'
+    : `its answer to the greeting is none: its "tools" is ${shownValue(tools)}, not a list`;
+}
+
+function readReply(reply: Reply): InvocationResult {
+  const fault = replyFault(reply);
+  return fault === undefined
+    ? readEnvelope(reply)
+    : {
+        ok: false,
+        message: `its program broke the protocol, and nobody can say what came of the call: ${fault}`,
+      };
+}
+
+const HELLO: JsonObject = { hello: { protocol: 'haft-stdio/1' } };

@@ -1,18 +1,17 @@
 // Owns: one attempt on this machine from its claim to its end: in the sandbox, watched, its words kept as they come.
 // Refuses: to begin without a durable claim, and to end without a written one.
-import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AttemptCause } from '../../contract/attempt-cause.ts';
+import { ATTEMPT_WORDS, withStderr } from '../../contract/attempt-words.ts';
 import { type Attempt, type AttemptEnd, failedEnd } from '../../contract/backend.ts';
-import { WORK_FOLDER } from '../../contract/plan.ts';
+import { type RunResources, WORK_FOLDER } from '../../contract/plan.ts';
 import { RUN_LIMITS, runEnvironment, type Variables } from '../../contract/run-environment.ts';
-import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
+import type { SandboxHandle, SandboxLimitName, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { checkOutputs, type OutputProblem } from '../check-outputs.ts';
-import { readTail } from '../read-tail.ts';
 import { watchOut } from '../watch-out.ts';
-import { writeOnce } from '../write-once.ts';
-import { type LocalFiles, localFiles } from './local-files.ts';
-import { localVerdict } from './local-verdict.ts';
+import { readTail, writeOnce } from '../write-once.ts';
 
 /** What is printed beyond this ends the attempt. */
 const LOG_BYTES = 16 * 1024 * 1024;
@@ -113,3 +112,124 @@ function openWords({ log, streams }: LocalFiles) {
     },
   };
 }
+
+interface LocalEvidence {
+  readonly result: SandboxResult;
+  readonly resources: RunResources;
+  readonly cancelled: boolean;
+  readonly diskFull: boolean;
+  /** Why it was ended while it ran. */
+  readonly over: OutputProblem | undefined;
+  /** What is wrong with out/, now that nothing writes to it. */
+  readonly outputs: OutputProblem | undefined;
+  readonly program: string | undefined;
+  /** The end of its standard error. */
+  readonly stderr: Uint8Array;
+}
+
+const LIMITS: Readonly<
+  Record<SandboxLimitName, (resources: RunResources) => readonly [AttemptCause, string]>
+> = {
+  memory: ({ memoryBytes }) => ['limit.memory', ATTEMPT_WORDS.overMemory(memoryBytes)],
+  processes: () => ['limit.resources', 'Ended the attempt: it started too many processes'],
+  cpu: () => ['limit.time', 'Ended the attempt: it used up its processor time'],
+  file_size: () => ['limit.output_bytes', 'Ended the attempt: a file of it grew larger than it may'],
+  bytes_written: () => ['limit.output_bytes', 'Ended the attempt: it wrote more bytes than it may'],
+  output: () => ['limit.log_bytes', ATTEMPT_WORDS.overLog],
+};
+
+type Row = (evidence: LocalEvidence) => readonly [AttemptCause, string] | undefined;
+
+/** The first row that holds is the end. */
+const ROWS: readonly Row[] = [
+  ({ result: { refused } }) => refused && ['infrastructure.engine', refused.message],
+  ({ cancelled }) => (cancelled ? ['cancelled', ATTEMPT_WORDS.cancelled] : undefined),
+  ({ over }) => over && [over.cause, over.message],
+  ({ result: { timedOut }, resources }) =>
+    timedOut ? ['limit.time', ATTEMPT_WORDS.overTime(resources.wallMs)] : undefined,
+  ({ result: { limitHit }, resources }) => (limitHit === undefined ? undefined : LIMITS[limitHit](resources)),
+  ({ result: { lost, aborted } }) =>
+    lost || aborted ? ['infrastructure.killed', ATTEMPT_WORDS.killed] : undefined,
+  ({ outputs }) => (outputs?.cause === 'limit.output_bytes' ? [outputs.cause, outputs.message] : undefined),
+  ({ diskFull }) => (diskFull ? ['infrastructure.disk_full', ATTEMPT_WORDS.diskFull] : undefined),
+  ({ result: { code }, program }) =>
+    code === 126 || code === 127 ? ['tool.not_started', ATTEMPT_WORDS.notStarted(program)] : undefined,
+  ({ result: { signal } }) => (signal === null ? undefined : ['tool.signal', ATTEMPT_WORDS.signal(signal)]),
+  ({ result: { code } }) => (code === 0 ? undefined : ['tool.exit', ATTEMPT_WORDS.exit(code)]),
+  ({ outputs }) => outputs && [outputs.cause, outputs.message],
+];
+
+function localVerdict(evidence: LocalEvidence): AttemptEnd {
+  const { code, observed, usage } = evidence.result;
+  const facts = { exitCode: code, observed: { ...observed, programs: 'host', usage } };
+  for (const row of ROWS) {
+    const found = row(evidence);
+    if (found) return withStderr(failedEnd(found[0], found[1], facts), evidence.stderr);
+  }
+  return { status: 'succeeded', message: ATTEMPT_WORDS.exit(0), ...facts };
+}
+
+interface LocalFiles {
+  /** Which process executes it. Durable before it begins. */
+  readonly claim: string;
+  /** That somebody wants it ended. */
+  readonly cancel: string;
+  readonly end: string;
+  readonly log: string;
+  readonly streams: Readonly<Record<'stdout' | 'stderr', string>>;
+}
+
+export function localFiles(folder: string): LocalFiles {
+  const meta = (name: string) => join(folder, 'meta', name);
+  return {
+    claim: meta('claim.json'),
+    cancel: meta('cancel.json'),
+    end: meta('end.json'),
+    log: meta('log'),
+    streams: { stdout: meta('stdout'), stderr: meta('stderr') },
+  };
+}
+
+const CLAIM_LOOK_MS = 50;
+
+type OnChunk = (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
+
+/** From their beginning, until what `isWhole` said yes to before a last look, or until it is ended. */
+export function followStreams({ streams }: LocalFiles, onChunk: OnChunk, isWhole: () => boolean): () => void {
+  const offsets = { stdout: 0, stderr: 0 };
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const look = (): void => {
+    const last = isWhole();
+    for (const stream of ['stdout', 'stderr'] as const) {
+      for (let chunk = readAt(streams[stream], offsets[stream]); chunk.length > 0 && !stopped; ) {
+        offsets[stream] += chunk.length;
+        onChunk(stream, chunk);
+        chunk = readAt(streams[stream], offsets[stream]);
+      }
+    }
+    if (!stopped && !last) timer = setTimeout(look, CLAIM_LOOK_MS);
+  };
+  timer = setTimeout(look, 0);
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+}
+
+const PIECE = 65_536;
+
+function readAt(path: string, position: number): Uint8Array {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, 'r');
+    const into = Buffer.allocUnsafe(PIECE);
+    return into.subarray(0, readSync(descriptor, into, 0, PIECE, position));
+  } catch {
+    return NOTHING;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+const NOTHING = new Uint8Array();

@@ -3,14 +3,18 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
-import { failedEnd } from '../../contract/backend.ts';
+import {
+  type Attempt,
+  type AttemptEnd,
+  type Backend,
+  type BackendHandle,
+  failedEnd,
+} from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import type { Variables } from '../../contract/run-environment.ts';
 import type { SandboxHandle } from '../../contract/sandbox.ts';
 import { readJson, writeOnce } from '../write-once.ts';
-import { executeLocal, lostEnd, writeEnd } from './execute-local.ts';
-import { followStreams, localFiles } from './local-files.ts';
+import { executeLocal, followStreams, localFiles, lostEnd, writeEnd } from './execute-local.ts';
 
 export interface LocalBackendOptions {
   /** The folder that attempts' folders are in. */

@@ -10,8 +10,8 @@ import { seccompFilter } from '../../capabilities/exec/sandbox/seccomp.ts';
 import type { Attempt, AttemptEnd } from '../../contract/backend.ts';
 import { endOf, outputOf } from '../../testing/backend/environment.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
-import { type CommandRunner, createLocalRunner } from './command-runner.ts';
 import { slurmPlace } from './fixtures-for-tests.ts';
+import { type CommandRunner, createLocalRunner } from './slurm-client.ts';
 
 const slurm = withSlurm();
 const NOBODY = 65534;

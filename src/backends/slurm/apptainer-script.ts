@@ -3,10 +3,13 @@
 import { WORK_FOLDER } from '../../contract/plan.ts';
 import { RUN_HOST_NAME, RUN_PATH } from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript, LIFELINE_PIPE } from '../entry-script.ts';
-import type { ContainedProgram } from './contained-program.ts';
-import { ENTRY_HOOKS, entryStage } from './entry-hooks.ts';
-import { IMAGE_ENV } from './image-env-script.ts';
-import { DEVICE_MOUNTS } from './observed.ts';
+import {
+  type ContainedProgram,
+  DEVICE_MOUNTS,
+  ENTRY_HOOKS,
+  entryStage,
+  IMAGE_ENV,
+} from './contained-program.ts';
 import { shWord } from './sh-word.ts';
 
 export interface ApptainerContainer {

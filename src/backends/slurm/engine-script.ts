@@ -4,8 +4,7 @@ import { WORK_FOLDER } from '../../contract/plan.ts';
 import { POLICY_DEFAULTS } from '../../contract/policy.ts';
 import { RUN_HOST_NAME, RUN_SCRATCH, RUN_SYSCTLS } from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript, LIFELINE_PIPE } from '../entry-script.ts';
-import type { ContainedProgram } from './contained-program.ts';
-import { ENTRY_HOOKS, entryStage } from './entry-hooks.ts';
+import { type ContainedProgram, ENTRY_HOOKS, entryStage } from './contained-program.ts';
 import { shWord } from './sh-word.ts';
 
 export interface EngineContainer {

@@ -1,10 +1,10 @@
-// Owns: that a quoted value is read back as itself by a real bash, and by the shell that slots use.
+// Owns: that a quoted value is read back as itself by a real bash.
 // Refuses: values with NUL, which no argument can hold.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
-import { quoteCommandWord, shellQuote, shWords } from './shell-quote.ts';
+import { quoteCommandWord, shellQuote, shWord, shWords } from './shell-quote.ts';
 
 describe('shellQuote', () => {
   it('is read back by bash as the same value, on one line', () => {
@@ -54,7 +54,7 @@ describe('shellQuote', () => {
 });
 
 describe('shWords', () => {
-  it('survives a shell, whatever the text', () => {
+  it('is read back by sh as the same values, whatever the text', () => {
     const word = fc.string({
       unit: fc.oneof(
         fc.constantFrom(...'\'"\\$`\n\t ;&|<>()*?~#!={}[]-'),
@@ -70,4 +70,8 @@ describe('shWords', () => {
       { numRuns: 150 },
     );
   });
+
+  it('quotes what would be an assignment in front', () => assert.equal(shWord('a=b'), "'a=b'"));
+
+  it('refuses NUL', () => assert.throws(() => shWord('a\0b'), /NUL/));
 });

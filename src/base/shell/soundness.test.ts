@@ -9,9 +9,9 @@ import { after, before, describe, it } from 'node:test';
 import type { ShellListing } from './analysis.ts';
 import { analyzeShell, shellArgv } from './analyze-shell.ts';
 import EVERYDAY from './fixtures/everyday.json' with { type: 'json' };
-import { makeBuiltinLine, makeLine, mutate, seeded } from './fixtures/make-line.ts';
 import LINES from './fixtures/soundness.json' with { type: 'json' };
 import TRICKS from './fixtures/tricks.json' with { type: 'json' };
+import { makeBuiltinLine, makeLine, mutate, seeded } from './make-line-for-tests.ts';
 import { shellQuote } from './shell-quote.ts';
 
 /** More lines for a longer search: SHELL_LINES=20000 SHELL_SEED=7 node --test … */

@@ -2,8 +2,7 @@
 // Refuses: silence about it (whoever calls this has warned), and to leave anything of its process group behind.
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
-import { createBothEnds } from '../../base/both-ends.ts';
-import { createBoundedBuffer } from '../../base/bounded-buffer.ts';
+import { createBothEnds, createBoundedBuffer } from '../../base/bounded-buffer.ts';
 import { shellArgv } from '../../base/shell/analyze-shell.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, rmSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { leadsOut } from '../../base/follow-links.ts';
-import { orUndefined } from '../../base/or-undefined.ts';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { isWithin } from '../../base/rel-path.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
@@ -211,7 +211,7 @@ function shownRoots(
   granted: readonly string[],
   binds: readonly SandboxBind[],
 ): FencedRoot[] {
-  const real = (path: string) => orUndefined(() => realpathSync.native(path));
+  const real = (path: string) => ignoreErrors(() => realpathSync.native(path));
   const isWritable = (path: string) => binds.some((bind) => bind.writable && real(bind.path) === path);
   const realOf = (paths: readonly string[]) => paths.flatMap((path) => real(join(root, path)) ?? []);
   const shown = [...visible, ...writable];
@@ -245,7 +245,7 @@ export function profileOf(
 
 /** What may be a placeholder is empty. */
 const isFilled = (path: string): boolean => {
-  const stat = orUndefined(() => statSync(path, { throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => statSync(path, { throwIfNoEntry: false }));
   return stat?.isFile() === true && stat.size > 0;
 };
 

@@ -2,7 +2,7 @@
 // Refuses: to share one between two requests at a time, or between two decisions: other addresses are another key.
 import type { Socket } from 'node:net';
 import type { Client } from 'undici';
-import { waitTurn } from '../../base/wait-turn.ts';
+import { waitTurn } from '../../base/turns.ts';
 import { type Dialled, dial, type Place } from './dial.ts';
 
 /** Undici's client: one connection, opened when a request needs it and again when it was lost. */

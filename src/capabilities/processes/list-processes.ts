@@ -3,9 +3,9 @@
 // Refuses: to read more of a process than is needed to tell whether it is shown, and to fail for one that is gone.
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { REDACTED } from '../../base/redact/automaton.ts';
 import { createRedactor, type Redactor } from '../../base/redact/create-redactor.ts';
 import { isSecretKey } from '../../base/redact/secret-keys.ts';
-import { REDACTED } from '../../base/redact/spans.ts';
 import { fail } from '../../contract/errors.ts';
 import type { ProcessInfo, ProcessListing, ProcessQuery } from '../../contract/processes.ts';
 

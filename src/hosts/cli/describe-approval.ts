@@ -2,7 +2,7 @@
 // Refuses: to let what a caller wrote pass for Haft's words: it is behind a bar, and no character of it moves the cursor.
 import { describeEffect } from '../../contract/effect.ts';
 import type { Approval } from '../../contract/store.ts';
-import { printable } from './output.ts';
+import { printable } from '../../contract/terminal-text.ts';
 
 /** Ends in a line break. */
 export function describeApproval(approval: Approval): string {

@@ -1,7 +1,7 @@
 // Owns: what a person is told of tools that cannot be used as things are.
 // Refuses: to decide that; the listing says.
 import type { PackState, ToolListing } from '../../contract/runtime.ts';
-import { describeAdmit } from './output.ts';
+import { describeAdmit } from '../../contract/terminal-text.ts';
 
 /** Text for standard error; none for tools that can be used. What several need alike is said once. */
 export function whyDisabled(listings: readonly ToolListing[]): string {

@@ -1,14 +1,15 @@
 // Owns: the HTTP door: requests in, the answers of the routes out, each a view over the runtime.
 // Refuses: decisions of its own; statuses come from the error table.
 import type { Socket } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fastify from 'fastify';
 import { parseStrict } from '../../base/strict-json.ts';
 import { createTurns } from '../../base/turns.ts';
 import type { ErrorMessage } from '../../contract/envelope.ts';
 import { ERRORS, type Failure, fail, isFailure, type Reason, toErrorEntry } from '../../contract/errors.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
-import type { FindTools } from '../../runtime/tool-search/tool-finder.ts';
+import type { FindTools } from '../../runtime/tool-search/create-tool-search.ts';
 import { createGuard } from './guard.ts';
 import { type Asked, checkAsked, type DaemonSite, type RouteToken } from './route.ts';
 import { ROUTES } from './routes/index.ts';
@@ -118,7 +119,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     frozen,
     inTurn: createTurns(),
     finder() {
-      finder ??= import('../../runtime/tool-search/tool-finder.ts').then(({ createToolFinder }) =>
+      finder ??= import('../../runtime/tool-search/create-tool-search.ts').then(({ createToolFinder }) =>
         createToolFinder(),
       );
       return finder;

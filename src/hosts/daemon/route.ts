@@ -4,7 +4,7 @@ import type { InTurn } from '../../base/turns.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonSchema, SchemaCompiler } from '../../contract/json.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
-import type { FindTools } from '../../runtime/tool-search/tool-finder.ts';
+import type { FindTools } from '../../runtime/tool-search/create-tool-search.ts';
 
 /** `calls` is what an agent holds. `management` is a person's: it approves calls, and says which tools there are. */
 export type RouteToken = 'none' | 'calls' | 'management';

@@ -4,9 +4,9 @@ import { isRecord } from '../../base/is-record.ts';
 import { quoteText } from '../../base/quote-text.ts';
 import type { CallResponse } from '../../contract/envelope.ts';
 import type { ErrorEntry } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
 import type { ToolListing } from '../../contract/runtime.ts';
 import { onlyReads, type ToolContract } from '../../contract/tool.ts';
-import { contentBlocks } from './content-blocks.ts';
 
 /** A tool in `tools/list`. */
 export function toMcpTool({ contract, name, origin }: ToolListing) {
@@ -95,7 +95,7 @@ export function callResult(response: CallResponse, { tool, dryRun }: CalledTool,
 }
 
 /** What a result looks like depends on the tool, where it is known. */
-export interface CalledTool {
+interface CalledTool {
   readonly tool: ToolContract | undefined;
   /** The caller only wanted to see what would change. */
   readonly dryRun?: boolean;
@@ -132,4 +132,26 @@ function errorText(error: ErrorEntry): string {
   const admit = error.details?.admit;
   const hint = typeof admit === 'string' ? `\nhaft.yaml would admit it with:\n${admit}` : '';
   return `${error.code} ${error.reason}: ${error.message}${hint}`;
+}
+
+/** The JSON text of the blocks, without the brackets around them. */
+const contentBlocks = (blocks: readonly JsonObject[]): string =>
+  blocks
+    .map((block) => JSON.stringify(isBlock(block) ? block : { type: 'text', text: JSON.stringify(block) }))
+    .join(',');
+
+const KINDS: { readonly [type: string]: (block: JsonObject) => boolean } = {
+  text: ({ text }) => typeof text === 'string',
+  image: ({ data, mimeType }) => typeof data === 'string' && typeof mimeType === 'string',
+  audio: ({ data, mimeType }) => typeof data === 'string' && typeof mimeType === 'string',
+  resource: ({ resource }) =>
+    isRecord(resource) &&
+    typeof resource.uri === 'string' &&
+    (typeof resource.text === 'string' || typeof resource.blob === 'string'),
+  resource_link: ({ uri, name }) => typeof uri === 'string' && typeof name === 'string',
+};
+
+function isBlock(block: JsonObject): boolean {
+  const { type } = block;
+  return typeof type === 'string' && Object.hasOwn(KINDS, type) && KINDS[type]!(block);
 }

@@ -24,12 +24,12 @@ import { isNotRegular, readRegular } from '../read-regular.ts';
 import {
   isFault,
   type KnownFile,
+  openTreeMemory,
   readTree,
   type Tree,
   type TreeFault,
   type TreeMemory,
 } from './read-tree.ts';
-import { openTreeMemory } from './tree-memory.ts';
 
 export interface CodeCopies {
   /** What the folder holds now, with a copy of exactly that. Throws `pack.invalid`. `label` is what a person calls it. */

@@ -3,8 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ReadInputs } from '../../contract/runs.ts';
-import { isFault, readTree, type TreeFault } from './read-tree.ts';
-import { type KeptMemory, openTreeMemory } from './tree-memory.ts';
+import { isFault, type KeptMemory, openTreeMemory, readTree, type TreeFault } from './read-tree.ts';
 
 /** Of all paths of one tool together. */
 export const READ_BOUNDS = { files: 5_000, bytes: 256 * 1024 * 1024 } as const;

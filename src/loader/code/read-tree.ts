@@ -16,8 +16,9 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { createSha256, digest, sha256Hex } from '../../base/digest.ts';
 import { isWithin } from '../is-within.ts';
+import { readOwnCache, writeOwnCache } from '../own-cache.ts';
 
-export interface TreeBounds {
+interface TreeBounds {
   readonly files: number;
   readonly bytes: number;
 }
@@ -64,7 +65,7 @@ export type KnownFile = readonly [
   sha256: string,
 ];
 
-export interface TreeOptions {
+interface TreeOptions {
   readonly bounds: TreeBounds;
   /** Names, or paths below the folder, that are left out with all that is below them. */
   skip?(name: string, path: string): boolean;
@@ -196,4 +197,43 @@ function hashFile(at: string, buffer: Buffer, { memory, now }: Hashing): string 
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Counted up whenever an old entry would be read otherwise. */
+const FORMAT = 1;
+
+export interface KeptMemory extends TreeMemory {
+  /** Keeps what was asked for since, where something of it is new. */
+  save(): void;
+}
+
+/** `cacheFolder` is two levels below the state folder; `place` is whatever tells one tree from another. */
+export function openTreeMemory(cacheFolder: string, place: string): KeptMemory {
+  const name = sha256Hex(place).slice(0, 32);
+  let known: Map<string, KnownFile> | undefined;
+  let asked = new Map<string, KnownFile>();
+  let isNew = false;
+  const all = () => {
+    known ??= new Map(
+      Object.entries(readOwnCache<Record<string, KnownFile>>(cacheFolder, name, FORMAT) ?? {}),
+    );
+    return known;
+  };
+  return {
+    get(path) {
+      const found = all().get(path);
+      if (found) asked.set(path, found);
+      return found;
+    },
+    set(path, file) {
+      asked.set(path, file);
+      isNew = true;
+    },
+    save() {
+      known = asked;
+      asked = new Map();
+      if (isNew) writeOwnCache(cacheFolder, name, FORMAT, Object.fromEntries(known));
+      isNew = false;
+    },
+  };
 }

@@ -1,7 +1,8 @@
 // Owns: how what is there now differs from what was accepted, and which tools may not be called until a person looked.
 // Refuses: to read or write anything; both sides are given.
+import { isRecord } from '../../base/is-record.ts';
+import type { Json } from '../../contract/json.ts';
 import type { Drift, FieldChange, LockedTool, LockFile } from '../../contract/lock.ts';
-import { valueChanges } from './value-changes.ts';
 
 /** Packs first, then tools, each by name. Empty where nothing differs. */
 export function compareLock(accepted: LockFile, current: LockFile): readonly Drift[] {
@@ -52,3 +53,24 @@ const namesOf = (a: object, b: object): string[] =>
 
 const own = <T>(map: { readonly [name: string]: T }, name: string): T | undefined =>
   Object.hasOwn(map, name) ? map[name] : undefined;
+
+/** Which fields differ, as deep down as they differ, by name; never into lists: what moved in one and what changed cannot be told apart. */
+export function valueChanges(before: Json | undefined, after: Json | undefined, field = ''): FieldChange[] {
+  if (before === after) return [];
+  if (isRecord(before) && isRecord(after)) {
+    return namesOf(before, after).flatMap((name) =>
+      valueChanges(own(before, name), own(after, name), step(field, name)),
+    );
+  }
+  if (Array.isArray(before) && Array.isArray(after) && isSameList(before, after)) return [];
+  return [{ field, before, after }];
+}
+
+const isSameList = (a: readonly Json[], b: readonly Json[]): boolean =>
+  a.length === b.length && a.every((one, at) => valueChanges(one, b[at]).length === 0);
+
+/** `input.properties.path`; a name that is no word is quoted: `files["src/run.py"]`. */
+function step(field: string, name: string): string {
+  if (!/^[A-Za-z_$][\w$-]*$/.test(name)) return `${field}[${JSON.stringify(name)}]`;
+  return field === '' ? name : `${field}.${name}`;
+}

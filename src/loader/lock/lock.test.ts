@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
 import { createInprocessAdapter } from '../../adapters/inprocess/inprocess.ts';
-import { bindYamlTool } from '../../adapters/yaml-use.ts';
+import { bindYamlTool } from '../../adapters/yaml-filling.ts';
 import type { Json } from '../../contract/json.ts';
 import type { Drift, LockFile } from '../../contract/lock.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
@@ -13,12 +13,10 @@ import type { OpenPack } from '../../contract/runtime.ts';
 import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { ToolpackLoader } from '../tool-yaml/toolpack-loader.ts';
 import { applyLock, checkFrozen } from './apply-lock.ts';
-import { compareLock, isQuarantined } from './compare-lock.ts';
+import { compareLock, isQuarantined, valueChanges } from './compare-lock.ts';
 import { describeDrift } from './describe-drift.ts';
-import { readLockFile, writeLockFile } from './lock-file.ts';
-import { parseLock, renderLock } from './lock-text.ts';
+import { parseLock, readLockFile, renderLock, writeLockFile } from './lock-file.ts';
 import { pinPacks } from './pin-tools.ts';
-import { valueChanges } from './value-changes.ts';
 
 const bound = (
   id: string,

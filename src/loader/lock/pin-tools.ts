@@ -9,7 +9,7 @@ import type { Binding, BoundTool, ToolPins } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
 
-export type PinnedPack = Pick<OpenPack, 'installation' | 'tools' | 'files'>;
+type PinnedPack = Pick<OpenPack, 'installation' | 'tools' | 'files'>;
 
 /** Everything that is there now, as `haft.lock` would hold it. */
 export function pinPacks(packs: readonly PinnedPack[]): LockFile {
@@ -28,7 +28,7 @@ function pinPack({ installation: { origin, config }, files }: PinnedPack): Locke
   return { origin, config: digest('toolpack/v1', canonicalJson(config)), ...(files ? { files } : {}) };
 }
 
-export function pinTool(pack: string, tool: BoundTool): LockedTool {
+function pinTool(pack: string, tool: BoundTool): LockedTool {
   const { contract, binding } = tool;
   const told = Object.fromEntries(
     TOLD.flatMap((field) => (contract[field] === undefined ? [] : [[field, contract[field]]])),
@@ -94,4 +94,15 @@ function portable({ target }: Binding, given: ToolPins = {}): { target: JsonObje
 function isYaml(target: unknown): target is { readonly tool: YamlTool; readonly action?: string } {
   const { tool } = target as { readonly tool?: Partial<YamlTool> };
   return typeof tool === 'object' && tool?.source !== undefined;
+}
+
+/** `pins` holds that pack alone; undefined takes it out. */
+export function replacePack(lock: LockFile, name: string, pins: LockFile | undefined): LockFile {
+  const { [name]: _, ...packs } = lock.packs;
+  const others = Object.entries(lock.tools).filter(([, tool]) => tool.pack !== name);
+  return {
+    version: 1,
+    packs: { ...packs, ...pins?.packs },
+    tools: { ...Object.fromEntries(others), ...pins?.tools },
+  };
 }

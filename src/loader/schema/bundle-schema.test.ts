@@ -6,8 +6,8 @@ import fc from '../../../test/support/properties.ts';
 import type { JsonSchema } from '../../contract/json.ts';
 import { createTeller, type Problem } from '../yaml/problem.ts';
 import { wayText } from '../yaml/way.ts';
+import { openDocument, type WholeSite, wholeSchema } from './check-schema.ts';
 import { createAjvCompiler } from './compile.ts';
-import { openDocument, type WholeSite, wholeSchema } from './whole-schema.ts';
 
 const ROOT = 'pack:/';
 

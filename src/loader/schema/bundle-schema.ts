@@ -1,12 +1,9 @@
 // Owns: making a schema whole: everything that it refers to becomes a part of its own `$defs`, recursion included.
 // Refuses: copying what nobody refers to, and references that lead nowhere, for ever, or to what is no schema.
-import { quoted } from '../yaml/located.ts';
+import { quoted } from '../../contract/diagnostic.ts';
 import { type Way, wayText } from '../yaml/way.ts';
-import { defName } from './def-name.ts';
-import { DIALECT_URIS } from './dialect.ts';
-import { enter, inScope, type Scope, sameScope } from './dynamic-scope.ts';
-import { findEndless } from './find-endless.ts';
-import { isRecord, keywordOf, mapSchemas } from './keywords.ts';
+import { DIALECT_URIS, type Dialect } from './dialect.ts';
+import { eachSchema, isRecord, keywordOf, mapSchemas } from './keywords.ts';
 import { type Refusal, type ResolveSite, resolveReference, type Target } from './resolve-reference.ts';
 import type { SchemaDocument, SchemaResource } from './schema-document.ts';
 
@@ -170,3 +167,80 @@ const LEFT_OUT = new Set([
 const ALONE = new Set(['$ref', '$comment', ...LEFT_OUT]);
 /** Of draft-07, where everything else beside a reference is ignored. */
 const BESIDE_REF = new Set(['$ref', '$comment', 'title', 'description', 'examples']);
+
+/** The last part of the reference that says something, and a number where that is taken. */
+function defName(reference: string, taken: { has(name: string): boolean }): string {
+  const [path = '', fragment = ''] = reference.split('#');
+  const last = (text: string) => text.split('/').at(-1) ?? '';
+  const said = last(fragment) || last(path).replace(/(\.schema)?\.(json|ya?ml)$/, '') || 'self';
+  const base = said.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 60) || 'def';
+  let name = base;
+  for (let count = 2; taken.has(name) || name === '__proto__'; count++) name = `${base}_${count}`;
+  return name;
+}
+
+/** By the anchor's name: the schema that has it in the first resource on the way. Following references only adds to it. */
+type Scope = ReadonlyMap<string, Target>;
+
+/** The scope once this resource is entered. */
+function enter(scope: Scope, resource: SchemaResource): Scope {
+  let inner: Map<string, Target> | undefined;
+  for (const [name, { schema, dynamic }] of resource.anchors) {
+    if (!dynamic || scope.has(name)) continue;
+    inner ??= new Map(scope);
+    inner.set(name, { schema, resource, way: resource.document.homeOf(schema)?.way });
+  }
+  return inner ?? scope;
+}
+
+/** A dynamic reference whose first stop is a dynamic anchor goes on to the outermost one of that name. */
+function inScope(target: Target, scope: Scope): Target {
+  const { anchor, resource } = target;
+  if (anchor === undefined || !resource.anchors.get(anchor)?.dynamic) return target;
+  return scope.get(anchor) ?? target;
+}
+
+const sameScope = (a: Scope, b: Scope): boolean =>
+  a === b || (a.size === b.size && [...a].every(([name, { schema }]) => b.get(name)?.schema === schema));
+
+const PREFIX = '#/$defs/';
+
+/** The name of a definition on the circle, or undefined where there is none. */
+function findEndless(
+  root: unknown,
+  defs: ReadonlyMap<string, unknown>,
+  dialect: Dialect,
+): string | undefined {
+  const state = new Map<string, 'open' | 'done'>();
+  // Not by recursion: a chain of definitions can be as long as a file.
+  const stack = [...refsInPlace(root, dialect), ...defs.keys()].map((name) => ({ name, leave: false }));
+  for (let at = stack.pop(); at; at = stack.pop()) {
+    const { name, leave } = at;
+    if (leave) state.set(name, 'done');
+    if (leave || state.get(name) === 'done') continue;
+    if (state.get(name) === 'open') return name;
+    state.set(name, 'open');
+    stack.push({ name, leave: true });
+    for (const next of refsInPlace(defs.get(name), dialect)) {
+      if (state.get(next) === 'open') return next;
+      stack.push({ name: next, leave: false });
+    }
+  }
+  return undefined;
+}
+
+/** The definitions that a schema applies to the very value that it is applied to. */
+function refsInPlace(schema: unknown, dialect: Dialect): string[] {
+  if (!isRecord(schema)) return [];
+  const found: string[] = [];
+  for (const [name, value] of Object.entries(schema)) {
+    if (name === '$ref' && typeof value === 'string' && value.startsWith(PREFIX)) {
+      found.push(value.slice(PREFIX.length));
+      continue;
+    }
+    const keyword = keywordOf(dialect, name);
+    if (!keyword?.holds || !keyword.inPlace) continue;
+    eachSchema(keyword.holds, value, (inner) => found.push(...refsInPlace(inner, dialect)));
+  }
+  return found;
+}

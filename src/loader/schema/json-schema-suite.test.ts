@@ -5,10 +5,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { JsonSchema } from '../../contract/json.ts';
 import { createTeller } from '../yaml/problem.ts';
+import { openDocument, type WholeSite, wholeSchema } from './check-schema.ts';
 import { createAjvCompiler } from './compile.ts';
 import { DIALECT_URIS, type Dialect } from './dialect.ts';
 import { whyNotLinear } from './linear-reg-exp.ts';
-import { openDocument, type WholeSite, wholeSchema } from './whole-schema.ts';
 
 const SUITE = new URL('../../../../shared/data/json-schema-test-suite/', import.meta.url);
 const REMOTE = 'http://localhost:1234/';

@@ -1,10 +1,10 @@
 // Owns: what can be referred to in one document: its resources by `$id`, their anchors, and whose every schema is.
 // Refuses: following references; see bundle-schema.
+
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import type { Dialect } from './dialect.ts';
 import { eachSchema, isRecord, keywordOf } from './keywords.ts';
-import { resolveUri } from './resolve-uri.ts';
 
 /** A schema, and everything in it, as it was read from one file. */
 export interface SchemaDocument {
@@ -30,12 +30,12 @@ export interface SchemaResource {
   readonly anchors: Map<string, Anchor>;
 }
 
-export interface Anchor {
+interface Anchor {
   readonly schema: object;
   readonly dynamic: boolean;
 }
 
-export interface SchemaHome {
+interface SchemaHome {
   readonly resource: SchemaResource;
   readonly way: Way | undefined;
 }
@@ -137,4 +137,30 @@ export function indexDocument({ uri, root, dialect, tell, way }: DocumentSource)
   resources.set(uri, around);
   visit(root, { resource: around, way });
   return document;
+}
+
+interface ResolvedUri {
+  /** Without the fragment. */
+  readonly uri: string;
+  /** Decoded; '' is the whole document. */
+  readonly fragment: string;
+}
+
+/** Undefined where it is no URI reference, or cannot be resolved against this base. */
+export function resolveUri(reference: string, base: string): ResolvedUri | undefined {
+  const at = reference.indexOf('#');
+  const path = at === -1 ? reference : reference.slice(0, at);
+  const fragment = decode(at === -1 ? '' : reference.slice(at + 1));
+  if (fragment === undefined) return undefined;
+  if (path === '') return { uri: base, fragment };
+  const url = URL.parse(path, base);
+  return url ? { uri: url.href, fragment } : undefined;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,25 +1,25 @@
 // Owns: a manifest without mistakes as a YamlTool: every default filled in, everything said in one way.
 // Refuses: a draft with anything wrong in it; that has been told by then.
 import { posix } from 'node:path';
-import type { JsonSchema } from '../../contract/json.ts';
+import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type {
   YamlAction,
   YamlCaps,
   YamlCredential,
   YamlExecution,
   YamlHealth,
+  YamlKind,
   YamlRetry,
   YamlScript,
   YamlTool,
 } from '../../contract/yaml-tool.ts';
-import type { ActionDraft, CredentialDraft, LimitsDraft, ToolDraft } from './tool-draft.ts';
 
 /** What can change what a tool does; where it lies, and the digest, are put beside it. */
 export type ToolDefinition = Omit<YamlTool, 'source' | 'digest'> & {
   readonly scripts: readonly YamlScript[];
 };
 
-export interface Resolved {
+interface Resolved {
   readonly execution: YamlExecution;
   /** Of each action, put over the tool's. */
   readonly actions: ReadonlyMap<string, YamlExecution>;
@@ -164,3 +164,90 @@ const buildHealth = (draft: NonNullable<ToolDraft['health']>): YamlHealth => ({
   ...(draft.url === undefined ? {} : { url: draft.url }),
   ...(draft.strategy === 'ping' ? { input: draft.input ?? {} } : {}),
 });
+
+/** Every key may be missing: because it was not written, or because what was written is wrong and told. */
+export interface ToolDraft {
+  readonly id?: string;
+  readonly version?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly deterministic?: boolean;
+  readonly idempotent?: boolean;
+  readonly mutates?: boolean;
+  readonly timeoutMs?: number;
+  readonly limits?: LimitsDraft;
+  readonly inputSchema?: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly execution?: ExecutionDraft;
+  readonly caps?: {
+    readonly network?: readonly ('http' | 'https' | undefined)[];
+    readonly filesystem?: {
+      readonly read?: readonly (string | undefined)[];
+      readonly write?: readonly (string | undefined)[];
+    };
+    readonly subprocess?: boolean;
+  };
+  readonly env?: {
+    readonly passthrough?: readonly (string | undefined)[];
+    readonly set?: { readonly [name: string]: string | undefined };
+  };
+  readonly templating?: {
+    readonly engine?: 'jinja2';
+    readonly context?: JsonObject;
+    readonly cacheKey?: string;
+  };
+  readonly credentials?: { readonly [provider: string]: CredentialDraft | undefined };
+  readonly config?: JsonSchema;
+  readonly retry?: {
+    readonly attempts?: number;
+    readonly delayMs?: number;
+    readonly maxDelayMs?: number;
+    readonly factor?: number;
+    readonly onStatus?: readonly (number | undefined)[];
+  };
+  readonly health?: Partial<YamlHealth>;
+  readonly metadata?: JsonObject;
+  readonly actions?: { readonly [name: string]: ActionDraft | undefined };
+}
+
+interface LimitsDraft {
+  readonly maxInputBytes?: number;
+  readonly maxOutputBytes?: number;
+}
+
+/** The keys of all kinds; the table has made sure that those of others are not there. */
+export interface ExecutionDraft {
+  readonly kind?: YamlKind;
+  readonly module?: string;
+  readonly script?: string;
+  readonly node?: string;
+  readonly php?: string;
+  readonly warm?: boolean;
+  readonly cmd?: readonly (string | undefined)[];
+  readonly url?: string;
+  readonly method?: string;
+  readonly headers?: { readonly [name: string]: string | undefined };
+  readonly body?: Json;
+}
+
+interface CredentialDraft {
+  readonly scope?: 'system' | 'user' | 'any';
+  readonly required?: boolean;
+  readonly schema?: JsonSchema;
+  readonly env?: { readonly [name: string]: string | undefined };
+  readonly headers?: { readonly [name: string]: string | undefined };
+  readonly context?: boolean;
+}
+
+export interface ActionDraft {
+  readonly description?: string;
+  readonly deterministic?: boolean;
+  readonly idempotent?: boolean;
+  readonly mutates?: boolean;
+  readonly timeoutMs?: number;
+  readonly limits?: LimitsDraft;
+  readonly inputSchema?: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly execution?: JsonObject;
+}

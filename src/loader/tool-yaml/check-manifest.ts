@@ -1,19 +1,31 @@
 // Owns: one manifest from its values to a definition, with everything that is wrong with it.
 // Refuses: text and places: problems name the way to a value, and finding that in the text is for whoever shows them.
 import { posix } from 'node:path';
+import { quoted } from '../../contract/diagnostic.ts';
+import type { MapShape } from '../../contract/shape.ts';
+import type {
+  YamlExecution,
+  YamlExecutions,
+  YamlKind,
+  YamlModule,
+  YamlScript,
+} from '../../contract/yaml-tool.ts';
 import { checkShape } from '../yaml/check-shape.ts';
 import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
-import type { MapShape } from '../yaml/shape.ts';
 import type { ShapeSite } from '../yaml/shape-site.ts';
 import { type Way, wayOf, wayText } from '../yaml/way.ts';
-import { buildTool, type ToolDefinition, type WholeDraft } from './build-tool.ts';
+import {
+  type ActionDraft,
+  buildTool,
+  type ExecutionDraft,
+  type ToolDefinition,
+  type ToolDraft,
+  type WholeDraft,
+} from './build-tool.ts';
 import { checkEntry, checkTogether } from './check-together.ts';
-import type { PackNames } from './pack-uri.ts';
-import { type ExecutionSite, resolveExecution } from './resolve-execution.ts';
-import type { SchemaFiles } from './schema-files.ts';
-import type { ScriptFiles } from './script-files.ts';
-import { TEXT_CHECKS, type TextCheck } from './text-checks.ts';
-import type { ActionDraft, ExecutionDraft, ToolDraft } from './tool-draft.ts';
+import type { FileRefusal, FileStamp, PackReader } from './pack-files.ts';
+import type { PackNames, SchemaFiles } from './schema-files.ts';
+import { isTemplate, TEXT_CHECKS, type TextCheck } from './text-checks.ts';
 import { TOOL_YAML } from './tool-yaml-shape.ts';
 
 export interface ManifestSite {
@@ -22,7 +34,7 @@ export interface ManifestSite {
   readonly names: PackNames;
 }
 
-export interface CheckedManifest {
+interface CheckedManifest {
   readonly problems: readonly Problem[];
   /** Absent where one of the problems is an error. */
   readonly tool?: ToolDefinition;
@@ -124,3 +136,168 @@ function actionExecution(
 
 const ENTRIES: ReadonlySet<string> = new Set(['module', 'script', 'node', 'php']);
 const EXECUTION = (TOOL_YAML.keys.execution as { readonly of: { readonly [kind: string]: MapShape } }).of;
+
+interface ExecutionSite {
+  readonly tell: Teller;
+  readonly scripts: ScriptFiles;
+  /** The manifest's folder, relative to the pack's; '' is the pack's. */
+  readonly folder: string;
+  /** Whether there is `templating`. */
+  readonly templates: boolean;
+  /** Filled in: the files of the pack that are run. */
+  readonly used: Map<string, YamlScript>;
+}
+
+/** Undefined where something that it needs is missing or wrong; that was told. */
+function resolveExecution(
+  draft: ExecutionDraft,
+  way: Way | undefined,
+  site: ExecutionSite,
+): YamlExecution | undefined {
+  const { kind } = draft;
+  if (kind === undefined) return undefined;
+  const resolved = (RESOLVERS[kind] as Resolver)(draft, way, site);
+  return resolved && ({ kind, ...resolved } as YamlExecution);
+}
+
+type Resolver<R = object> = (
+  draft: ExecutionDraft,
+  way: Way | undefined,
+  site: ExecutionSite,
+) => R | undefined;
+
+const RESOLVERS: { readonly [K in YamlKind]: Resolver<YamlExecutions[K]> } = {
+  python({ module, script, warm = false }, way, site) {
+    if (module !== undefined) {
+      const entry = pythonModule(module, way, site);
+      return entry && { entry, warm };
+    }
+    return withScript(script, way, 'script', site, (path) => ({ entry: { by: 'script', path }, warm }));
+  },
+  node({ module, script, node, warm = false }, way, site) {
+    if (module !== undefined) {
+      const entry = nodeModule(module, way, site);
+      return entry && { entry, warm };
+    }
+    const key = script === undefined ? 'node' : 'script';
+    return withScript(script ?? node, way, key, site, (path) => ({ entry: { by: 'script', path }, warm }));
+  },
+  php({ php, script }, way, site) {
+    const key = php === undefined ? 'script' : 'php';
+    return withScript(php ?? script, way, key, site, (path) => ({ entry: { by: 'script', path } }));
+  },
+  cli({ cmd = [] }, way, site) {
+    const [program, ...rest] = cmd;
+    if (program === undefined || rest.includes(undefined)) return undefined;
+    const whole = [program, ...(rest as string[])] as const;
+    if (!program.includes('/') || program.startsWith('/')) return { cmd: whole };
+    const at: Way = { up: { up: way, step: 'cmd' }, step: 0 };
+    if (site.templates && isTemplate(program)) {
+      site.tell.error('execution.cmd', at, `${wayText(at)}: a program of the pack cannot be a template`);
+      return undefined;
+    }
+    const path = takeScript(program, at, site);
+    return path === undefined ? undefined : { cmd: whole, script: path };
+  },
+  http({ url, method, headers = {}, body }) {
+    if (url === undefined || Object.values(headers).includes(undefined)) return undefined;
+    return {
+      url,
+      method: (method ?? (body === undefined ? 'GET' : 'POST')).toUpperCase(),
+      headers: headers as { readonly [name: string]: string },
+      ...(body === undefined ? {} : { body }),
+    };
+  },
+};
+
+function withScript<R>(
+  written: string | undefined,
+  way: Way | undefined,
+  key: string,
+  site: ExecutionSite,
+  make: (path: string) => R,
+): R | undefined {
+  const path = written === undefined ? undefined : takeScript(written, { up: way, step: key }, site);
+  return path === undefined ? undefined : make(path);
+}
+
+/** The path below the pack's folder; undefined where it is no file of the pack. */
+function takeScript(written: string, way: Way, site: ExecutionSite): string | undefined {
+  const path = posix.join(site.folder, written);
+  const found = site.scripts.find(path);
+  if ('code' in found) {
+    const code = found.code === 'path.outside' ? found.code : 'script.unusable';
+    site.tell.error(code, way, `${wayText(way)}: ${quoted(written)} ${found.fact}`);
+    return undefined;
+  }
+  if (found.sha256 === null) {
+    site.tell.error('script.missing', way, `${wayText(way)}: there is no file ${quoted(written)}`);
+    return undefined;
+  }
+  site.used.set(path, found);
+  return path;
+}
+
+/** Python finds modules by their names, in the manifest's folder first; what it finds elsewhere is not the pack's. */
+function pythonModule(written: string, way: Way | undefined, site: ExecutionSite): YamlModule | undefined {
+  const [module = '', callable = ''] = written.split(':');
+  const name = module.replaceAll('.', '/');
+  for (const below of new Set([site.folder, ''])) {
+    for (const file of [`${name}.py`, `${name}/__init__.py`]) {
+      const found = site.scripts.find(posix.join(below, file));
+      if ('code' in found && found.code === 'file.not_regular') {
+        const at: Way = { up: way, step: 'module' };
+        site.tell.error('script.unusable', at, `${wayText(at)}: ${quoted(file)} ${found.fact}`);
+        return undefined;
+      }
+      if ('code' in found || found.sha256 === null) continue;
+      site.used.set(found.path, found);
+      return { by: 'module', module, callable, folder: site.folder, file: found.path };
+    }
+  }
+  return { by: 'module', module, callable, folder: site.folder };
+}
+
+/** A file where it begins with a dot or ends like one; else a package that is installed in the pack. */
+function nodeModule(written: string, way: Way | undefined, site: ExecutionSite): YamlModule | undefined {
+  const [, name = written, callable = 'default'] = /^(.*?)(?::([^:]+))?$/s.exec(written) ?? [];
+  const { folder } = site;
+  if (!/^\.|\.[cm]?[jt]s$/.test(name)) return { by: 'module', module: name, callable, folder };
+  const path = takeScript(name, { up: way, step: 'module' }, site);
+  return path === undefined ? undefined : { by: 'module', module: path, callable, folder, file: path };
+}
+
+interface ScriptFiles {
+  /** The file of this normalised path below the pack's folder; `sha256` is null where nothing is there. */
+  find(path: string): YamlScript | FileRefusal;
+}
+
+interface ScriptFilesSite {
+  readonly reader: PackReader;
+  /** Told of every file that is looked for, by its path; null where nothing is there. */
+  depend(path: string, stamp: FileStamp | null): void;
+}
+
+export function createScriptFiles({ reader, depend }: ScriptFilesSite): ScriptFiles {
+  const known = new Map<
+    string,
+    { readonly script: YamlScript | FileRefusal; readonly stamp: FileStamp | null }
+  >();
+  const look = (path: string) => {
+    const found = reader.digest(path);
+    if (found === undefined) return { script: { path, sha256: null }, stamp: null };
+    if ('code' in found) return { script: found, stamp: null };
+    return { script: { path, sha256: found.sha256 }, stamp: found.stamp };
+  };
+  return {
+    find(path) {
+      let found = known.get(path);
+      if (!found) {
+        found = look(path);
+        known.set(path, found);
+      }
+      depend(path, found.stamp);
+      return found.script;
+    },
+  };
+}

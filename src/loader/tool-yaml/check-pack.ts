@@ -2,6 +2,7 @@
 // Refuses: to be loaded for a pack that did not change: this file brings the YAML reader and the patterns' engine in.
 import { isUtf8 } from 'node:buffer';
 import { relative } from 'node:path';
+import { canonicalText } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { whyNotLinear } from '../schema/linear-reg-exp.ts';
@@ -11,17 +12,13 @@ import { parseYaml } from '../yaml/parse-yaml.ts';
 import { type Problem, reportProblem } from '../yaml/problem.ts';
 import { readPlainYaml } from '../yaml/read-plain-yaml.ts';
 import { createReport, type Report } from '../yaml/report.ts';
-import { createSlabs } from './body-slabs.ts';
-import { canonicalBody } from './canonical-body.ts';
-import { checkManifest, type ManifestSite } from './check-manifest.ts';
+import { checkManifest, createScriptFiles, type ManifestSite } from './check-manifest.ts';
 import type { CheckedFile, CheckedTool } from './checked-file.ts';
 import { createPackReader, type FileStamp } from './pack-files.ts';
-import { createPackNames } from './pack-uri.ts';
-import { createSchemaFiles, type SchemaFile } from './schema-files.ts';
-import { createScriptFiles } from './script-files.ts';
+import { createPackNames, createSchemaFiles, type SchemaFile } from './schema-files.ts';
 
 /** Diagnostics name files by their paths below the pack's folder. */
-export interface PackCheck {
+interface PackCheck {
   readonly files: readonly CheckedFile[];
   /** Of the schema files that manifests refer to. */
   readonly diagnostics: readonly Diagnostic[];
@@ -128,4 +125,77 @@ async function schemaDiagnostics(files: Iterable<SchemaFile>): Promise<Diagnosti
     all.push(...report.diagnostics());
   }
   return all;
+}
+
+interface Slice {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+const SLAB = 1024 * 1024;
+
+function createSlabs(): { put(text: string): Slice } {
+  let bytes = Buffer.alloc(0);
+  let used = 0;
+  return {
+    put(text) {
+      // Three bytes are the most that a unit of UTF-16 becomes.
+      const most = text.length * 3;
+      if (bytes.length - used < most) {
+        bytes = Buffer.allocUnsafeSlow(Math.max(SLAB, most));
+        used = 0;
+      }
+      const start = used;
+      used += bytes.write(text, start);
+      return { bytes, start, end: used };
+    },
+  };
+}
+
+/** RFC 8785, as `canonicalText` writes it. Throws as that does where a value nests too deeply. */
+export function canonicalBody(definition: unknown): string {
+  const sorted = sortKeys(definition, 0);
+  return sorted === undefined ? canonicalText(definition) : JSON.stringify(sorted);
+}
+
+const MAX_DEPTH = 64;
+
+/**
+ * The value with the keys of every object in order. Undefined where an object could not hold them so: keys that look
+ * like an index come first, whatever is done, and `__proto__` is no ordinary key.
+ */
+function sortKeys(value: unknown, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === MAX_DEPTH) return undefined;
+  if (Array.isArray(value)) {
+    const list = new Array(value.length);
+    for (let at = 0; at < value.length; at++) {
+      list[at] = sortKeys(value[at], depth + 1);
+      if (list[at] === undefined) return undefined;
+    }
+    return list;
+  }
+  const keys = inOrder(Object.keys(value));
+  const sorted: { [key: string]: unknown } = {};
+  for (const key of keys) {
+    const first = key.charCodeAt(0);
+    if ((first >= 48 && first <= 57) || key === '__proto__') return undefined;
+    const inner = sortKeys((value as { [key: string]: unknown })[key], depth + 1);
+    if (inner === undefined) return undefined;
+    sorted[key] = inner;
+  }
+  return sorted;
+}
+
+/** By UTF-16 code units. Of a few keys, most of them in order, by inserting. */
+function inOrder(keys: string[]): string[] {
+  if (keys.length > 16) return keys.sort();
+  for (let i = 1; i < keys.length; i++) {
+    const key = keys[i] as string;
+    let at = i;
+    for (; at > 0 && (keys[at - 1] as string) > key; at--) keys[at] = keys[at - 1] as string;
+    keys[at] = key;
+  }
+  return keys;
 }

@@ -3,9 +3,9 @@
 import type { Json } from '../../contract/json.ts';
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayOf, wayText } from '../yaml/way.ts';
+import type { ExecutionDraft, ToolDraft } from './build-tool.ts';
 import { EXECUTION_KEYS } from './execution-shape.ts';
 import { isTemplate } from './text-checks.ts';
-import type { ExecutionDraft, ToolDraft } from './tool-draft.ts';
 
 export function checkTogether(draft: ToolDraft, tell: Teller): void {
   for (const check of CHECKS) check(draft, tell);

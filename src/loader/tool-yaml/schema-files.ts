@@ -3,10 +3,10 @@
 import { isUtf8 } from 'node:buffer';
 import { posix } from 'node:path';
 import { parseStrict } from '../../base/strict-json.ts';
+import { openDocument, type WholeSite, wholeSchema } from '../schema/check-schema.ts';
 import type { Dialect } from '../schema/dialect.ts';
 import type { Refusal } from '../schema/resolve-reference.ts';
 import { type DocumentSource, indexDocument, type SchemaDocument } from '../schema/schema-document.ts';
-import { openDocument, type WholeSite, wholeSchema } from '../schema/whole-schema.ts';
 import { findNonJson } from '../yaml/find-non-json.ts';
 import { type Located, START, toPlain } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
@@ -15,7 +15,6 @@ import { readPlainYaml } from '../yaml/read-plain-yaml.ts';
 import { createReport, type Report } from '../yaml/report.ts';
 import { wayText } from '../yaml/way.ts';
 import type { FileStamp, PackReader } from './pack-files.ts';
-import type { PackNames } from './pack-uri.ts';
 
 /** A file that was read, with what is wrong with it. */
 export interface SchemaFile {
@@ -46,7 +45,7 @@ export interface SchemaFiles {
   readWaiting(): Promise<void>;
 }
 
-export interface SchemaFilesSite {
+interface SchemaFilesSite {
   readonly reader: PackReader;
   readonly names: PackNames;
   whyNotPattern(pattern: string): string | undefined;
@@ -197,3 +196,55 @@ const REMOTE: Refusal = {
   fact: 'leads to another place, and schemas are not fetched',
   hint: 'put a copy into the pack and refer to that',
 };
+
+const ROOT = 'pack:/';
+
+/**
+ * Names count from the folder that references must not leave: the pack's own, or one above it. `prefix` is the way from
+ * there to the pack's folder, '' where they are the same; paths are relative to the pack's folder.
+ */
+export interface PackNames {
+  uri(path: string): string;
+  /** A schema that is written in a manifest: `#` in it is itself, and other files are relative to the manifest. */
+  part(path: string, part: string): string;
+  /** The file that is named, or that the part is of. Undefined where it names no file of a pack. */
+  path(uri: string): string | undefined;
+  climbsOut(reference: string, from: string): boolean;
+}
+
+export function createPackNames(prefix: string): PackNames {
+  const down = (path: string) => (prefix === '' ? path : posix.join(prefix, path));
+  const uri = (path: string): string => ROOT + down(path).split('/').map(encodeURIComponent).join('/');
+  return {
+    uri,
+    part: (path, part) => `${uri(path)}?${encodeURIComponent(part)}`,
+    path(given) {
+      const path = decodedPath(given);
+      return path === undefined || prefix === '' ? path : posix.relative(`/${prefix}`, `/${path}`);
+    },
+    climbsOut: (reference, from) => climbsOut(reference, down(from)),
+  };
+}
+
+function decodedPath(uri: string): string | undefined {
+  if (!uri.startsWith(ROOT)) return undefined;
+  try {
+    return uri.slice(ROOT.length).replace(/\?.*$/, '').split('/').map(decodeURIComponent).join('/');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a reference in this file leads above that folder; resolving it as a URI would hide that. */
+function climbsOut(reference: string, from: string): boolean {
+  const [path = ''] = reference.split('#');
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return false;
+  if (path.startsWith('/')) return true;
+  let decoded = path;
+  try {
+    decoded = decodeURIComponent(path);
+  } catch {
+    // Then it is not a file's name either, and will not be found.
+  }
+  return /^\.\.(\/|$)/.test(posix.join(posix.dirname(from), decoded));
+}

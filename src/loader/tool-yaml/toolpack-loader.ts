@@ -1,15 +1,18 @@
 // Owns: the tools of folders of `*.tool.yaml`: loaded all or nothing, listed by id, the same bytes for the same packs.
 // Refuses: a pack with any mistake in it, unless it was told to leave the bad ones out.
-import { basename, posix } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, join, posix } from 'node:path';
 import { closest } from '../../base/closest.ts';
 import { deepFreeze } from '../../base/deep-freeze.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
 import { checkFields, type KnownFields } from '../../contract/known-fields.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
-import { bodyOf, type CheckedTool, definitionOf } from './checked-file.ts';
-import { findDuplicates } from './find-duplicates.ts';
-import { type LoadedPack, loadPack } from './load-pack.ts';
+import { findPackFolder } from '../find-pack-folder.ts';
+import { isWithin } from '../is-within.ts';
+import { bodyOf, type CheckedFile, type CheckedTool, definitionOf } from './checked-file.ts';
+import { readPackCache, writePackCache } from './pack-cache.ts';
+import { listPack } from './pack-files.ts';
 import { ToolpackValidationError } from './toolpack-validation-error.ts';
 
 export interface ToolpackLoaderOptions {
@@ -35,7 +38,7 @@ export interface PackReport {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export interface LoadDirOptions {
+interface LoadDirOptions {
   /** What diagnostics call the folder. */
   readonly label?: string;
   /** Schemas may refer to files below this folder, which holds the pack's; by default, to files of the pack alone. */
@@ -183,3 +186,121 @@ const LOAD_OPTIONS: KnownFields<LoadDirOptions> = { label: true, root: true };
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
+
+interface LoadPackOptions {
+  readonly cacheFolder: string | undefined;
+  /** What schemas may refer to, where that is more than the folder itself. */
+  readonly root?: string | undefined;
+  now(): number;
+}
+
+interface LoadedPack {
+  /** Absolute, links followed; as it was given where there is no such folder. */
+  readonly folder: string;
+  readonly files: readonly CheckedFile[];
+  /** Of files that are no manifests. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** How many manifests were as the cache knew them. */
+  readonly reused: number;
+  /** Files outside of the folder that were read for it: absolute, links followed. */
+  readonly beside: readonly string[];
+}
+
+async function loadPack(
+  dir: string,
+  { cacheFolder, now, root: given }: LoadPackOptions,
+): Promise<LoadedPack> {
+  const readAt = now();
+  const folder = findPackFolder(dir);
+  if (typeof folder !== 'string')
+    return { folder: dir, files: [], diagnostics: [folder], reused: 0, beside: [] };
+  const root = rootOf(folder, given);
+  const { manifests, oddities } = listPack(folder);
+  const known = cacheFolder
+    ? readPackCache(cacheFolder, { folder, root }, new Set(manifests))
+    : new Map<string, CheckedFile>();
+  const stale = known.size === manifests.length ? [] : manifests.filter((path) => !known.has(path));
+  const diagnostics: Diagnostic[] = oddities.map(({ path, code, message }) => ({
+    ...START,
+    file: path,
+    severity: 'warning',
+    code,
+    message,
+  }));
+  const reused = known.size;
+  if (stale.length > 0) {
+    const { checkPack } = await import('./check-pack.ts');
+    const checked = await checkPack(folder, stale, root);
+    for (const file of checked.files) known.set(file.path, file);
+    diagnostics.push(...checked.diagnostics);
+  }
+  const files = [...known.values()];
+  if (cacheFolder && stale.length > 0) writePackCache(cacheFolder, { folder, root }, files, readAt);
+  const beside = root === folder ? [] : besideOf(folder, files);
+  return { folder, files, diagnostics, reused, beside };
+}
+
+/** One that does not hold the folder grants nothing beyond it. */
+function rootOf(folder: string, given: string | undefined): string {
+  if (given === undefined) return folder;
+  const root = findPackFolder(given);
+  return typeof root === 'string' && isWithin(folder, root) ? root : folder;
+}
+
+function besideOf(folder: string, files: readonly CheckedFile[]): readonly string[] {
+  const paths = new Set<string>();
+  for (const { made } of files)
+    for (const { path, stamp } of made?.().depends ?? [])
+      if (stamp && path.startsWith('../')) paths.add(path);
+  return [...paths].map((path) => realpathSync.native(join(folder, path))).sort();
+}
+
+const START = { line: 1, column: 1 };
+
+interface Duplicates {
+  /** Paths of the manifests that share an id. */
+  readonly paths: ReadonlySet<string>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** `taken` are the ids of other packs, each with the name of its manifest. */
+async function findDuplicates(
+  folder: string,
+  files: readonly CheckedFile[],
+  taken: ReadonlyMap<string, string>,
+): Promise<Duplicates> {
+  const first = new Map<string, CheckedFile>();
+  const clashes: { readonly id: string; readonly file: CheckedFile; readonly other: string }[] = [];
+  const paths = new Set<string>();
+  for (const file of files) {
+    for (const id of file.tool?.ids ?? []) {
+      const other = first.get(id);
+      const elsewhere = taken.get(id);
+      if (!other && elsewhere === undefined) {
+        first.set(id, file);
+        continue;
+      }
+      // Whichever was read first, the one whose name comes later is told.
+      const [kept, told] = other && file.path < other.path ? [file, other] : [other, file];
+      if (kept) first.set(id, kept);
+      clashes.push({ id, file: told, other: elsewhere ?? (kept as CheckedFile).path });
+      paths.add(file.path);
+      if (other) paths.add(other.path);
+    }
+  }
+  const diagnostics = await Promise.all(
+    clashes.map(async ({ id, file, other }): Promise<Diagnostic> => {
+      const [own] = file.tool?.ids ?? [];
+      const steps = id === own ? ['id'] : ['actions', id.slice((own ?? '').length + 1)];
+      const { locateKey } = await import('./locate-key.ts');
+      return {
+        file: file.path,
+        ...(await locateKey(folder, file.path, steps)),
+        severity: 'error',
+        code: 'id.duplicate',
+        message: `${id} is already the id of a tool in ${other}`,
+      };
+    }),
+  );
+  return { paths, diagnostics };
+}

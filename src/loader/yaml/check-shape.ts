@@ -1,11 +1,11 @@
 // Owns: holding values against the table: unknown keys, wrong types, numbers out of range, texts that mean nothing.
 // Refuses: stopping at the first problem, and letting anything through that the table does not name.
+
 import { closest } from '../../base/closest.ts';
-import { missingKeys, unknownKey } from './check-keys.ts';
-import { expected, typeHint } from './expected.ts';
+import { quoted } from '../../contract/diagnostic.ts';
+import { applyShape, type ByShape, type ListShape, type MapShape, type Shape } from '../../contract/shape.ts';
 import { findNonJson } from './find-non-json.ts';
-import { describeFound, isUnreadable, quoted } from './located.ts';
-import { applyShape, type ByShape, type MapShape, type Shape } from './shape.ts';
+import { describeFound, isUnreadable } from './located.ts';
 import type { ShapeSite } from './shape-site.ts';
 import { type Way, wayText } from './way.ts';
 
@@ -142,3 +142,169 @@ function wrongType(shape: Shape, value: unknown, way: Way | undefined, site: Sha
 
 const isMap = (value: unknown): value is Map =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isUnreadable(value);
+
+/** Tells of the key at the end of the way. Answers with the key that was meant, where that is clear. */
+function unknownKey(
+  shape: MapShape,
+  way: Way,
+  value: unknown,
+  { tell, root, name }: ShapeSite,
+): string | undefined {
+  const key = String(way.step);
+  const where = wayText(way.up) || name;
+  const camel = camelCase(key);
+  if (camel !== key && Object.hasOwn(shape.keys, camel)) {
+    const message = `${where} has no key ${quoted(key)}; its keys are written in camelCase`;
+    tell.key('key.snake_case', way, message, `write ${camel}`);
+    return camel;
+  }
+  const known = Object.keys(shape.keys);
+  const meant = closest(key, known) ?? onlyOne(known.filter((one) => hasWord(one, key)));
+  const homes = meant === undefined ? homesOf(key, value, root, '') : [];
+  const home = homes.find((one) => one === TOP) ?? homes.slice(0, SHOWN_HOMES).join(' or ');
+  const hint = meant ? `did you mean ${meant}?` : home && `it belongs to ${home}`;
+  const message = `${where} has no key ${quoted(key)}; it may have ${known.join(', ')}`;
+  tell.key('key.unknown', way, message, hint);
+  return meant;
+}
+
+/** `meant` are keys that are there under another spelling, and were told. */
+function missingKeys(
+  shape: MapShape,
+  map: object,
+  meant: ReadonlySet<string>,
+  way: Way | undefined,
+  { tell, name }: ShapeSite,
+): void {
+  const missing = (key: string) => !Object.hasOwn(map, key) && !meant.has(key);
+  for (const key of shape.required ?? []) {
+    if (!missing(key)) continue;
+    const inner = shape.keys[key];
+    const hint = inner?.is === 'constant' ? `${key}: ${inner.value}` : undefined;
+    tell.error('key.missing', way, `${wayText(way) || name} needs the key ${key}`, hint);
+  }
+  if (shape.someOf?.every(missing)) {
+    const message = `${wayText(way) || name} needs ${shape.someOf.join(' or ')}, or it says nothing`;
+    tell.error('key.missing', way, message);
+  }
+}
+
+/** Where the whole file has a key of this name, that is what was meant. */
+const TOP = 'the top of the file';
+const SHOWN_HOMES = 2;
+
+/** The sections that have a key of this name which could hold this value. */
+function homesOf(key: string, value: unknown, shape: Shape, path: string): readonly string[] {
+  if (shape.is === 'list') return homesOf(key, value, shape.item, `${path}[]`);
+  if (shape.is === 'shorthand') return homesOf(key, value, shape.map, path);
+  if (shape.is === 'record') return homesOf(key, value, shape.value, `${path}.${shape.keyName}`);
+  if (shape.is === 'variants') {
+    const found = Object.entries(shape.of).find(([, { keys }]) => holds(keys, key, value));
+    return found ? [`${path} of ${shape.key} ${found[0]}`] : [];
+  }
+  if (shape.is !== 'map') return [];
+  const here = holds(shape.keys, key, value) ? [path || TOP] : [];
+  const below = Object.entries(shape.keys).flatMap(([name, inner]) =>
+    homesOf(key, value, inner, path ? `${path}.${name}` : name),
+  );
+  return [...here, ...below];
+}
+
+const holds = (keys: MapShape['keys'], key: string, value: unknown): boolean =>
+  Object.hasOwn(keys, key) && fits(keys[key] as Shape, value);
+
+/** As far as the kind of value goes. */
+function fits(shape: Shape, value: unknown): boolean {
+  const kind = Array.isArray(value) ? 'list' : value === null ? 'nothing' : typeof value;
+  return KINDS[shape.is]?.includes(kind) ?? true;
+}
+
+const KINDS: { readonly [K in Shape['is']]?: readonly string[] } = {
+  text: ['string'],
+  choice: ['string'],
+  number: ['number'],
+  constant: ['number'],
+  flag: ['boolean'],
+  list: ['list'],
+  map: ['object'],
+  record: ['object'],
+  variants: ['object'],
+  open: ['object'],
+  schema: ['object'],
+  shorthand: ['string', 'object'],
+};
+
+/** `input` is a word of `maxInputBytes`. */
+const hasWord = (key: string, word: string): boolean =>
+  word.length > 2 &&
+  key
+    .split(/(?=[A-Z])|_/)
+    .map((one) => one.toLowerCase())
+    .includes(word.toLowerCase());
+
+const onlyOne = (found: readonly string[]): string | undefined => (found.length === 1 ? found[0] : undefined);
+
+const camelCase = (key: string): string =>
+  key.replaceAll(/[_-]+([a-zA-Z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** For messages and pages: `a whole number from 1`. */
+export function expected(shape: Shape): string {
+  return applyShape(EXPECTED, shape);
+}
+
+const EXPECTED: ByShape<[], string> = {
+  text: () => 'text',
+  choice: ({ of }) => (of.length > 1 ? `${of.slice(0, -1).join(', ')} or ${of.at(-1)}` : String(of[0])),
+  number: ({ min, max, fraction }) => {
+    const what = fraction ? 'a number' : 'a whole number';
+    return max === Number.MAX_SAFE_INTEGER ? `${what} from ${min}` : `${what} from ${min} to ${max}`;
+  },
+  flag: () => 'true or false',
+  constant: ({ value }) => `the number ${value}`,
+  list: ({ item }) => `a list (each ${expected(item)})`,
+  map: () => 'a map',
+  record: ({ keyName, value }) => `a map (${keyName} to ${expected(value)})`,
+  variants: () => 'a map',
+  shorthand: ({ map }) => `text or ${expected(map)}`,
+  open: () => 'a map',
+  json: () => 'any value of JSON',
+  schema: () => 'a JSON Schema',
+};
+
+function typeHint(shape: Shape, value: unknown): string | undefined {
+  if (value === null) return 'give it a value or remove the key';
+  if (shape.is === 'text' && shape.example) return `such as ${shape.example}`;
+  if (typeof value === 'object') return undefined;
+  if (shape.is === 'list') return listHint(shape, String(value).slice(0, 100));
+  if (shape.is === 'flag') return FLAG_WORDS[String(value).toLowerCase()];
+  if (shape.is === 'number' && /^\d+$/.test(String(value))) return `without quotes: ${value}`;
+  if (shape.is === 'text' || shape.is === 'shorthand') return `in quotes: '${value}'`;
+  return undefined;
+}
+
+/** One entry; of a command, its words. What only a shell understands is not taken apart here. */
+function listHint({ words }: ListShape, text: string): string {
+  if (!words) return `[${flowText(text)}]`;
+  if (/["'`$|&;<>()*?\\~]/.test(text))
+    return `[sh, -c, ${quoteSingly(text)}], since no shell reads it otherwise`;
+  return `[${text.trim().split(/\s+/).map(flowText).join(', ')}]`;
+}
+
+/** As it would be written in a list between brackets. */
+const flowText = (text: string): string =>
+  /^[A-Za-z0-9_./+^-][A-Za-z0-9_./+^$*?-]*$/.test(text) && !/^(-|true|false|null|[-+.\d_]+)$/.test(text)
+    ? text
+    : quoteSingly(text);
+
+const quoteSingly = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+const FLAG_WORDS: { readonly [word: string]: string } = {
+  yes: 'true',
+  on: 'true',
+  1: 'true',
+  true: 'true, without quotes',
+  no: 'false',
+  off: 'false',
+  0: 'false',
+  false: 'false, without quotes',
+};

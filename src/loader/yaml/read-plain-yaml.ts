@@ -1,10 +1,15 @@
 // Owns: reading the YAML that people write in manifests, thirty times as fast as the reader with places.
 // Refuses: everything else, and to explain anything: what it does not take is for the reader with places, which decides.
 import { MAX_DEPTH } from './located.ts';
-import { readBlockScalar } from './plain-block-scalar.ts';
-import { type Cursor, readFlow, readQuoted } from './plain-flow.ts';
-import { createLines, type Lines } from './plain-lines.ts';
-import { notPlain, type Plain, readKey, resolvePlain } from './plain-scalar.ts';
+import {
+  type Cursor,
+  notPlain,
+  type Plain,
+  readFlow,
+  readKey,
+  readQuoted,
+  resolvePlain,
+} from './plain-scalar.ts';
 
 /**
  * Block maps and lists, plain and quoted texts on one line, block scalars, and lists and maps in brackets. Undefined
@@ -148,3 +153,112 @@ const GREATER = 62;
 const OPEN_LIST = 91;
 const OPEN_MAP = 123;
 const BAR = 124;
+
+/** The text behind the indicator at `at`; its lines are indented by more than `indent`. */
+function readBlockScalar(lines: Lines, at: number, indent: number): string {
+  const { text, end } = lines;
+  const header = HEADER.exec(text.slice(at, end));
+  if (!header) throw notPlain;
+  const found: string[] = [];
+  let inner = -1;
+  let from = end + 1;
+  while (from < text.length) {
+    let stop = text.indexOf('\n', from);
+    if (stop === -1) stop = text.length;
+    let first = from;
+    while (first < stop && text.charCodeAt(first) === 32) first++;
+    if (first === stop) {
+      // Spaces beyond the indentation belong to the text, or are a mistake.
+      if (stop - from > (inner === -1 ? indent + 1 : inner)) throw notPlain;
+      found.push('');
+    } else if (inner === -1) {
+      if (first - from <= indent) break;
+      inner = first - from;
+      found.push(text.slice(first, stop));
+    } else {
+      if (first - from < inner) break;
+      found.push(text.slice(from + inner, stop));
+    }
+    from = stop + 1;
+  }
+  lines.skipTo(from);
+  // A line between the indentation of the text and of what is around it.
+  if (lines.next() && lines.indent > indent) throw notPlain;
+  if (inner === -1) throw notPlain;
+  while (found.at(-1) === '') found.pop();
+  const body = header[1] === '|' ? found.join('\n') : fold(found);
+  return header[2] === '-' ? body : `${body}\n`;
+}
+
+const HEADER = /^([|>])(-?)(?: *$| +#)/;
+
+function fold(found: readonly string[]): string {
+  let body = '';
+  let blank = 0;
+  for (const [at, line] of found.entries()) {
+    if (line === '') {
+      blank++;
+      continue;
+    }
+    if (line.startsWith(' ')) throw notPlain;
+    body += blank > 0 ? '\n'.repeat(blank) : at > 0 ? ' ' : '';
+    body += line;
+    blank = 0;
+  }
+  return body;
+}
+
+/** The lines of the text that say something, one after the other. */
+interface Lines {
+  readonly text: string;
+  /** Where the line begins, where its first character is, and where it ends. */
+  start: number;
+  at: number;
+  end: number;
+  /** How many spaces it begins with; where an entry of a list begins a map, as far as that. */
+  indent: number;
+  /** The next line that says something. The same again until it was used. */
+  next(): boolean;
+  /** What comes next begins here, at the start of a line. */
+  skipTo(start: number): void;
+  use(): void;
+}
+
+function createLines(text: string): Lines {
+  let from = 0;
+  let ready = false;
+  const lines: Lines = {
+    text,
+    start: 0,
+    at: 0,
+    end: 0,
+    indent: 0,
+    next() {
+      if (ready) return true;
+      while (from < text.length) {
+        let end = text.indexOf('\n', from);
+        if (end === -1) end = text.length;
+        let at = from;
+        while (at < end && text.charCodeAt(at) === SPACE) at++;
+        const start = from;
+        from = end + 1;
+        if (at === end || text.charCodeAt(at) === HASH) continue;
+        lines.start = start;
+        lines.at = at;
+        lines.end = end;
+        lines.indent = at - start;
+        ready = true;
+        return true;
+      }
+      return false;
+    },
+    skipTo(start) {
+      from = start;
+      ready = false;
+    },
+    use() {
+      ready = false;
+    },
+  };
+  return lines;
+}

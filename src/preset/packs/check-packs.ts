@@ -1,7 +1,7 @@
 // Owns: what a start would refuse of the packs that haft.yaml names, told with its place in the file, and nothing started.
 // Refuses: to run anything to find out: servers are not asked, and code of toolpacks is left to `haft toolpack check`.
 import { isAbsolute, join } from 'node:path';
-import { MCP_CONFIG, mcpProblem } from '../../adapters/mcp/config.ts';
+import { MCP_CONFIG, mcpProblem } from '../../adapters/mcp/overlay.ts';
 import { STDIO_CONFIG } from '../../adapters/stdio/stdio.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { isFailure } from '../../contract/errors.ts';

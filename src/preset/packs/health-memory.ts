@@ -2,7 +2,7 @@
 // Refuses: what was seen under another config.
 import type { HealthSubject } from '../../contract/health.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
-import type { HealthMemory, Remembered } from '../../runtime/health/memory.ts';
+import type { HealthMemory, Remembered } from '../../runtime/health/create-health-monitor.ts';
 
 const FORMAT = 1;
 

@@ -1,7 +1,7 @@
 // Owns: a pack that is a folder of `*.tool.yaml`: loaded whole, its config held to what its tools take, its secrets at hand.
 // Refuses: a folder with a mistake in it, and a config that no tool of it knows.
 import { join } from 'node:path';
-import { bindYamlTool, yamlUse } from '../../adapters/yaml-use.ts';
+import { bindYamlTool, yamlUse } from '../../adapters/yaml-filling.ts';
 import { digest } from '../../base/digest.ts';
 import type { Adapter } from '../../contract/adapter.ts';
 import { type Credentials, userOf } from '../../contract/credentials.ts';

@@ -5,8 +5,8 @@ import { fail } from '../../contract/errors.ts';
 import type { SchemaCompiler } from '../../contract/json.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import { packPlace } from '../../loader/find-pack-folder.ts';
-import { openToolpack } from '../../loader/toolpack/open-toolpack.ts';
 import { isToolpackFolder } from '../../loader/toolpack/pack-files.ts';
+import { openToolpackFolder } from '../runs/toolpack-folder.ts';
 import type { OpenEntry } from './open-packs.ts';
 
 export interface ToolpackFolderSite {
@@ -27,7 +27,7 @@ export function toolpackOpener(site: ToolpackFolderSite, others: OpenEntry): Ope
     const { runs, installations } = site.runtime;
     const { schemas, cacheFolder } = site;
     const { handlesFor } = installations;
-    const { value, diagnostics } = await openToolpack(folder, name, {
+    const { value, diagnostics } = await openToolpackFolder(folder, name, {
       handlesFor,
       runs,
       schemas,

@@ -1,7 +1,6 @@
 // Owns: the logs of the servers of a host, one for each, without the secrets that it was started with.
 // Refuses: to write them; see loader/pack-log.ts.
-import { secretsOf } from '../../adapters/last-words.ts';
-import type { LogFor } from '../../adapters/line-program.ts';
+import { type LogFor, secretsOf } from '../../adapters/line-program.ts';
 import type { Credentials } from '../../contract/credentials.ts';
 import { openPackLog, type PackLog } from '../../loader/pack-log.ts';
 import { serverNeeds } from './server-needs.ts';

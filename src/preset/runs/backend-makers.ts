@@ -60,8 +60,8 @@ export const BACKEND_MAKERS: { readonly [K in BackendName]: BackendMaker } = {
     settings: ({ slurm, images, limits }) => ({ slurm, images, limits }),
     async make({ root, scope, env, alert }, { slurm = {}, images = [], limits = {} }) {
       const { createSlurmBackend } = await import('../../backends/slurm/slurm-backend.ts');
-      const { clusterEnv } = await import('../../backends/slurm/cluster-env.ts');
-      const { createLocalRunner } = await import('../../backends/slurm/command-runner.ts');
+      const { clusterEnv } = await import('../../backends/slurm/slurm-client.ts');
+      const { createLocalRunner } = await import('../../backends/slurm/slurm-client.ts');
       const backend = await createSlurmBackend({
         run: createLocalRunner({ env: clusterEnv(slurm.conf, env) }),
         scope: await scope(),

@@ -13,7 +13,7 @@ import {
 } from '../../contract/policy.ts';
 import { matchesTool } from '../../contract/policy-match.ts';
 import type { ChosenPlace, RunChoice } from '../../contract/runs.ts';
-import { renderGrant } from '../../runtime/policy/grant.ts';
+import { renderGrant } from '../../policy/grant.ts';
 import { admitsByText, entriesFor } from './image-rules.ts';
 
 /** What a backend's engine says of an image that policy may know by a tag only. */

@@ -1,8 +1,7 @@
 // Owns: where the runs of a workspace are executed: its backends, and the folders that attempts work in.
 // Refuses: to start anything before an attempt needs it.
 
-import { createAttemptFolders } from '../../backends/attempt-folders.ts';
-import { workspaceScope } from '../../backends/workspace-scope.ts';
+import { createAttemptFolders, workspaceScope } from '../../backends/attempt-folders.ts';
 import { digestOf } from '../../base/image-reference.ts';
 import type { ArtifactStore } from '../../contract/artifacts.ts';
 import type { Backend } from '../../contract/backend.ts';
@@ -10,7 +9,7 @@ import { fail } from '../../contract/errors.ts';
 import { BACKEND_NAMES, type PolicyFile } from '../../contract/policy.ts';
 import { backendsInUse } from '../../contract/policy-match.ts';
 import type { RunParts } from '../../contract/runs.ts';
-import { renderGrant } from '../../runtime/policy/grant.ts';
+import { renderGrant } from '../../policy/grant.ts';
 import { BACKEND_MAKERS, type BackendSite } from './backend-makers.ts';
 import { choosePlace } from './choose-place.ts';
 import { imageEnvFinder } from './image-env.ts';

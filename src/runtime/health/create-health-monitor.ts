@@ -5,13 +5,11 @@ import { fail, isFailure } from '../../contract/errors.ts';
 import type { EventBus } from '../../contract/event.ts';
 import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
-import { type HealthState, judge, UNVERIFIED } from './judge.ts';
-import type { Look } from './look.ts';
-import { type HealthMemory, isWorthKeeping, REMEMBERED_MS } from './memory.ts';
+import type { Clock } from '../../contract/runtime.ts';
+import { type HealthState, judge, type Look, UNVERIFIED } from './judge.ts';
 import { PROBES } from './probes.ts';
-import type { HealthTiming } from './timing.ts';
 
-export interface HealthParts {
+interface HealthParts {
   readonly timing: HealthTiming;
   readonly events: EventBus;
   /** What other hosts saw, and are told. */
@@ -220,4 +218,47 @@ function refusal({ subject, state }: Watched, restMs: number) {
   const hint = `it is tried again in ${Math.ceil(rest / 1000)} s, and "haft tools health ${subject.name}" says more`;
   const message = `Cannot use "${subject.name}": its health check fails${because}; ${hint}`;
   return fail('tool.unhealthy', message, { retry_after_ms: rest });
+}
+
+export interface HealthMemory {
+  recall(subject: HealthSubject): Remembered | undefined;
+  keep(subject: HealthSubject, seen: Remembered): void;
+}
+
+export interface Remembered {
+  readonly state: HealthState;
+  readonly checkedTs: number;
+}
+
+/** What is older says nothing any more. */
+export const REMEMBERED_MS = 10 * 60_000;
+
+/** That all is well need not be told to anybody. */
+const isWorthKeeping = (before: HealthState, now: HealthState): boolean =>
+  isTrouble(before) || isTrouble(now);
+
+const isTrouble = ({ failures, recovering, status }: HealthState): boolean =>
+  failures > 0 || recovering || status === 'degraded';
+
+export interface HealthTiming extends Clock {
+  /** From 0 up to and without 1. */
+  random(): number;
+  /**
+   * Runs it after so many milliseconds, unless the function that is answered was called before. `awaited`: somebody
+   * waits for it, so that the process must not end before.
+   */
+  after(ms: number, run: () => void, awaited?: boolean): () => void;
+}
+
+export function systemTiming(clock: Clock): HealthTiming {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    random: () => Math.random(),
+    after(ms, run, awaited = false) {
+      const timer = setTimeout(run, ms);
+      if (!awaited) timer.unref();
+      return () => clearTimeout(timer);
+    },
+  };
 }

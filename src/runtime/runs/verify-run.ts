@@ -1,17 +1,15 @@
 // Owns: executing a run again and saying whether it made the same bytes and answered the same result.
 // Refuses: to compare logs, and to change the result that is kept.
-
 import type { CallResponse } from '../../contract/envelope.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
-import type { Json } from '../../contract/json.ts';
+import type { Json, JsonObject } from '../../contract/json.ts';
 import type { AttemptRecord, RunRecord } from '../../contract/run.ts';
 import type { RunData, RunVerification } from '../../contract/runs.ts';
 import type { CallOptions, NamedRun } from '../../contract/runtime.ts';
 import { LOG_ROLE } from '../../contract/toolpack.ts';
-import { resultDigest } from '../result-digest.ts';
+import { resultDigest } from '../identity.ts';
 import { explainRuns } from './explain-runs.ts';
 import type { RunSite } from './run-site.ts';
-import { withPolicy } from './with-policy.ts';
 
 export async function verifyRun(
   site: RunSite,
@@ -76,3 +74,9 @@ function compareResults(kept: unknown, seen: unknown): RunVerification['result']
 
 const outputsOf = ({ outputs }: AttemptRecord) =>
   new Map(outputs.filter(({ role }) => role !== LOG_ROLE).map(({ role, artifact }) => [role, artifact]));
+
+/** What the policy's hash stands for is what people know; the hash alone where that is not kept. */
+export async function withPolicy(site: RunSite, preimage: JsonObject): Promise<JsonObject> {
+  const policy = await site.policyOf?.(String(preimage.policyHash));
+  return policy === undefined ? preimage : { ...preimage, policy };
+}

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { isFailure } from '../../contract/errors.ts';
 import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
 
@@ -83,13 +84,8 @@ export function findMachineFiles(site: MachineSite, name: string): MachineFiles 
 }
 
 /** For those that can do without: none where they cannot be listed. */
-export function namesOf(files: MachineFiles | undefined): readonly string[] {
-  try {
-    return files?.names() ?? [];
-  } catch {
-    return [];
-  }
-}
+export const namesOf = (files: MachineFiles | undefined): readonly string[] =>
+  ignoreErrors(() => files?.names()) ?? [];
 
 /** Nobody writes to a pipe that lies in its place, and a device never ends: neither is waited for. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { lazyMethods } from '../../base/lazy-methods.ts';
+import { lazyMethods } from '../../base/once.ts';
 import { fail } from '../../contract/errors.ts';
 import type { RunStore } from '../../contract/run-store.ts';
 import type { ApprovalStore, AuditProgress, Store } from '../../contract/store.ts';

@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path';
 import type * as Zlib from 'node:zlib';
 import { sha256Hex } from '../../base/digest.ts';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { HASH, hashRow, misfit, PREV, SEQ, type StoredRow } from '../audit-row.ts';
 import { isAlive } from '../process-identity.ts';
 import type { Pace } from './pace.ts';
@@ -129,13 +130,7 @@ export function removeStray(folder: string): void {
 export const removeSegment = (folder: string, { file }: Segment): void =>
   rmSync(join(folder, file), { force: true });
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
+const namesIn = (folder: string): readonly string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
 
 /** Whether it is there, as it was written. */
 export function isThere(folder: string, { file, size }: Segment): boolean {

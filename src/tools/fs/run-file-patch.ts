@@ -3,8 +3,7 @@
 // Refuses: to be loaded before the first patch, and to guess an encoding: text is matched as UTF-8 where the file is, else byte by byte.
 import { isUtf8 } from 'node:buffer';
 import { sha256Hex } from '../../base/digest.ts';
-import { applyFilePatch } from '../../base/unified-diff/apply-patch.ts';
-import { isBlob } from '../../base/unified-diff/blob-hash.ts';
+import { applyFilePatch, isBlob } from '../../base/unified-diff/apply-patch.ts';
 import type { FilePatch, PatchedText, PatchRefusal, PlacedHunk } from '../../base/unified-diff/file-patch.ts';
 import type { Base } from '../../base/unified-diff/place-hunks.ts';
 import type { Edit, Loss, ToolContext } from '../../contract/capability.ts';

@@ -5,7 +5,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
 import { type GlobToken, parseGlob } from '../../../base/glob-parse.ts';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { packWords } from '../../../base/pack-words.ts';
 import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
@@ -280,8 +280,8 @@ function realPlace(path: string): string {
 /** Whether what is there on the way is a folder under its own name. */
 function nearest(folder: string): boolean {
   for (let at = folder; ; at = dirname(at)) {
-    const stat = orUndefined(() => lstatSync(at, { throwIfNoEntry: false }));
-    if (stat) return stat.isDirectory() && orUndefined(() => realpathSync.native(at)) === at;
+    const stat = ignoreErrors(() => lstatSync(at, { throwIfNoEntry: false }));
+    if (stat) return stat.isDirectory() && ignoreErrors(() => realpathSync.native(at)) === at;
     if (at === dirname(at)) return false;
   }
 }
@@ -329,10 +329,10 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
 }
 
 const isThere = (path: string): boolean =>
-  orUndefined(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
+  ignoreErrors(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
 
 const realOf = (path: string): string | undefined =>
-  orUndefined(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
+  ignoreErrors(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 function nameIn(workspace: string, path: string): string {
   if (path === workspace) return '.';

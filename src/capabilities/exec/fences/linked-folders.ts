@@ -2,7 +2,7 @@
 // Refuses: to follow a link where no rule asks for it, twice for the same, or without an end.
 import { lstatSync, realpathSync } from 'node:fs';
 import { fromBytes, toSystem } from '../../../base/byte-path.ts';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { type FenceRule, type FenceRules, type Found, foundBy, list } from './scan-tree.ts';
 
 export interface LinkSearch {
@@ -33,9 +33,9 @@ export function searchLinkedFolders(links: readonly string[], search: LinkSearch
   let beyond: Linked['beyond'];
 
   const follow = (link: string, name: string, via: readonly string[], readOnly: boolean): void => {
-    const real = orUndefined(() => fromBytes(realpathSync.native(toSystem(link), 'buffer')));
+    const real = ignoreErrors(() => fromBytes(realpathSync.native(toSystem(link), 'buffer')));
     if (real === undefined || !shown(real)) return;
-    if (orUndefined(() => lstatSync(toSystem(real)))?.isDirectory() !== true) return;
+    if (ignoreErrors(() => lstatSync(toSystem(real)))?.isDirectory() !== true) return;
     followed.set(link, real);
     const met = rules.met(name);
     if (!met?.hidden) visit(real, name, [...via, link], readOnly || met !== undefined);

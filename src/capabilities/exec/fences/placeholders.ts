@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import { readRecord } from '../../fences-in-use.ts';
 
 /** How processes know each other, so that one can tell that another is gone. */
@@ -88,7 +88,7 @@ export function holdPlaceholders(
       if (known) entries.push(known);
       continue;
     }
-    const made = orUndefined(() => makeFolders(dirname(path)));
+    const made = ignoreErrors(() => makeFolders(dirname(path)));
     const aside = join(folder, `p-${own}-${index}`);
     if (!made || !succeeds(() => makeEmpty(aside, isFolder))) continue;
     entries.push({ path, folder: isFolder, id: idOf(lstatSync(aside)), made });
@@ -117,7 +117,7 @@ export function holdFences(root: string, paths: readonly string[], names: Proces
   const own = `f-${newName()}`;
   const entries = paths.map((path) => ({ path, folder: false, id: '', made: [] }));
   say(folder, own, { process: names.self, entries });
-  return () => void orUndefined(() => unlinkSync(join(folder, own)));
+  return () => void ignoreErrors(() => unlinkSync(join(folder, own)));
 }
 
 /** Removes what processes that are gone have left. */
@@ -128,7 +128,7 @@ export function sweepPlaceholders(root: string, names: ProcessNames): void {
     const said = read(folder, name);
     if (!said || names.isAlive(said.process)) continue;
     if (name.startsWith('h-')) releaseEntries(folder, name, said.entries, names);
-    else orUndefined(() => unlinkSync(join(folder, name)));
+    else ignoreErrors(() => unlinkSync(join(folder, name)));
   }
   const living = new Set(namesIn(folder).map((name) => name.slice(2)));
   for (const name of namesIn(folder)) {
@@ -146,7 +146,7 @@ function releaseEntries(
 ): void {
   const marker = `r-${newName()}`;
   say(folder, marker, { process: names.self, entries: [] });
-  orUndefined(() => unlinkSync(join(folder, holder)));
+  ignoreErrors(() => unlinkSync(join(folder, holder)));
   const held = new Set(holders(folder, names).flatMap((one) => one.entries.map(({ path }) => path)));
   for (const { path, folder: isFolder, id, made } of entries) {
     if (held.has(path)) continue;
@@ -155,7 +155,7 @@ function releaseEntries(
     remove(path, isFolder);
     for (const above of made) if (!succeeds(() => rmdirSync(above))) break;
   }
-  orUndefined(() => unlinkSync(join(folder, marker)));
+  ignoreErrors(() => unlinkSync(join(folder, marker)));
 }
 
 function waitForRemovers(folder: string, names: ProcessNames): void {
@@ -208,9 +208,9 @@ function read(folder: string, name: string): Holder | undefined {
 const NAME_LENGTH = 16;
 const newName = (): string => randomBytes(NAME_LENGTH / 2).toString('hex');
 const folderOf = (root: string): string => join(root, '.haft', 'placeholders');
-const namesIn = (folder: string): string[] => orUndefined(() => readdirSync(folder)) ?? [];
+const namesIn = (folder: string): string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
 const statOf = (path: string): Stats | undefined =>
-  orUndefined(() => lstatSync(path, { throwIfNoEntry: false })) ?? undefined;
+  ignoreErrors(() => lstatSync(path, { throwIfNoEntry: false })) ?? undefined;
 /** Numbers of inodes are given out again at once; a file that somebody touched is theirs. */
 const idOf = (stat: Stats): string =>
   `${stat.dev}:${stat.ino}:${stat.birthtimeMs}:${stat.isDirectory() ? '' : stat.mtimeMs}`;

@@ -3,7 +3,7 @@
 // Refuses: to take what cannot be read for empty.
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { fromBytes, toSystem } from '../../../base/byte-path.ts';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { isWithin } from '../../../base/rel-path.ts';
 import type { Fence } from '../../../contract/policy.ts';
 import { compilePathGlob, type PathMatcher } from '../../../contract/policy-match.ts';
@@ -271,7 +271,10 @@ const PROTECTED: ReadonlySet<string> = new Set(['.haft', '.git', 'haft.yaml', 'h
 function typed(path: string, entry: Entry): Pick<Found, 'type' | 'target'> {
   if (entry.isDirectory()) return { type: 'folder' };
   if (!entry.isSymbolicLink()) return { type: 'file' };
-  return { type: 'link', target: orUndefined(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) ?? '' };
+  return {
+    type: 'link',
+    target: ignoreErrors(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) ?? '',
+  };
 }
 
 export interface FenceRules {

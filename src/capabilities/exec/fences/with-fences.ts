@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
-import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { type Failure, fail } from '../../../contract/errors.ts';
@@ -95,7 +95,7 @@ export function identities(root: string, { hidden, readOnly }: Fences): Readonly
 }
 
 function identityOf(path: string): string {
-  const stat = orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => lstatSync(path, { throwIfNoEntry: false }));
   return stat ? `${stat.dev}:${stat.ino}` : '';
 }
 
@@ -151,7 +151,7 @@ export function quarantineForbidden(
   }
   for (const { path, target } of before.found)
     if (target !== undefined && !isThere(path))
-      orUndefined(() => symlinkSync(toSystem(target), toSystem(path)));
+      ignoreErrors(() => symlinkSync(toSystem(target), toSystem(path)));
   throw quarantined(scope.root, [...moved, ...lost.map((one) => ({ ...one, to: undefined }))]);
 }
 
@@ -181,9 +181,9 @@ function opened(look: () => Found[]): Found[] {
 }
 
 function open(path: string): void {
-  const stat = orUndefined(() => lstatSync(toSystem(path)));
+  const stat = ignoreErrors(() => lstatSync(toSystem(path)));
   if (stat?.isDirectory() && stat.uid === process.geteuid?.())
-    orUndefined(() => chmodSync(toSystem(path), (stat.mode & 0o7777) | 0o700));
+    ignoreErrors(() => chmodSync(toSystem(path), (stat.mode & 0o7777) | 0o700));
 }
 
 /**
@@ -242,7 +242,7 @@ function move(path: string, target: string, home: string): boolean {
   const aside = join(home, `.moved-${basename(target)}-${process.pid}`.slice(0, 200));
   if (isThere(aside) || !succeeds(() => renameSync(toSystem(path), aside))) return false;
   if (copyAway(aside, target)) return true;
-  orUndefined(() => renameSync(aside, toSystem(path)));
+  ignoreErrors(() => renameSync(aside, toSystem(path)));
   return false;
 }
 
@@ -253,7 +253,7 @@ const copyAway = (path: string, target: string): boolean =>
   });
 
 const realOf = (path: string): string | undefined =>
-  orUndefined(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
+  ignoreErrors(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 const isThere = (path: string): boolean => (statOf(path) ?? undefined) !== undefined;
 
@@ -346,10 +346,10 @@ function foldersBetween(root: string, path: string): string[] {
   return folders;
 }
 
-const statOf = (path: string) => orUndefined(() => lstatSync(toSystem(path), { throwIfNoEntry: false }));
+const statOf = (path: string) => ignoreErrors(() => lstatSync(toSystem(path), { throwIfNoEntry: false }));
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true;
 
 const targetOf = (path: string): string | undefined =>
   statOf(path)?.isSymbolicLink()
-    ? orUndefined(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) || undefined
+    ? ignoreErrors(() => fromBytes(readlinkSync(toSystem(path), 'buffer'))) || undefined
     : undefined;

@@ -4,7 +4,7 @@
 // remount inside reaches the host. To work with another namespace's /proc: there a number names another process.
 import { accessSync, constants, existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import type { SandboxAvailability, SandboxObservation } from '../../../contract/sandbox.ts';
 import { installHint } from '../look-up-program.ts';
 import { mountTable, parseMounts } from './inspect.ts';
@@ -115,10 +115,10 @@ function coveredParts(): string {
 
 /** Undefined where /proc is as it should be. */
 export function procProblem(): Extract<SandboxAvailability, { ok: false }> | undefined {
-  const self = orUndefined(() => readlinkSync('/proc/self'));
+  const self = ignoreErrors(() => readlinkSync('/proc/self'));
   if (self === undefined && !existsSync('/proc/stat'))
     return { ok: false, reason: '/proc is not mounted', hint: MOUNT };
-  const status = orUndefined(() => readFileSync('/proc/self/status', 'latin1')) ?? '';
+  const status = ignoreErrors(() => readFileSync('/proc/self/status', 'latin1')) ?? '';
   // One number for each PID namespace, from that of /proc to that of the process.
   const numbers = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.trim().split(/\s+/);
   if (self === String(process.pid) && (numbers === undefined || numbers.length === 1)) return undefined;

@@ -5,7 +5,7 @@
 import { realpathSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { isWithin } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
 import type {
@@ -79,7 +79,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
       release();
       return answer(program);
     }
-    const execution = orUndefined(() => execute({ ...kind, ...program, slot, spec }));
+    const execution = ignoreErrors(() => execute({ ...kind, ...program, slot, spec }));
     if (!execution) {
       release();
       return answer(unavailable(explainFailure('its limits could not be set')));

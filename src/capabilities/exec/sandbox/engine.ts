@@ -4,7 +4,7 @@
 // ends it ends all slots and removes what they used.
 import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { shWords } from '../../../base/shell/shell-quote.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
 import { startKeptProcess } from '../../kept-process.ts';
@@ -346,9 +346,9 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
  * anything open. Those that Node.js opened itself close by themselves.
  */
 function inheritable(): number[] {
-  const open = orUndefined(() => readdirSync('/proc/self/fd')) ?? [];
+  const open = ignoreErrors(() => readdirSync('/proc/self/fd')) ?? [];
   return open.map(Number).filter((fd) => {
-    const flags = orUndefined(
+    const flags = ignoreErrors(
       () => readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8').match(/^flags:\s*(\d+)/m)?.[1],
     );
     return fd > 2 && flags !== undefined && (Number.parseInt(flags, 8) & CLOEXEC) === 0;

@@ -3,9 +3,8 @@
 // Refuses: to let go of a slot before both streams are at their end.
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { createBothEnds } from '../../../base/both-ends.ts';
-import { createBoundedBuffer } from '../../../base/bounded-buffer.ts';
-import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { createBothEnds, createBoundedBuffer } from '../../../base/bounded-buffer.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import type {
   SandboxLimitName,
   SandboxSpec,
@@ -226,7 +225,7 @@ function createEnding(slot: Slot) {
   let isOver = false;
   const after = (ms: number, action: () => void) => timers.push(setTimeout(action, ms));
   const kill = () => {
-    if (pid !== undefined && !isOver) orUndefined(() => process.kill(pid!, 'SIGKILL'));
+    if (pid !== undefined && !isOver) ignoreErrors(() => process.kill(pid!, 'SIGKILL'));
     after(STUBBORN_MS, () => slot.kill());
   };
   const act = () => {
@@ -239,7 +238,7 @@ function createEnding(slot: Slot) {
   const ask = (leader: number) => {
     if (isOver) return;
     // The first process leads a session of its own and ignores this; until it has a child there is nobody to ask.
-    if (descendants(leader).length > 1) orUndefined(() => process.kill(-leader, 'SIGTERM'));
+    if (descendants(leader).length > 1) ignoreErrors(() => process.kill(-leader, 'SIGTERM'));
     else after(ASK_AGAIN_MS, () => ask(leader));
   };
   return {

@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { isWithin } from '../../../base/rel-path.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
 import { INSIDE_HOME } from './system-paths.ts';
@@ -39,7 +39,7 @@ export function inspect(
   expected: readonly ExpectedMount[],
   cwd: Pick<ExpectedMount, 'at' | 'id'>,
 ): Inspection {
-  const seen = orUndefined(() => lookAround(pid));
+  const seen = ignoreErrors(() => lookAround(pid));
   if (!seen) return { seen: undefined, fault: 'it cannot be looked at' };
   const { mounts, ...rest } = seen;
   const access = new Map(expected.map(({ at, writable }) => [at, writable]));
@@ -57,7 +57,7 @@ export function inspect(
 
 /** Tells entries of a file system apart. */
 export function entryId(path: string): string | undefined {
-  const stat = orUndefined(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
   return stat && idOf(stat);
 }
 
@@ -152,17 +152,18 @@ const CAPABILITY_SETS = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'];
 const PRIVATE: ReadonlySet<string> = new Set(['/tmp', INSIDE_HOME]);
 
 /** As this process sees all mounts; other text means that something was mounted or unmounted. */
-export const mountTable = (): string => orUndefined(() => readFileSync('/proc/self/mountinfo', 'utf8')) ?? '';
+export const mountTable = (): string =>
+  ignoreErrors(() => readFileSync('/proc/self/mountinfo', 'utf8')) ?? '';
 
 /** Everything mounted in this folder, and what the folder itself lies on, one line each; equal for equal views. */
 export function mountsBelow(path: string, table = mountTable()): string {
-  const on = orUndefined(() => mountIdOf(path));
+  const on = ignoreErrors(() => mountIdOf(path));
   return on === undefined ? '' : describe(parseMounts(table), on, path);
 }
 
 /** The same, in another process, of a folder that is a mount there. */
 export function mountsAt(pid: number, path: string): string {
-  const mounts = parseMounts(orUndefined(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8')) ?? '');
+  const mounts = parseMounts(ignoreErrors(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8')) ?? '');
   const on = mounts.findLast(({ at }) => at === path);
   return on ? describe(mounts, on.id, path) : '';
 }

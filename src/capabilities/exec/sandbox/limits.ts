@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import type { SandboxLimits } from '../../../contract/sandbox.ts';
 import { lookAtOpenFiles } from './process-tree.ts';
 import { ownPrefix, removeLeftovers } from './scratch.ts';
@@ -95,12 +95,12 @@ export function createCgroupTree(proc: ProcFiles = realProcFiles): CgroupTree | 
 
 /** Only empty cgroups can be removed. What is in these belongs to nobody any more; where it takes a while to die, the next removes them. */
 function removeBase(base: string): void {
-  for (const name of orUndefined(() => readdirSync(base)) ?? []) {
+  for (const name of ignoreErrors(() => readdirSync(base)) ?? []) {
     if (!/^\d+$/.test(name)) continue;
-    for (const pid of pidsOf(join(base, name))) orUndefined(() => process.kill(pid, 'SIGKILL'));
-    orUndefined(() => rmdirSync(join(base, name)));
+    for (const pid of pidsOf(join(base, name))) ignoreErrors(() => process.kill(pid, 'SIGKILL'));
+    ignoreErrors(() => rmdirSync(join(base, name)));
   }
-  orUndefined(() => rmdirSync(base));
+  ignoreErrors(() => rmdirSync(base));
 }
 
 interface ProcFiles {
@@ -188,7 +188,7 @@ const sameFor = (base: string): Bases => ({ memory: base, pids: base, cpu: base 
 function delegatingAncestor(top: string, own: string): string | undefined {
   for (let dir = own; ; dir = dirname(dir)) {
     const given =
-      orUndefined(() => readFileSync(join(dir, 'cgroup.subtree_control'), 'utf8').split(/\s+/)) ?? [];
+      ignoreErrors(() => readFileSync(join(dir, 'cgroup.subtree_control'), 'utf8').split(/\s+/)) ?? [];
     const may = succeeds(() => accessSync(join(dir, 'cgroup.procs'), constants.W_OK));
     if (may && given.includes('memory') && given.includes('pids')) return dir;
     if (dir === top || dir === '/') return undefined;
@@ -206,7 +206,7 @@ function makeAll(bases: readonly string[], layout: Layout): boolean {
     }
     return true;
   } catch {
-    for (const base of made) orUndefined(() => rmdirSync(base));
+    for (const base of made) ignoreErrors(() => rmdirSync(base));
     return false;
   }
 }
@@ -229,12 +229,12 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
   return {
     folders,
     limit(memoryBytes, processes) {
-      orUndefined(() => writeFileSync(at('memory', layout.memoryPeak), '0'));
+      ignoreErrors(() => writeFileSync(at('memory', layout.memoryPeak), '0'));
       if (limits === `${memoryBytes} ${processes}`) return;
       for (const setting of layout.memoryMax) {
         const [name = '', fixed = String(memoryBytes)] = setting.split('=');
         const write = () => writeFileSync(at('memory', name.replace('?', '')), fixed);
-        name.endsWith('?') ? orUndefined(write) : write();
+        name.endsWith('?') ? ignoreErrors(write) : write();
       }
       writeFileSync(at('pids', 'pids.max'), String(processes + OWN_PROCESSES));
       limits = `${memoryBytes} ${processes}`;
@@ -247,14 +247,14 @@ function slotCgroup(layout: Layout, bases: Bases, name: string): SlotCgroup {
 
 /** A process that cannot be seen from here is written as 0, which to `kill` is everybody in this one's group. */
 const pidsOf = (folder: string): number[] =>
-  (orUndefined(() => readFileSync(join(folder, 'cgroup.procs'), 'utf8')) ?? '')
+  (ignoreErrors(() => readFileSync(join(folder, 'cgroup.procs'), 'utf8')) ?? '')
     .split('\n')
     .map(Number)
     .filter((pid) => pid > 0);
 
 /** A number of a file, or of its line `key number`; 0 where there is none. */
 function readNumber(path: string, key?: string): number {
-  const text = orUndefined(() => readFileSync(path, 'utf8')) ?? '';
+  const text = ignoreErrors(() => readFileSync(path, 'utf8')) ?? '';
   if (key === undefined) return Number.parseInt(text, 10) || 0;
   const line = text.split('\n').find((l) => l.startsWith(`${key} `));
   return line ? Number(line.slice(key.length + 1)) : 0;
@@ -344,7 +344,7 @@ export function watchDisk(folder: string, limit: number, onOver: () => void): Di
 }
 
 function freeBytes(folder: string): number | undefined {
-  const found = orUndefined(() => statfsSync(folder));
+  const found = ignoreErrors(() => statfsSync(folder));
   return found && found.bfree * found.bsize;
 }
 
@@ -363,7 +363,7 @@ export function* changedSince(folder: string, since: number): Generator<Changed>
   const isNew = (stat: Stats | undefined) => stat !== undefined && stat.ctimeMs >= since;
   // What was shut before is none of its doing; what has too long a name cannot even be asked.
   const shut = (at: string, why: string) =>
-    why === 'ENAMETOOLONG' || isNew(orUndefined(() => lstatSync(at))) ? UNSEEN : UNCHANGED;
+    why === 'ENAMETOOLONG' || isNew(ignoreErrors(() => lstatSync(at))) ? UNSEEN : UNCHANGED;
   // A folder in which something was made or removed comes first: most programs that write much, make files.
   const changed = [folder];
   const others: string[] = [];

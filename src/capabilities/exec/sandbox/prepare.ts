@@ -4,7 +4,7 @@
 import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { leadsOut } from '../../../base/follow-links.ts';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { isWithin, normalizeRelPath } from '../../../base/rel-path.ts';
 import type { Reason } from '../../../contract/errors.ts';
 import { WORK_FOLDER } from '../../../contract/plan.ts';
@@ -229,7 +229,7 @@ function checkCwd(cwd: string, workspace: string): string | SandboxRefusal {
   if (!normal.ok) return refuse(normal.reason, `Cannot start in "${cwd}": ${normal.message}`);
   // First: whether something is there is told only of the workspace itself.
   const out = leadsOut(join(workspace, normal.path), [workspace], readlinkSync);
-  const real = out ? undefined : orUndefined(() => realpathSync.native(join(workspace, normal.path)));
+  const real = out ? undefined : ignoreErrors(() => realpathSync.native(join(workspace, normal.path)));
   if (out || (real !== undefined && !isWithin(real, workspace)))
     return refuse('path.outside_workspace', `Cannot start in "${cwd}": it leads out of the workspace`);
   if (real === undefined) return refuse('path.not_found', `Cannot start in "${cwd}": nothing is there`);
@@ -248,8 +248,8 @@ function checkBind(bind: SandboxBind, secret: readonly string[]): CheckedBind | 
   const { at } = bind;
   if (at !== undefined && !(at.startsWith(`${WORK_FOLDER}/`) && resolve(at) === at && !/[\0\n]/.test(at)))
     return no('path.invalid', `"${at}" is not a place below ${WORK_FOLDER}`);
-  const real = orUndefined(() => realpathSync.native(path));
-  const stat = real === undefined ? undefined : orUndefined(() => statSync(real));
+  const real = ignoreErrors(() => realpathSync.native(path));
+  const stat = real === undefined ? undefined : ignoreErrors(() => statSync(real));
   if (real === undefined || !stat) return no('path.not_found', 'nothing is there');
   if (!stat.isFile() && !stat.isDirectory())
     return no('path.not_regular', 'it is neither a file nor a folder');

@@ -3,15 +3,15 @@
 // way, or only in memory.
 // Refuses: certainty. Processes come and go while it reads; what is gone counts as nothing.
 import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'node:fs';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 
 /** A process and all of its descendants. Whoever loses its parent inside becomes a child of the first process. */
 export function descendants(root: number): number[] {
   const found = [root];
   for (let i = 0; i < found.length; i++) {
-    for (const thread of orUndefined(() => readdirSync(`/proc/${found[i]}/task`)) ?? []) {
+    for (const thread of ignoreErrors(() => readdirSync(`/proc/${found[i]}/task`)) ?? []) {
       const children =
-        orUndefined(() => readFileSync(`/proc/${found[i]}/task/${thread}/children`, 'utf8')) ?? '';
+        ignoreErrors(() => readFileSync(`/proc/${found[i]}/task/${thread}/children`, 'utf8')) ?? '';
       for (const child of children.split(' ')) if (child) found.push(Number(child));
     }
   }
@@ -31,7 +31,7 @@ export function treeUse(pids: readonly number[]): TreeUse {
   let shared = 0;
   let cpuMs = 0;
   for (const pid of pids) {
-    const status = orUndefined(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
+    const status = ignoreErrors(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
     const number = (key: string) => Number(new RegExp(`^${key}:\\s*(\\d+)`, 'm').exec(status)?.[1] ?? 0);
     tasks += number('Threads');
     // Without files: their pages are the kernel's to take back.
@@ -46,10 +46,10 @@ export function treeUse(pids: readonly number[]): TreeUse {
 function memoryFiles(pids: readonly number[]): number {
   const found = new Map<number, number>();
   for (const pid of pids) {
-    for (const fd of orUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
+    for (const fd of ignoreErrors(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
       const file = `/proc/${pid}/fd/${fd}`;
-      if (!orUndefined(() => readlinkSync(file))?.startsWith('/memfd:')) continue;
-      const stat = orUndefined(() => statSync(file));
+      if (!ignoreErrors(() => readlinkSync(file))?.startsWith('/memfd:')) continue;
+      const stat = ignoreErrors(() => statSync(file));
       if (stat) found.set(stat.ino, stat.blocks * 512);
     }
   }
@@ -63,7 +63,7 @@ function memoryFiles(pids: readonly number[]): number {
 export function bytesWritten(pids: readonly number[]): number {
   let total = 0;
   for (const pid of pids) {
-    const io = orUndefined(() => readFileSync(`/proc/${pid}/io`, 'utf8')) ?? '';
+    const io = ignoreErrors(() => readFileSync(`/proc/${pid}/io`, 'utf8')) ?? '';
     total += Number(/^write_bytes: (\d+)/m.exec(io)?.[1] ?? 0);
   }
   return total;
@@ -71,7 +71,7 @@ export function bytesWritten(pids: readonly number[]): number {
 
 /** Its own time, and that of children it has waited for. */
 function cpuTicks(pid: number): number {
-  const stat = orUndefined(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '';
+  const stat = ignoreErrors(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '';
   const afterName = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // a name may hold anything
   return [11, 12, 13, 14].reduce((sum, field) => sum + Number(afterName[field] ?? 0), 0);
 }
@@ -86,14 +86,14 @@ interface OpenFiles {
 }
 
 export function lookAtOpenFiles(folder: string, pids: readonly number[]): OpenFiles {
-  const dev = orUndefined(() => statSync(folder))?.dev;
+  const dev = ignoreErrors(() => statSync(folder))?.dev;
   const found = new Map<number, number>();
   let hidden = false;
   for (const pid of pids) {
     const descriptors = descriptorsOf(pid);
     hidden ||= !descriptors || mapsUnnamed(pid);
     for (const fd of descriptors ?? []) {
-      const stat = orUndefined(() => statSync(`/proc/${pid}/fd/${fd}`));
+      const stat = ignoreErrors(() => statSync(`/proc/${pid}/fd/${fd}`));
       if (!stat) continue;
       if (isUnnamed(stat) && stat.dev === dev) found.set(stat.ino, stat.blocks * 512);
       if (stat.isSocket()) hidden ||= carriesDescriptors(pid, fd);
@@ -111,19 +111,19 @@ function descriptorsOf(pid: number): readonly string[] | undefined {
     return readdirSync(`/proc/${pid}/fd`);
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'EACCES') return [];
-    const status = orUndefined(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
+    const status = ignoreErrors(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
     return /^State:\s*[^ZX\s]/m.test(status) ? undefined : [];
   }
 }
 
 /** A socket in which descriptors wait to be taken. */
 function carriesDescriptors(pid: number, fd: string): boolean {
-  const info = orUndefined(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8')) ?? '';
+  const info = ignoreErrors(() => readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8')) ?? '';
   return Number(/^scm_fds:\s*(\d+)/m.exec(info)?.[1] ?? 0) > 0;
 }
 
 /** Memory that is written to a file without a name. Libraries that were replaced meanwhile are not written to. */
 function mapsUnnamed(pid: number): boolean {
-  const maps = orUndefined(() => readFileSync(`/proc/${pid}/maps`, 'utf8')) ?? '';
+  const maps = ignoreErrors(() => readFileSync(`/proc/${pid}/maps`, 'utf8')) ?? '';
   return /^\S+ .w.s \S+ \S+ \d+ +(?!\/(?:memfd:|dev\/|SYSV)).* \(deleted\)$/m.test(maps);
 }

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import { isWithin } from '../../../base/rel-path.ts';
 import { seccompFilter, singleProcessProgram } from './seccomp.ts';
 
@@ -46,13 +46,13 @@ export function createScratch(visible: readonly string[]): string | undefined {
 /** What the keeper removes at its end, for the case that it had none. Nothing is ever mounted in `share` and `proxy`. */
 export function removeScratch(scratch: string): void {
   for (const name of ['share', 'proxy'])
-    orUndefined(() => rmSync(join(scratch, name), { recursive: true, force: true }));
-  for (const name of orUndefined(() => readdirSync(scratch)) ?? []) {
-    const files = name === 'm' ? [] : (orUndefined(() => readdirSync(join(scratch, name))) ?? []);
-    for (const file of files) orUndefined(() => unlinkSync(join(scratch, name, file)));
-    orUndefined(() => rmdirSync(join(scratch, name)));
+    ignoreErrors(() => rmSync(join(scratch, name), { recursive: true, force: true }));
+  for (const name of ignoreErrors(() => readdirSync(scratch)) ?? []) {
+    const files = name === 'm' ? [] : (ignoreErrors(() => readdirSync(join(scratch, name))) ?? []);
+    for (const file of files) ignoreErrors(() => unlinkSync(join(scratch, name, file)));
+    ignoreErrors(() => rmdirSync(join(scratch, name)));
   }
-  orUndefined(() => rmdirSync(scratch));
+  ignoreErrors(() => rmdirSync(scratch));
 }
 
 const PLACES = () => [process.env.XDG_RUNTIME_DIR ?? '/dev/shm', '/dev/shm', tmpdir(), '/var/tmp'];
@@ -64,7 +64,7 @@ const SHARED_FILES = (): Readonly<Record<string, { bytes: string | Uint8Array; m
   nothing: { bytes: '', mode: 0o000 },
 });
 
-const isFolder = (path: string): boolean => orUndefined(() => statSync(path).isDirectory()) ?? false;
+const isFolder = (path: string): boolean => ignoreErrors(() => statSync(path).isDirectory()) ?? false;
 
 /** Begins the name of everything that this process makes: a process id means something within its namespace only. */
 export const ownPrefix = (kind: string): string => `${kind}-${process.pid}-${pidNamespace()}-`;
@@ -75,13 +75,13 @@ export const ownPrefix = (kind: string): string => `${kind}-${process.pid}-${pid
  */
 export function removeLeftovers(folder: string, kind: string, remove: (path: string) => void): void {
   const name = new RegExp(`^${kind}-(\\d+)-${pidNamespace()}-`);
-  for (const entry of orUndefined(() => readdirSync(folder)) ?? []) {
+  for (const entry of ignoreErrors(() => readdirSync(folder)) ?? []) {
     const pid = name.exec(entry)?.[1];
     if (pid === undefined || succeeds(() => process.kill(Number(pid), 0))) continue;
     const path = join(folder, entry);
-    if (orUndefined(() => lstatSync(path).uid) === process.getuid?.()) remove(path);
+    if (ignoreErrors(() => lstatSync(path).uid) === process.getuid?.()) remove(path);
   }
 }
 
 const pidNamespace = (): string =>
-  /\d+/.exec(orUndefined(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0] ?? '0';
+  /\d+/.exec(ignoreErrors(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0] ?? '0';

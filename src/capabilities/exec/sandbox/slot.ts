@@ -6,7 +6,7 @@ import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, writeS
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { orUndefined, succeeds } from '../../../base/or-undefined.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import { shWord, shWords } from '../../../base/shell/shell-quote.ts';
 import type { SlotCgroup } from './limits.ts';
 
@@ -218,7 +218,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
     },
     kill() {
       dead = true;
-      orUndefined(() => process.kill(pid, 'SIGKILL'));
+      ignoreErrors(() => process.kill(pid, 'SIGKILL'));
       // Whoever outlives the shell may hold its status for ever.
       closing ??= setTimeout(() => status.destroy(), CLOSING_MS);
     },

@@ -12,12 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 
 /** bubblewrap's words for the programs and libraries of this machine. /etc is made by `createEtc`. */
 export function systemWords(): string[] {
   return ROOTS.flatMap((path) => {
-    const stat = orUndefined(() => lstatSync(path));
+    const stat = ignoreErrors(() => lstatSync(path));
     if (!stat) return [];
     // /bin → usr/bin and the like.
     return stat.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
@@ -70,13 +70,13 @@ export function createEtc(folder: string): string[] {
   mkdirSync(folder);
   for (const [name, text] of Object.entries(WRITTEN)) writeFileSync(join(folder, name), text);
   for (const name of COPIED) {
-    const size = orUndefined(() => statSync(`/etc/${name}`))?.size ?? Number.POSITIVE_INFINITY;
+    const size = ignoreErrors(() => statSync(`/etc/${name}`))?.size ?? Number.POSITIVE_INFINITY;
     if (size > MAX_COPY) continue;
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    orUndefined(() => copyFileSync(`/etc/${name}`, join(folder, name)));
+    ignoreErrors(() => copyFileSync(`/etc/${name}`, join(folder, name)));
   }
   const bound = BOUND.filter((name) => {
-    const stat = orUndefined(() => statSync(`/etc/${name}`));
+    const stat = ignoreErrors(() => statSync(`/etc/${name}`));
     if (!stat) return false;
     const at = join(folder, name);
     mkdirSync(stat.isDirectory() ? at : dirname(at), { recursive: true });
@@ -120,7 +120,7 @@ const BOUND = [
 /** Readable by whoever the sandbox's user is, whatever this process's umask says. */
 function openUp(folder: string): void {
   const parents = new Set([...COPIED, ...BOUND, ...Object.keys(WRITTEN)].map((name) => dirname(name)));
-  for (const name of [...parents, 'pki', ...BOUND]) orUndefined(() => chmodSync(join(folder, name), 0o755));
+  for (const name of [...parents, 'pki', ...BOUND]) ignoreErrors(() => chmodSync(join(folder, name), 0o755));
   for (const name of [...Object.keys(WRITTEN), ...COPIED])
-    orUndefined(() => chmodSync(join(folder, name), 0o444));
+    ignoreErrors(() => chmodSync(join(folder, name), 0o444));
 }

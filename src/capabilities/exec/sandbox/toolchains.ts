@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { isWithin } from '../../../base/rel-path.ts';
 
 export interface Toolchains {
@@ -43,7 +43,7 @@ export function detectToolchains({ programs, path, home = homedir() }: Toolchain
       for (const part of known.parts) if (exists(join(base, part))) paths.add(join(base, part));
       for (const [name, part] of Object.entries(known.env)) env[name] = join(base, part);
     }
-    const real = orUndefined(() => realpathSync.native(file)) ?? file;
+    const real = ignoreErrors(() => realpathSync.native(file)) ?? file;
     for (const one of [file, real]) if (!known) for (const folder of foldersOf(one, home)) paths.add(folder);
     const interpreter = hops > 0 ? interpreterOf(real) : undefined;
     if (interpreter) add(interpreter, hops - 1);
@@ -100,7 +100,7 @@ function find(program: string, path: string): string | undefined {
 /** The program of a `#!` line, unless /usr/bin/env looks it up. */
 function interpreterOf(file: string): string | undefined {
   const head = Buffer.alloc(256);
-  const read = orUndefined(() => {
+  const read = ignoreErrors(() => {
     const fd = openSync(file, 'r');
     try {
       return readSync(fd, head, 0, head.length, 0);
@@ -116,11 +116,11 @@ function interpreterOf(file: string): string | undefined {
 const isSystem = (path: string): boolean =>
   ['/usr', '/bin', '/sbin', '/lib', '/lib64'].some((dir) => isWithin(path, dir));
 
-const exists = (path: string): boolean => orUndefined(() => statSync(path)) !== undefined;
+const exists = (path: string): boolean => ignoreErrors(() => statSync(path)) !== undefined;
 
 function isExecutable(path: string): boolean {
   return (
-    orUndefined(() => {
+    ignoreErrors(() => {
       accessSync(path, constants.X_OK);
       return statSync(path).isFile();
     }) ?? false
@@ -177,14 +177,14 @@ const MANAGERS: readonly Manager[] = [
 /** `3.12` stands for the latest 3.12.x, as pyenv has it. */
 function folderOf(all: string, version: string): string | undefined {
   if (!/^[\w.+-]+$/.test(version) || version.startsWith('.')) return undefined;
-  const names = orUndefined(() => readdirSync(all)) ?? [];
+  const names = ignoreErrors(() => readdirSync(all)) ?? [];
   const latest = names
     .filter((name) => name.startsWith(`${version}.`))
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .at(-1);
   const name = names.find((one) => one === version) ?? latest;
   const bin = name === undefined ? undefined : join(all, name, 'bin');
-  return bin !== undefined && orUndefined(() => statSync(bin))?.isDirectory() ? bin : undefined;
+  return bin !== undefined && ignoreErrors(() => statSync(bin))?.isDirectory() ? bin : undefined;
 }
 
 function toolVersions(text: string | undefined): (readonly [plugin: string, version: string])[] {
@@ -217,4 +217,4 @@ function wordsOf(text: string | undefined): string[] | undefined {
 }
 
 const read = (path: string): string | undefined =>
-  orUndefined(() => readFileSync(path, 'utf8').slice(0, 4096));
+  ignoreErrors(() => readFileSync(path, 'utf8').slice(0, 4096));

@@ -4,7 +4,7 @@
 import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { leadsOut } from '../../../base/follow-links.ts';
-import { orUndefined } from '../../../base/or-undefined.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { isWithin, normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
 import type { CodeCopy, SandboxRefusal } from '../../../contract/sandbox.ts';
 import { type ExpectedMount, entryId, idOfChecked } from './inspect.ts';
@@ -117,7 +117,7 @@ export function fenceBind(request: BindRequest): Mounts | SandboxRefusal {
   for (const [path, wanted] of guards) protect(path, wanted, access);
   for (const path of request.hidden) {
     if (path === root) return refuse('path.protected', path, 'all of it must be kept from programs');
-    if (orUndefined(() => realpathSync.native(path)) === path) access.set(relative(path), 'none');
+    if (ignoreErrors(() => realpathSync.native(path)) === path) access.set(relative(path), 'none');
   }
   if (access.size === 1) return { words: [], expected: [] };
   const planned = planAll(withPins(withoutCovered(access, guards)), request).slice(1);
@@ -131,7 +131,7 @@ export function fenceBind(request: BindRequest): Mounts | SandboxRefusal {
 function reserveState(root: string): void {
   const folder = join(root, '.haft');
   if (lstatSync(folder, { throwIfNoEntry: false })) return;
-  orUndefined(() => {
+  ignoreErrors(() => {
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(join(folder, '.gitignore'), '*\n');
   });
@@ -148,7 +148,7 @@ function guard(
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
   const stat = lstatSync(join(root, normal.path), { throwIfNoEntry: false });
   if (!stat || (stat.isSymbolicLink() && normal.path === '.git')) return undefined;
-  if (orUndefined(() => realpathSync.native(join(root, normal.path))) !== join(root, normal.path)) {
+  if (ignoreErrors(() => realpathSync.native(join(root, normal.path))) !== join(root, normal.path)) {
     return refuse(
       'path.protected',
       path,
@@ -254,7 +254,7 @@ function plan(wanted: Access, { from, at, host, nothing }: Spot): Planned {
       expected: { at, id: idOfChecked(host), writable },
     };
   }
-  if (!orUndefined(() => lstatSync(host).isDirectory())) {
+  if (!ignoreErrors(() => lstatSync(host).isDirectory())) {
     return { words: ['--ro-bind', nothing, at], expected: { at, id: entryId(nothing), writable } };
   }
   // Haft's own folder is in every workspace: programs that walk it find nothing there, instead of failing. What policy
@@ -275,7 +275,7 @@ function realRelative(root: string, path: string): string | SandboxRefusal {
   const normal = normalizeRelPath(path);
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
   const out = leadsOut(join(root, normal.path), [root], readlinkSync);
-  const real = out ? undefined : orUndefined(() => realpathSync.native(join(root, normal.path)));
+  const real = out ? undefined : ignoreErrors(() => realpathSync.native(join(root, normal.path)));
   if (out || (real !== undefined && !isWithin(real, root)))
     return refuse('path.outside_workspace', path, 'it leads out of the workspace');
   if (real === undefined) return refuse('path.not_found', path, 'nothing is there');
@@ -284,7 +284,7 @@ function realRelative(root: string, path: string): string | SandboxRefusal {
 
 /** Changes when the entry is another one, or a file another version. */
 function fingerprint(path: string): string {
-  const stat = orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => lstatSync(path, { throwIfNoEntry: false }));
   if (!stat) return '';
   return stat.isFile() ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : `${stat.ino}`;
 }
@@ -313,7 +313,7 @@ export function checkCopy(
   workspace: string,
 ): CheckedCopy | SandboxRefusal {
   const home = join(workspace, '.haft', 'packs');
-  const real = orUndefined(() => realpathSync.native(from));
+  const real = ignoreErrors(() => realpathSync.native(from));
   if (real !== undefined && real !== home && isWithin(real, home)) return { at, real, live };
   const message = `Cannot show a copy of "${at}" to the program: it is not below .haft/packs`;
   return { reason: 'path.protected', message };

@@ -1,9 +1,9 @@
 // Owns: `haft approvals grant` and `haft approvals refuse`.
 // Refuses: to change haft.yaml: `--always` prints the line, and a person puts it there.
 import { approvalToWire } from '../../../contract/spelling.ts';
+import { describeAdmit } from '../../../contract/terminal-text.ts';
 import { localPerson } from '../../../preset/record-management.ts';
 import type { Command } from '../command.ts';
-import { describeAdmit } from '../output.ts';
 
 export const grant: Command = {
   summary: 'Let the call through, once',

@@ -5,8 +5,8 @@ import { resolve } from 'node:path';
 import { shownSize } from '../../../base/shown-size.ts';
 import { ERRORS } from '../../../contract/errors.ts';
 import { toWire } from '../../../contract/spelling.ts';
+import { describeError } from '../../../contract/terminal-text.ts';
 import type { Command, Invocation } from '../command.ts';
-import { describeError } from '../output.ts';
 
 export const command: Command = {
   summary: 'Keep a file, a folder or standard input as an artifact',

@@ -1,9 +1,9 @@
 // Owns: `haft artifacts list`: the newest artifacts, as people read them.
 // Refuses: their content; `haft artifacts cat` has it.
 import { shownSize } from '../../../base/shown-size.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { artifactToWire } from '../artifact-id.ts';
 import type { Command } from '../command.ts';
-import { table } from '../output.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 export const command: Command = {

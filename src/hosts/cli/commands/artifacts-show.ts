@@ -3,9 +3,9 @@
 import { shownSize } from '../../../base/shown-size.ts';
 import type { Artifact } from '../../../contract/artifacts.ts';
 import { fail } from '../../../contract/errors.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { artifactId, artifactToWire } from '../artifact-id.ts';
 import type { Command } from '../command.ts';
-import { table } from '../output.ts';
 
 export const command: Command = {
   summary: 'Show one artifact',

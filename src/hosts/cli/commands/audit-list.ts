@@ -2,11 +2,11 @@
 // Refuses: arguments of calls: the audit never had them.
 import { closest } from '../../../base/closest.ts';
 import { fail } from '../../../contract/errors.ts';
+import { MANAGEMENT } from '../../../contract/policy.ts';
 import { auditRowToWire } from '../../../contract/spelling.ts';
 import type { AuditEntry, AuditQuery, AuditRow } from '../../../contract/store.ts';
-import { MANAGEMENT } from '../../../runtime/management.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import type { Command, Invocation } from '../command.ts';
-import { table } from '../output.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 const OUTCOMES: readonly AuditEntry['outcome'][] = [

@@ -4,8 +4,8 @@ import { parseStrict } from '../../../base/strict-json.ts';
 import { toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
+import { describeError } from '../../../contract/terminal-text.ts';
 import type { Command, Invocation } from '../command.ts';
-import { describeError } from '../output.ts';
 import { readFileArgument } from '../read-argument.ts';
 import { BACKEND_FLAG, PLACE_FLAG, runPlace } from '../run-place.ts';
 

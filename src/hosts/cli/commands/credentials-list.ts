@@ -1,10 +1,10 @@
 // Owns: `haft credentials list`.
 // Refuses: to show, or even to open, a value.
 import { toWire } from '../../../contract/spelling.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { withCredentials } from '../../../preset/open-credentials.ts';
 import type { Command } from '../command.ts';
 import { whose } from '../credential-key.ts';
-import { table } from '../output.ts';
 
 export const command: Command = {
   summary: 'List the credentials, without their values',

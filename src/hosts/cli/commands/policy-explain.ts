@@ -1,8 +1,8 @@
 // Owns: `haft policy explain`: which rule decides a call, and the line that would change it.
 // Refuses: to make the call.
 import { describeEffect } from '../../../contract/effect.ts';
+import { describeAdmit } from '../../../contract/terminal-text.ts';
 import type { Command } from '../command.ts';
-import { describeAdmit } from '../output.ts';
 import { parseArgs } from './call.ts';
 
 export const command: Command = {

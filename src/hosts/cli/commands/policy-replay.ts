@@ -3,11 +3,11 @@
 import { formatDiagnostic } from '../../../contract/diagnostic.ts';
 import { describeEffect } from '../../../contract/effect.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
+import { table } from '../../../contract/terminal-text.ts';
+import { createPolicyEngine } from '../../../policy/create-policy-engine.ts';
+import { replayDecisions } from '../../../policy/suggest.ts';
 import { loadPolicy } from '../../../preset/load-policy.ts';
-import { createPolicyEngine } from '../../../runtime/policy/create-policy-engine.ts';
-import { replayDecisions } from '../../../runtime/policy/replay.ts';
 import type { Command } from '../command.ts';
-import { table } from '../output.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 export const command: Command = {

@@ -1,8 +1,8 @@
 // Owns: `haft policy suggest`: haft.yaml lines that would have admitted the calls that were denied.
 // Refuses: to write them: a person decides which.
 
-import { createPolicyEngine } from '../../../runtime/policy/create-policy-engine.ts';
-import { type Suggestions, suggestPolicy } from '../../../runtime/policy/suggest.ts';
+import { createPolicyEngine } from '../../../policy/create-policy-engine.ts';
+import { type Suggestions, suggestPolicy } from '../../../policy/suggest.ts';
 import type { Command } from '../command.ts';
 import { wholeNumber } from '../whole-number.ts';
 

@@ -5,11 +5,11 @@ import { fail } from '../../../contract/errors.ts';
 import { BACKEND_NAMES } from '../../../contract/policy.ts';
 import { RUN_TRANSITIONS, type RunState } from '../../../contract/run.ts';
 import type { RunQuery } from '../../../contract/run-store.ts';
+import { table } from '../../../contract/terminal-text.ts';
+import { settleRuns } from '../../../operations/recover-runs.ts';
 import type { Command, Invocation } from '../command.ts';
 import { duration } from '../duration.ts';
 import { shortRun } from '../find-run.ts';
-import { table } from '../output.ts';
-import { settleRuns } from '../recover-runs.ts';
 import { rowToWire } from '../run-view.ts';
 import { wholeNumber } from '../whole-number.ts';
 

@@ -4,9 +4,9 @@ import { shownSize } from '../../../base/shown-size.ts';
 import type { EngineJob } from '../../../contract/backend.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import type { AttemptRecord, RunRecord } from '../../../contract/run.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import type { Command } from '../command.ts';
 import { findRun } from '../find-run.ts';
-import { table } from '../output.ts';
 import { attemptToWire, endOf, runToWire, shownJson } from '../run-view.ts';
 
 export const command: Command = {

@@ -2,9 +2,9 @@
 // Refuses: to change the result that is kept, and to compare logs.
 import { ERRORS } from '../../../contract/errors.ts';
 import { toWire } from '../../../contract/spelling.ts';
+import { describeError, table } from '../../../contract/terminal-text.ts';
 import type { Command } from '../command.ts';
 import { findRun } from '../find-run.ts';
-import { describeError, table } from '../output.ts';
 import { BACKEND_FLAG, runPlace } from '../run-place.ts';
 
 export const command: Command = {

@@ -2,9 +2,9 @@
 // Refuses: one that cannot be asked for its tools now: a person should see what is added.
 import { fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
+import { isFrozenRun } from '../../../preset/open-host.ts';
 import { withWorkspacePacks } from '../../../preset/packs/workspace-packs.ts';
 import type { Command, Invocation } from '../command.ts';
-import { isFrozenRun } from '../open-runtime.ts';
 import { readObjectArgument } from '../read-argument.ts';
 
 const KINDS = ['mcp', 'stdio'];

@@ -1,9 +1,10 @@
 // Owns: `haft tools config`: the packs of this workspace, and what one that was added is configured with.
 // Refuses: packs that haft.yaml names: a person changes those there.
+
+import { table } from '../../../contract/terminal-text.ts';
+import { isFrozenRun } from '../../../preset/open-host.ts';
 import { withWorkspacePacks } from '../../../preset/packs/workspace-packs.ts';
 import type { Command } from '../command.ts';
-import { isFrozenRun } from '../open-runtime.ts';
-import { table } from '../output.ts';
 import { readObjectArgument } from '../read-argument.ts';
 
 export const command: Command = {

@@ -1,8 +1,9 @@
 // Owns: `haft tools enable` and `haft tools disable`: whether a pack is opened at all.
 // Refuses: single tools, which policy decides about, and to overrule haft.yaml.
+
+import { isFrozenRun } from '../../../preset/open-host.ts';
 import { withWorkspacePacks } from '../../../preset/packs/workspace-packs.ts';
 import type { Command, Invocation } from '../command.ts';
-import { isFrozenRun } from '../open-runtime.ts';
 
 export const enable: Command = {
   summary: 'Let the tools of a pack be called again',

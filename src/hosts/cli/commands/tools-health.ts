@@ -2,10 +2,10 @@
 // Refuses: to look; see preset/packs/look-at-packs.ts.
 import { ERRORS } from '../../../contract/errors.ts';
 import { toWire } from '../../../contract/spelling.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { tellUnnamedPacks } from '../../../preset/adopt-policy.ts';
 import { lookAtPacks } from '../../../preset/packs/look-at-packs.ts';
 import type { Command } from '../command.ts';
-import { table } from '../output.ts';
 
 export const command: Command = {
   summary: 'Look whether the packs can be reached',

@@ -2,10 +2,10 @@
 // Refuses: to hide a disabled tool: it is listed with the line that would grant it.
 import type { PackState, ToolListing } from '../../../contract/runtime.ts';
 import { toolStateToWire, toWire } from '../../../contract/spelling.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { tellUnnamedPacks } from '../../../preset/adopt-policy.ts';
 import type { Command } from '../command.ts';
 import { whyDisabled, whyDown } from '../describe-tool.ts';
-import { table } from '../output.ts';
 
 export const command: Command = {
   summary: 'List the installed tools',

@@ -2,9 +2,9 @@
 // Refuses: to accept a change unseen: without --accept it is shown, and haft.lock stays as it is.
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import { describeDrift } from '../../../loader/lock/describe-drift.ts';
+import { isFrozenRun } from '../../../preset/open-host.ts';
 import { type LockReport, lockWorkspace } from '../../../preset/packs/lock-workspace.ts';
 import type { Command, Io } from '../command.ts';
-import { isFrozenRun } from '../open-runtime.ts';
 
 export const command: Command = {
   summary: 'Pin the tools of packs in haft.lock, or show how they differ from it',

@@ -1,8 +1,9 @@
 // Owns: `haft tools remove`.
 // Refuses: packs that haft.yaml names: a person takes those out there.
+
+import { isFrozenRun } from '../../../preset/open-host.ts';
 import { withWorkspacePacks } from '../../../preset/packs/workspace-packs.ts';
 import type { Command } from '../command.ts';
-import { isFrozenRun } from '../open-runtime.ts';
 
 export const command: Command = {
   summary: 'Remove a pack that was added',

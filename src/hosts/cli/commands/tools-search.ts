@@ -1,7 +1,8 @@
 // Owns: `haft tools search`.
 // Refuses: to hide what is disabled: a person may want to enable it.
+
+import { table } from '../../../contract/terminal-text.ts';
 import type { Command } from '../command.ts';
-import { table } from '../output.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 export const command: Command = {
@@ -13,7 +14,7 @@ export const command: Command = {
   positionals: [1, 32],
   async run({ positionals, flags, runtime, io, json }) {
     const limit = wholeNumber('limit', flags.limit, 10);
-    const { createToolFinder } = await import('../../../runtime/tool-search/tool-finder.ts');
+    const { createToolFinder } = await import('../../../runtime/tool-search/create-tool-search.ts');
     const host = await runtime();
     await host.installations.settle();
     const tools = host.tools();

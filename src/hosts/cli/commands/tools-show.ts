@@ -1,10 +1,10 @@
 // Owns: `haft tools show`: everything that a caller can know of one tool.
 // Refuses: a description of its own; it prints the tool's contract.
 import { listingToWire } from '../../../contract/spelling.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { findListing } from '../../../runtime/find-listing.ts';
 import type { Command } from '../command.ts';
 import { whyDisabled } from '../describe-tool.ts';
-import { table } from '../output.ts';
 
 export const command: Command = {
   summary: 'Show one tool: arguments, answer, limits, examples',

@@ -1,6 +1,7 @@
 // Owns: `haft trust`: showing a person what the policy of a workspace grants, and keeping that they trust it.
 // Refuses: a yes from a pipe: without a terminal it takes the hash of the file that was reviewed.
 import { fail } from '../../../contract/errors.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { localPerson, recordManagement } from '../../../preset/record-management.ts';
 import { checkHash } from '../../../preset/trust/trust.ts';
 import {
@@ -10,7 +11,6 @@ import {
   trustQuestion,
 } from '../../../preset/trust/trust-question.ts';
 import type { Command, Invocation } from '../command.ts';
-import { table } from '../output.ts';
 
 export const command: Command = {
   summary: 'Trust the policy of this workspace on this machine',

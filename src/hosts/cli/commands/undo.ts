@@ -2,8 +2,8 @@
 // Refuses: to be more than that call; policy and audit see it like any other.
 import { toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS } from '../../../contract/errors.ts';
+import { describeError } from '../../../contract/terminal-text.ts';
 import type { Command } from '../command.ts';
-import { describeError } from '../output.ts';
 
 export const command: Command = {
   summary: 'Take back what a call changed',

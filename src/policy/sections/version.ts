@@ -1,0 +1,14 @@
+// Owns: `version`: the version of haft.yaml's format.
+// Not here: older formats; there are none.
+import type { Section } from '../section.ts';
+import { none, nothing, value } from '../values.ts';
+
+export const version = {
+  key: 'version',
+  shape: () => ({ is: 'constant', value: 1, doc: 'The version of this format.' }),
+  project: nothing,
+  widening: none,
+  changes: (before, after) => value('version', before, after, () => true),
+  grants: none,
+  below: () => 1,
+} satisfies Section<'version'>;
