@@ -12,10 +12,21 @@ import {
   realpathSync,
 } from 'node:fs';
 import { parentOf } from '../../base/rel-path.ts';
-import { type LastLink, type Located, release, sameThing } from './located.ts';
-import { O_NOFOLLOW, O_NONBLOCK, O_PATH } from './open-flags.ts';
 import { type Attempt, notAFile, osFailure, outside, raced } from './path-failures.ts';
-import { absolute, isOnOurMount, placeOf, type Root, whereLinksLead } from './root.ts';
+import {
+  absolute,
+  isOnOurMount,
+  type LastLink,
+  type Located,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  O_PATH,
+  placeOf,
+  type Root,
+  release,
+  sameThing,
+  whereLinksLead,
+} from './root.ts';
 
 const ATTEMPTS = 8;
 const BIG = { bigint: true } as const;

@@ -15,10 +15,22 @@ import type {
 import { isFailure } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
-import { type LastLink, type Located, modeOf, release, typeOf } from './located.ts';
-import { O_NOFOLLOW, O_NONBLOCK } from './open-flags.ts';
 import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
-import { absolute, isOnOurMount, makeRoots, nameOf, type Place, type Root } from './root.ts';
+import {
+  absolute,
+  isOnOurMount,
+  type LastLink,
+  type Located,
+  makeRoots,
+  modeOf,
+  nameOf,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  type Place,
+  type Root,
+  release,
+  typeOf,
+} from './root.ts';
 import { refuseTemp, spellingOf, toPlace } from './to-place.ts';
 
 /** What the handles of one runtime share. */

@@ -10,8 +10,7 @@ import { createFolderReader } from './folder-reader.ts';
 import { compileIgnoreRules } from './ignore-rules.ts';
 import { createIgnoreFiles } from './ignore-scope.ts';
 import { createWantedEntries, walk } from './list.ts';
-import { release } from './located.ts';
-import { makeRoots } from './root.ts';
+import { makeRoots, release } from './root.ts';
 
 let ws: string;
 

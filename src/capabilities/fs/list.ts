@@ -8,13 +8,16 @@ import { compileGlob, globBase } from '../../base/glob.ts';
 import type { CallScope, Listing, ListQuery } from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
-import { enterFolder, leaveFolder, type PinnedFolder } from './child-folder.ts';
-import { createFolderReader, type FolderReader } from './folder-reader.ts';
+import {
+  createFolderReader,
+  enterFolder,
+  type FolderReader,
+  leaveFolder,
+  type PinnedFolder,
+} from './folder-reader.ts';
 import { type IgnoreScope, isIgnored } from './ignore-rules.ts';
 import { createIgnoreFiles, type IgnoreFiles } from './ignore-scope.ts';
-import { type Located, release } from './located.ts';
-import { nameOf, type Root } from './root.ts';
-import { isTempName } from './temp-name.ts';
+import { isTempName, type Located, nameOf, type Root, release } from './root.ts';
 
 export type List = (scope: CallScope, root: Root, query: ListQuery) => Promise<Listing>;
 
