@@ -2,13 +2,12 @@
 // one small process that this one starts. Everything else is forked by it, however big this one has grown.
 // Refuses: to be used before a look from inside has shown that it holds, and to outlive this process: when the keeper's input
 // ends it ends all slots and removes what they used.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { shWords } from '../../../base/shell/shell-quote.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
+import { startKeptProcess } from '../../kept-process.ts';
 import {
   candidateIdentities,
   explainFailure,
@@ -261,7 +260,7 @@ const ANSWER_MS = 30_000;
 /** Undefined where it cannot be started in this way. */
 export async function startKeeper(options: KeeperOptions): Promise<Keeper | undefined> {
   const { shell, scratch, mounts, drop, groups } = options;
-  const argv = [
+  const argv: [string, ...string[]] = [
     shell,
     '-c',
     KEEPER,
@@ -280,24 +279,12 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
     argv.unshift(closer, '-c', `exec ${leaking.map((fd) => `${fd}>&-`).join(' ')}; exec "$@"`, 'haft-keeper');
   }
   const nothing = closer ? undefined : openSync('/dev/null', 'r');
-  // A session of its own: an interrupt typed at the terminal is for this process to handle.
-  const child = spawn(argv[0]!, argv.slice(1), {
-    env: { PATH: SYSTEM_PATH },
-    stdio: ['pipe', 'pipe', 'pipe', ...(nothing === undefined ? [] : covered(leaking, nothing))],
-    cwd: '/',
-    detached: true,
-  }) as ChildProcessWithoutNullStreams;
+  const inherited = nothing === undefined ? [] : covered(leaking, nothing);
+  const kept = startKeptProcess(argv, { PATH: SYSTEM_PATH }, inherited);
+  const { child, ref, unref } = kept;
   if (nothing !== undefined) closeSync(nothing);
   const waiting: ((ok: boolean) => void)[] = [];
   let complaints = '';
-  let gone = false;
-  const handles = [child, child.stdin as Socket, child.stdout as Socket, child.stderr as Socket];
-  const ref = () => {
-    for (const handle of handles) handle.ref();
-  };
-  const unref = () => {
-    for (const handle of handles) handle.unref();
-  };
   const { answerMs = ANSWER_MS } = options;
   const complain = (text: string) => {
     complaints = (complaints + text).slice(-4096);
@@ -305,11 +292,11 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
   /** With all that it has started and that is still in its group. Answers would no longer be told apart. */
   const giveUp = (what: string) => () => {
     complain(`\nthe keeper of the sandboxes did not ${what} within ${answerMs / 1000} s\n`);
-    ignoreErrors(() => process.kill(-child.pid!, 'SIGKILL'));
+    kept.kill();
   };
   const expect = () =>
     new Promise<boolean>((resolve) => {
-      if (gone) return resolve(false);
+      if (kept.exited) return resolve(false);
       ref();
       const timer = setTimeout(giveUp('answer'), answerMs);
       waiting.push((ok) => {
@@ -318,15 +305,9 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
       });
     });
 
-  const exited = new Promise<void>((resolve) => {
-    const end = () => {
-      gone = true;
-      for (const resolve of waiting.splice(0)) resolve(false);
-      resolve();
-    };
-    child.once('exit', end).once('error', end);
+  void kept.ended.then(() => {
+    for (const resolve of waiting.splice(0)) resolve(false);
   });
-  child.stdin.on('error', () => {}); // it died; `gone` says so
   child.stderr.on('data', (chunk: Buffer) => {
     complain(chunk.toString('utf8'));
   });
@@ -347,14 +328,14 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
     complaints: () => complaints,
     pid: child.pid!,
     get gone() {
-      return gone;
+      return kept.exited;
     },
     async close() {
-      if (gone) return;
+      if (kept.exited) return;
       ref();
       child.stdin.end();
       const timer = setTimeout(giveUp('end'), answerMs);
-      await exited;
+      await kept.ended;
       clearTimeout(timer);
     },
   };

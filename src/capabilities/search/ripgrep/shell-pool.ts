@@ -2,10 +2,10 @@
 // however big this process is.
 // Refuses: to let a search outlive its call (what is aborted is killed, shell and all), and to ask a shell for a second program
 // before the first has ended.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import type { Socket } from 'node:net';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { newId } from '../../../base/new-id.ts';
 import { shWord, shWords } from '../../../base/shell/shell-quote.ts';
+import { startKeptProcess } from '../../kept-process.ts';
 
 export interface ShellPool {
   /** Waits for a free place. Rejects with the signal's reason once it aborts. */
@@ -115,50 +115,30 @@ const MAX_COMPLAINTS = 64 * 1024;
 const CPU_SECONDS = 120;
 
 export function startKeptShell(): KeptShell {
-  // A process group of its own, so that all of it can be ended at once.
-  const child = spawn('/bin/sh', ['-s'], {
-    cwd: '/',
-    env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
-  const handles = [child, child.stdin as Socket, child.stdout as Socket, child.stderr as Socket];
-  const unref = () => {
-    for (const handle of handles) handle.unref();
-  };
-  let gone = false;
-  let exited = false;
+  const kept = startKeptProcess(['/bin/sh', '-s'], { LC_ALL: 'C', PATH: '/usr/bin:/bin' });
+  const { child } = kept;
+  let killed = false;
   let onGone = () => {};
-  const end = () => {
-    gone = true;
-    exited = true;
-    onGone();
-  };
-  child.once('exit', end).once('error', end);
-  child.stdin.on('error', () => {}); // it died; `gone` says so
+  void kept.ended.then(() => onGone());
   child.stdin.write(`ulimit -c 0; ulimit -t ${CPU_SECONDS}\n`);
-  unref();
-
+  kept.unref();
   const kill = () => {
-    if (gone || child.pid === undefined) return;
-    gone = true;
-    try {
-      process.kill(-child.pid, 'SIGKILL');
-    } catch {} // it has just ended by itself
+    killed = true;
+    kept.kill();
   };
 
   return {
     kill,
     get gone() {
-      return gone;
+      return killed || kept.exited;
     },
     async run(program) {
-      for (const handle of handles) handle.ref();
+      kept.ref();
       try {
         return await new Promise<Ended>((resolve) => {
           const complaints: Buffer[] = [];
           onGone = () => resolve({ code: undefined, complaints: '' });
-          if (exited) return onGone();
+          if (kept.exited) return onGone();
           converse(child, program, kill, complaints, (code) =>
             resolve({
               code,
@@ -170,7 +150,7 @@ export function startKeptShell(): KeptShell {
         onGone = () => {};
         child.stdout.removeAllListeners('data');
         child.stderr.removeAllListeners('data');
-        unref();
+        kept.unref();
       }
     },
   };

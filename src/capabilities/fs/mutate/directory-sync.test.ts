@@ -3,10 +3,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { locate } from './beneath.ts';
+import { locate } from '../beneath.ts';
+import { makeRoots, release } from '../root.ts';
 import { createDirectorySync } from './directory-sync.ts';
-import { release } from './located.ts';
-import { makeRoots } from './root.ts';
 
 describe('createDirectorySync', () => {
   let ws: string;

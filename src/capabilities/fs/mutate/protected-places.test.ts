@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import fs from 'node:fs';
-import path from 'node:path';
+import fs, { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path, { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openObjectStore } from '../../../stores/objects/open-object-store.ts';
 import { createTestBench, edit, type TestBench } from './bench-for-tests.ts';
+import { outlyingParts } from './protected-places.ts';
 
 describe('what belongs to a repository or a workspace below', () => {
   let bench: TestBench;
@@ -225,5 +227,35 @@ describe('what belongs to a repository or a workspace below', () => {
     await bench.roundTrip([edit.write('up/free', 'x')]);
     await bench.roundTrip([edit.move('way/other', 'way/elsewhere')]);
     await bench.roundTrip([edit.write('hooked/README', 'x'), edit.write('hooked/tools/own', 'x')]);
+  });
+});
+
+describe('outlyingParts', () => {
+  let root: string;
+  before(() => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), 'haft-outlying-')));
+    chmodSync(root, 0o755);
+    mkdirSync(join(root, 'deep/repo'), { recursive: true });
+    writeFileSync(join(root, 'deep/repo/.git'), 'gitdir: ../../store\n');
+  });
+  after(() => rmSync(root, { recursive: true, force: true }));
+
+  it('names what repositories at any depth lead to', () => {
+    assert.deepEqual(outlyingParts(root, 100), [join(root, 'store')]);
+  });
+  it('says why where there are too many entries', () => {
+    assert.match(outlyingParts(root, 2) as string, /over 2 entries/);
+  });
+  it('does not take a folder that cannot be read for an empty one', () => {
+    chmodSync(join(root, 'deep'), 0);
+    const user = process.geteuid!();
+    // Root reads everything.
+    if (user === 0) process.seteuid!(65534);
+    try {
+      assert.match(outlyingParts(root, 100) as string, /deep" cannot be read/);
+    } finally {
+      if (user === 0) process.seteuid!(0);
+      chmodSync(join(root, 'deep'), 0o755);
+    }
   });
 });

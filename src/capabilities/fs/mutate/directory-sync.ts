@@ -1,8 +1,7 @@
 // Owns: making changes to folders durable, with as few syncs as the promise allows.
 // Refuses: to answer from a sync that had begun before it was asked.
 import { closeSync, constants, fsync, openSync } from 'node:fs';
-import type { Located } from './located.ts';
-import { O_DIRECTORY } from './open-flags.ts';
+import { type Located, O_DIRECTORY } from '../root.ts';
 
 /** Resolves once every change made to the folder before the call is on disk. */
 export type SyncFolder = (folder: Pick<Located, 'path' | 'stat'>) => Promise<void>;
