@@ -2,7 +2,16 @@
 // Refuses: examples that only compile.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -58,6 +67,16 @@ const WALKS = [
       ['Object.freeze([', 'Object.freeze([mergeMarkers,'],
     ],
   },
+  {
+    from: 'examples/backend',
+    name: 'bare',
+    to: 'src/backends/bare',
+    list: 'src/backends/index.ts',
+    edits: [
+      ['import { docker }', "import { bare } from './bare/bare.ts';\nimport { docker }"],
+      ['Object.freeze([', 'Object.freeze([bare, '],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {
@@ -71,6 +90,7 @@ describe('the walks of CONTRIBUTING.md', () => {
     }
     symlinkSync(join(ROOT, 'node_modules'), inCopy('node_modules'));
     for (const { from, name, to, list, edits } of WALKS) {
+      mkdirSync(inCopy(to), { recursive: true });
       for (const file of [`${name}.ts`, `${name}.test.ts`]) {
         writeFileSync(inCopy(`${to}/${file}`), asIn(to, `${from}/${file}`));
       }
@@ -121,9 +141,41 @@ describe('the walks of CONTRIBUTING.md', () => {
     assert.match(error.message, /merged\.txt:1 a marker of an unfinished merge/);
   });
 
+  it('lead to a backend that haft.yaml can name and set, and that runs go to', () => {
+    mkdirSync(inCopy('pack'));
+    const json = { name: 'words', type: 'module', haft: { toolpack: 'toolpack.ts' } };
+    writeFileSync(inCopy('pack/package.json'), JSON.stringify(json));
+    writeFileSync(inCopy('pack/toolpack.ts'), WORDS);
+    const policy = (nice: number) =>
+      writeTrusted(
+        inCopy('haft.yaml'),
+        `version: 1\npacks: [pack]\nruns: { backend: bare, bare: { nice: ${nice} } }\n`,
+      );
+    policy(99);
+    const wrong = node(['src/bin/haft.ts', 'policy', 'check', '--workspace', copy], copy);
+    assert.match(wrong.said, /runs\.bare\.nice/);
+    policy(5);
+    const { stdout, said } = call('niceness', {});
+    assert.equal(JSON.parse(stdout).ok, true, said);
+    const runs = node(['src/bin/haft.ts', 'runs', 'list', '--json', '--workspace', copy], copy);
+    assert.match(runs.stdout, /"backend":"bare"/);
+  });
+
   const call = (tool: string, args: object) =>
     node(['src/bin/haft.ts', 'call', tool, JSON.stringify(args), '--workspace', copy], copy);
 });
+
+const WORDS = `import { defineTool, runPlan } from 'haft/toolpack';
+const declaredOutputs = [{ role: 'nice', type: 'text/plain', label: 'Niceness', srcRelpath: 'out/nice' }];
+export default defineTool({
+  abiVersion: 'v1', toolName: 'niceness', contractVersion: 'v1', planKind: 'slurm', description: 'How nice it is.',
+  input: { type: 'object', additionalProperties: false }, declaredOutputs, run: runPlan,
+  canonicalize: async () => ({
+    canonicalParams: {}, inputsToLink: [],
+    plan: { kind: 'slurm', argv: ['sh', '-c', 'nice > out/nice'], io: { inputs: [], outputs: declaredOutputs } },
+  }),
+});
+`;
 
 /** The example's text as it stands in that folder: only the way to the other files is shorter. */
 function asIn(folder: string, file: string): string {

@@ -1,6 +1,8 @@
 // Owns: what the entries of `runs` must be to each other: a name stands for a digest, and so does what nodes have unpacked.
 // Refuses: asking whether an image or an engine is there.
+import { BACKENDS } from '../../backends/index.ts';
 import { digestOf } from '../../base/image-reference.ts';
+import type { RunsPolicy } from '../../contract/policy.ts';
 import { quoted } from '../yaml/located.ts';
 import type { Draft, DraftSite } from './draft.ts';
 
@@ -17,12 +19,7 @@ export function checkRuns({ runs }: Draft, { report, place }: DraftSite): void {
     if (digestOf(entry.image) === undefined)
       unpinned(`runs.images[${at}].image`, entry.image, 'has no digest, and a name must stand for one');
   }
-  for (const [at, entry] of (runs?.slurm?.images ?? []).entries()) {
-    if (entry?.image === undefined || digestOf(entry.image) !== undefined) continue;
-    unpinned(
-      `runs.slurm.images[${at}].image`,
-      entry.image,
-      'has no digest, and nodes know images by nothing else',
-    );
-  }
+  for (const { check } of BACKENDS)
+    for (const { at, text, fact } of check?.((runs ?? {}) as RunsPolicy) ?? [])
+      unpinned(`runs.${at}`, text, fact);
 }

@@ -1,12 +1,12 @@
 // Owns: the part of haft.yaml's table that says where deterministic runs are executed.
 // Refuses: what a backend makes of it.
-import { BACKEND_NAMES, SLURM_CONTAINERS } from '../../contract/policy.ts';
+import { BACKENDS } from '../../backends/index.ts';
 import type { ChoiceShape, MapShape } from '../../contract/shape.ts';
 import { LARGEST, LONGEST_MS, list, number, text } from './shape-words.ts';
 
 const backend = (doc: string, byDefault?: string): ChoiceShape => ({
   is: 'choice',
-  of: BACKEND_NAMES,
+  of: BACKENDS.map(({ name }) => name),
   doc,
   ...(byDefault ? { default: byDefault } : {}),
 });
@@ -74,71 +74,6 @@ export const RUNS: MapShape = {
       'place',
       'An absolute folder that attempts work in: with Slurm, one that all nodes see at the same path. By default `.haft/runs`.',
     ),
-    docker: {
-      is: 'map',
-      doc: 'The engine of the docker backend.',
-      keys: {
-        socket: text(
-          'place',
-          'The UNIX socket of Docker, or of the service of Podman. By default that of `DOCKER_HOST`, or `/var/run/docker.sock`.',
-        ),
-      },
-    },
-    slurm: {
-      is: 'map',
-      doc: 'The jobs of the slurm backend. Of each list the first is what jobs get; callers may choose among the others.',
-      keys: {
-        partitions: list(text('word', 'A partition.'), "By default the cluster's."),
-        accounts: list(text('word', 'An account.'), "By default the user's."),
-        qos: list(text('word', 'A quality of service.'), "By default the account's."),
-        gres: list(text('word', 'Generic resources: `gpu:1`.'), 'By default none.'),
-        constraint: text('word', 'Features that nodes must have.'),
-        max_jobs: number('Jobs of this workspace in the queue at one time.', 1, 1_000_000, 'no limit'),
-        conf: text(
-          'place',
-          "The cluster's slurm.conf. By default that of `SLURM_CONF`, or the machine's own.",
-        ),
-        images: list(
-          {
-            is: 'map',
-            doc: 'An image on the nodes.',
-            required: ['image', 'folder'],
-            keys: {
-              image: text('image', 'Its digest: `name@sha256:…` or `sha256:…`.'),
-              folder: text(
-                'place',
-                'The absolute folder that holds its unpacked file system; its ENV lies beside it, in a file of that name with `.env` added.',
-              ),
-            },
-          },
-          'Where nodes have the unpacked file systems of images, read-only; for bubblewrap and Apptainer.',
-        ),
-        container: {
-          is: 'map',
-          doc: 'What programs are contained in on the nodes.',
-          required: ['kind'],
-          keys: {
-            kind: {
-              is: 'choice',
-              of: SLURM_CONTAINERS,
-              doc: 'Docker and Podman run images that the node has; nothing is pulled. Apptainer is untested.',
-              default: 'bubblewrap',
-            },
-            command: text(
-              'place',
-              'The absolute path of `docker`, `podman` or `apptainer` on the nodes. By default found on their PATH.',
-            ),
-            socket: text(
-              'place',
-              'The UNIX socket of Docker or Podman on the nodes. By default the one that the command uses by itself.',
-            ),
-            busybox: text(
-              'place',
-              'A statically linked busybox on the nodes, which looks at containers from inside. By default the usual places.',
-            ),
-          },
-        },
-      },
-    },
+    ...Object.fromEntries(BACKENDS.flatMap(({ name, settings }) => (settings ? [[name, settings()]] : []))),
   },
 };
