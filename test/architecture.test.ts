@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: ['base'],
   policy: ['backends/index.ts', ...CORE],
   runtime: ['policy', ...CORE],
-  loader: ['policy', 'backends/index.ts', ...CORE],
+  loader: ['policy', ...CORE],
   testing: CORE,
   ...Object.fromEntries(LEAVES.map((leaf) => [leaf, CORE])),
   // What each backend says of itself is data that files and policies are read by; no engine is loaded with it.

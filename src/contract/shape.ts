@@ -133,3 +133,12 @@ export function applyShape<Args extends readonly unknown[], Result>(
 ): Result {
   return (table[shape.is] as (shape: Shape, ...args: Args) => Result)(shape, ...args);
 }
+
+/** What is wrong with a text of a file. */
+export interface TextProblem {
+  readonly code: string;
+  /** Follows the text in the message: `it is not the name of a host`. */
+  readonly fact: string;
+  readonly hint?: string;
+  readonly severity?: 'warning';
+}

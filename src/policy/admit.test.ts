@@ -8,7 +8,8 @@ import fc from '../../test/support/properties.ts';
 import type { Effect } from '../contract/effect.ts';
 import { applyAdmit } from '../loader/haft-yaml/apply-admit.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
-import { type Grant, mergeGrants, renderGrant } from './grant.ts';
+import { mergeGrants, renderGrant } from './grant.ts';
+import type { Grant } from './section.ts';
 
 async function engineOf(text: string) {
   const engine = createPolicyEngine({ loaded: await policyFrom(text) });

@@ -1,14 +1,17 @@
 // Owns: which edits of a policy narrow it and which widen it, key by key, and that none called narrow lets more through.
-// Refuses: what a session may ask for; check-narrowing.test.ts has that.
+// Refuses: what a session may ask for; narrow-policy.test.ts has that.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
 import type { Effect } from '../contract/effect.ts';
 import type { PolicyFile, Verdict } from '../contract/policy.ts';
 import { isStricter } from '../contract/policy-match.ts';
-import { comparePolicies, widensPolicy } from './compare-policies.ts';
+import { comparePolicies } from './compare-policies.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
 import { connect, exec, git, read, write } from './decisions-for-tests.ts';
+
+const widensPolicy = (...files: Parameters<typeof comparePolicies>) =>
+  comparePolicies(...files).some(({ widens }) => widens);
 
 const OLD: PolicyFile = {
   version: 1,

@@ -1,5 +1,5 @@
 // Owns: what each kind of effect is decided to, and by which rule, under policies written as people write them.
-// Refuses: paths, which deciders/paths.test.ts has, and what admits a denied call, which admit.test.ts has.
+// Refuses: paths, which sections/paths.test.ts has, and what admits a denied call, which admit.test.ts has.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { engineFrom, policyFrom } from '../../test/support/policy-from-text.ts';

@@ -1,26 +1,7 @@
 // Owns: what haft.yaml would have to say to admit a call: merging such grants, and writing them as YAML.
 // Refuses: reading YAML; putting a grant into a file is the loader's `applyAdmit`.
-import type {
-  DomainRule,
-  PathRule,
-  PolicyFile,
-  RunsPolicy,
-  ShellRule,
-  ToolRule,
-} from '../contract/policy.ts';
 import { ruleIdentity } from '../contract/policy-match.ts';
-
-/** A piece of haft.yaml. An entry of a list replaces the entry of the same identity, or is added. */
-export interface Grant {
-  readonly network?: { readonly allowed_domains: readonly (string | DomainRule)[] };
-  readonly shell_allow?: readonly (string | ShellRule)[];
-  readonly git?: { readonly allow_push: true };
-  readonly limits?: PolicyFile['limits'];
-  readonly budgets?: PolicyFile['budgets'];
-  readonly tools?: { readonly rules: readonly ToolRule[] };
-  readonly paths?: { readonly extra_roots?: readonly string[]; readonly rules?: readonly PathRule[] };
-  readonly runs?: Pick<RunsPolicy, 'backends' | 'images' | 'rules' | 'slurm'>;
-}
+import type { Grant } from './section.ts';
 
 /** All of them at once. */
 export function mergeGrants(grants: readonly Grant[]): Grant {

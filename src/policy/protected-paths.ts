@@ -3,7 +3,7 @@
 import { escapeGlob } from '../base/glob-parse.ts';
 import { normalizeRelPath } from '../base/rel-path.ts';
 import { type Fence, type LoadedPolicy, packFolders } from '../contract/policy.ts';
-import { locatePath } from './locate-path.ts';
+import { locatePath } from '../contract/policy-match.ts';
 
 export interface ProtectedPath {
   readonly path: string;

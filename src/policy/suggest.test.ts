@@ -8,8 +8,7 @@ import { ERRORS, type Reason } from '../contract/errors.ts';
 import type { Verdict } from '../contract/policy.ts';
 import { applyAdmit } from '../loader/haft-yaml/apply-admit.ts';
 import { createPolicyEngine } from './create-policy-engine.ts';
-import { replayDecisions } from './replay.ts';
-import { suggestPolicy } from './suggest.ts';
+import { replayDecisions, suggestPolicy } from './suggest.ts';
 
 let calls = 0;
 const row = (

@@ -1,9 +1,11 @@
-// Owns: turning audited denials into the fewest lines of haft.yaml that would have admitted them.
-// Refuses: lines for what nothing can admit, or for paths outside of the workspace, which the audit does not keep; and writing the file.
+// Owns: audited calls decided again: which lines of haft.yaml would have admitted them, and which another policy decides otherwise.
+// Refuses: making the calls, writing the file, and lines for what nothing can admit or for paths outside, which the audit does not keep.
 import type { Effect } from '../contract/effect.ts';
+import { type Decision, MANAGEMENT, type PolicyEngine, type Verdict } from '../contract/policy.ts';
 import type { AuditRow } from '../contract/store.ts';
 import type { GrantingEngine } from './create-policy-engine.ts';
-import { type Grant, mergeGrants, renderGrant } from './grant.ts';
+import { mergeGrants, renderGrant } from './grant.ts';
+import type { Grant } from './section.ts';
 
 interface Suggestion {
   /** haft.yaml text that admits these calls. */
@@ -77,3 +79,35 @@ export async function suggestPolicy(
 
 const mostWanted = <T extends { readonly calls: ReadonlySet<string> }>(found: ReadonlyMap<string, T>) =>
   [...found].sort(([a, one], [b, other]) => other.calls.size - one.calls.size || (a < b ? -1 : 1));
+
+// ------------------------------------------------------------------------------------------ replaying
+
+export interface DecisionChange<Row> {
+  readonly row: Row;
+  readonly before: Verdict;
+  readonly after: Decision;
+}
+
+type DecidedRow = Pick<AuditRow, 'tool' | 'effects' | 'decision' | 'callId'>;
+
+/** One line for each call that would be decided otherwise, in the order of the audit. */
+export async function replayDecisions<Row extends DecidedRow>(
+  rows: readonly Row[],
+  engine: PolicyEngine,
+): Promise<readonly DecisionChange<Row>[]> {
+  await engine.ready?.(rows.flatMap(({ effects }): readonly Effect[] => effects));
+  const seen = new Set<string>();
+  const changes: DecisionChange<Row>[] = [];
+  for (const row of rows) {
+    // A mutating call has an intent and an outcome, with one decision.
+    if (seen.has(row.callId) || !isDecidedByEffects(row)) continue;
+    seen.add(row.callId);
+    const { decision: after } = engine.decide(row.tool, row.effects);
+    if (after.verdict !== row.decision.verdict) changes.push({ row, before: row.decision.verdict, after });
+  }
+  return changes;
+}
+
+/** Not what a person did, one that ended before policy was asked, nor one whose run policy did not let go where it was to go. */
+const isDecidedByEffects = ({ decision: { rule } }: DecidedRow): boolean =>
+  rule !== 'input' && rule !== MANAGEMENT && !rule.startsWith('runs.');

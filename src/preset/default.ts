@@ -141,7 +141,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       root,
       policy,
       checkRegistry: async (registry) => {
-        const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy-object.ts');
+        const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy.ts');
         return checkPolicyObject(registry);
       },
       tools: [

@@ -6,7 +6,7 @@ import type { Decision, PolicyEngine } from '../contract/policy.ts';
 import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
 import type { CallOptions, Explanation, NamedRun } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
-import { projectRun } from '../policy/run-projection.ts';
+import { projectRun } from '../policy/sections/runs.ts';
 import { identifyRun, runParams } from './identity.ts';
 
 export interface RunNamingSite {

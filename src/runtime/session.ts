@@ -57,7 +57,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
         'policy.invalid',
         `Cannot open the session: ${diagnostics.map(formatDiagnostic).join('\n')}`,
       );
-    const { checkNarrowing } = await import('../policy/check-narrowing.ts');
+    const { checkNarrowing } = await import('../policy/narrow-policy.ts');
     checkNarrowing(host().loaded.file, value);
     return value;
   };

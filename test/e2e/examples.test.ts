@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 
@@ -77,6 +77,16 @@ const WALKS = [
       ['Object.freeze([', 'Object.freeze([bare, '],
     ],
   },
+  {
+    from: 'examples/policy-section',
+    name: 'devices',
+    to: 'src/policy/sections',
+    list: 'src/policy/sections/index.ts',
+    edits: [
+      ['import { git }', "import { devices } from './devices.ts';\nimport { git }"],
+      ['  git,\n', '  devices,\n  git,\n'],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {
@@ -85,7 +95,7 @@ describe('the walks of CONTRIBUTING.md', () => {
   const inCopy = (path: string) => join(copy, path);
 
   before(() => {
-    for (const part of ['src', 'test/architecture.test.ts', 'package.json']) {
+    for (const part of ['src', 'test/support', 'test/architecture.test.ts', 'package.json']) {
       cpSync(join(ROOT, part), inCopy(part), { recursive: true });
     }
     symlinkSync(join(ROOT, 'node_modules'), inCopy('node_modules'));
@@ -130,6 +140,15 @@ describe('the walks of CONTRIBUTING.md', () => {
     const { stdout, said } = call('file_line_count', { path: 'package.json' });
     const lines = readFileSync(inCopy('package.json'), 'utf8').split('\n').length - 1;
     assert.deepEqual(JSON.parse(stdout).data, { lines }, said);
+  });
+
+  it('lead to a section that haft.yaml can have, and that is told to whoever trusts it', () => {
+    writeFileSync(inCopy('haft.yaml'), 'version: 1\ndevices: { allow: [gpu0] }\n');
+    const policy = (...words: string[]) =>
+      node(['src/bin/haft.ts', 'policy', ...words, '--workspace', copy], copy);
+    assert.equal(policy('check').stdout, 'haft.yaml is fine\n');
+    assert.match(policy('diff').stdout, /^\+ devices\.allow: "gpu0" \(grants more\)$/m);
+    rmSync(inCopy('haft.yaml'));
   });
 
   it('lead to a rule that haft.yaml can make blocking', () => {
@@ -179,8 +198,8 @@ export default defineTool({
 
 /** The example's text as it stands in that folder: only the way to the other files is shorter. */
 function asIn(folder: string, file: string): string {
-  const up = '../'.repeat(folder.split('/').length - 1);
-  return readFileSync(join(ROOT, file), 'utf8')
-    .replaceAll(`../../${folder}/`, './')
-    .replaceAll('../../src/', up);
+  return readFileSync(join(ROOT, file), 'utf8').replaceAll(
+    /(?<=')\.\.\/\.\.\/((?:src|test)\/[^']+)(?=')/g,
+    (_, path: string) => relative(folder, path).replace(/^(?!\.)/, './'),
+  );
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { PolicyFile } from '../../src/contract/policy.ts';
-import { haftYamlSchema } from '../../src/loader/haft-yaml/schema.ts';
+import { haftYamlSchema } from '../../src/loader/haft-yaml/reference.ts';
 import { engineFrom } from '../support/policy-from-text.ts';
 
 interface Pin {

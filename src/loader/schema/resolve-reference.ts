@@ -1,7 +1,9 @@
 // Owns: where a reference leads: which document, which resource in it, which schema in that.
 // Refuses: reading files; the site opens documents, or says why not.
+
 import { closest } from '../../base/closest.ts';
-import { describeFound, quoted } from '../yaml/located.ts';
+import { quoted } from '../../contract/diagnostic.ts';
+import { describeFound } from '../yaml/located.ts';
 import type { Way } from '../yaml/way.ts';
 import { isRecord } from './keywords.ts';
 import { resolveUri } from './resolve-uri.ts';

@@ -1,6 +1,8 @@
 // Owns: what is run: an execution as it was written becomes one whose files are found, and are files of the pack.
 // Refuses: files that lie elsewhere, and those that are not there.
+
 import { posix } from 'node:path';
+import { quoted } from '../../contract/diagnostic.ts';
 import type {
   YamlExecution,
   YamlExecutions,
@@ -8,7 +10,6 @@ import type {
   YamlModule,
   YamlScript,
 } from '../../contract/yaml-tool.ts';
-import { quoted } from '../yaml/located.ts';
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import type { ScriptFiles } from './script-files.ts';

@@ -1,8 +1,9 @@
 // Owns: the keys of a map against the table: which are not known, what was meant, which are missing.
 // Refuses: looking at what the keys hold.
+
 import { closest } from '../../base/closest.ts';
+import { quoted } from '../../contract/diagnostic.ts';
 import type { MapShape, Shape } from '../../contract/shape.ts';
-import { quoted } from './located.ts';
 import type { ShapeSite } from './shape-site.ts';
 import { type Way, wayText } from './way.ts';
 

@@ -1,11 +1,13 @@
 // Owns: holding values against the table: unknown keys, wrong types, numbers out of range, texts that mean nothing.
 // Refuses: stopping at the first problem, and letting anything through that the table does not name.
+
 import { closest } from '../../base/closest.ts';
+import { quoted } from '../../contract/diagnostic.ts';
 import { applyShape, type ByShape, type MapShape, type Shape } from '../../contract/shape.ts';
 import { missingKeys, unknownKey } from './check-keys.ts';
 import { expected, typeHint } from './expected.ts';
 import { findNonJson } from './find-non-json.ts';
-import { describeFound, isUnreadable, quoted } from './located.ts';
+import { describeFound, isUnreadable } from './located.ts';
 import type { ShapeSite } from './shape-site.ts';
 import { type Way, wayText } from './way.ts';
 

@@ -1,8 +1,10 @@
 // Owns: turning YAML text into located values, and every problem of the text into a diagnostic.
 // Refuses: several documents, tags, and aliases that multiply; loading the yaml library before it is needed.
+
 import type { Alias, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
+import { quoted } from '../../contract/diagnostic.ts';
 import type { Located, LocatedEntry, Place } from './located.ts';
-import { MAX_DEPTH, MAX_VALUES, quoted } from './located.ts';
+import { MAX_DEPTH, MAX_VALUES } from './located.ts';
 import type { Report } from './report.ts';
 import { explainSyntax } from './yaml-problems.ts';
 

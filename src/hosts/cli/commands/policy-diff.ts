@@ -1,7 +1,7 @@
 // Owns: `haft policy diff`: the policy that was trusted beside the one that is there, key by key.
 // Refuses: to adopt it.
 import { ERRORS } from '../../../contract/errors.ts';
-import { describeChange } from '../../../preset/trust/describe-grants.ts';
+import { describeChange } from '../../../policy/compare-policies.ts';
 import { diffPolicy } from '../../../preset/trust/trust-question.ts';
 import type { Command } from '../command.ts';
 

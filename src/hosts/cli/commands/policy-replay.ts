@@ -4,7 +4,7 @@ import { formatDiagnostic } from '../../../contract/diagnostic.ts';
 import { describeEffect } from '../../../contract/effect.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import { createPolicyEngine } from '../../../policy/create-policy-engine.ts';
-import { replayDecisions } from '../../../policy/replay.ts';
+import { replayDecisions } from '../../../policy/suggest.ts';
 import { loadPolicy } from '../../../preset/load-policy.ts';
 import type { Command } from '../command.ts';
 import { table } from '../output.ts';
