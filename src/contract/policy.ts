@@ -69,11 +69,10 @@ export const packFolders = ({ packs = [] }: { readonly packs?: readonly unknown[
     return typeof path === 'string' ? [path] : [];
   });
 
-/** The backends that policy can name. */
-export const BACKEND_NAMES = ['local', 'docker', 'slurm'] as const;
-export type BackendName = (typeof BACKEND_NAMES)[number];
+/** One of `backends/index.ts`. */
+export type BackendName = string;
 
-/** Without any of it: `local` alone, and no image. */
+/** Without any of it: `local` alone, and no image. Each backend adds its own settings, by declaration merging in its module. */
 export interface RunsPolicy {
   /** Where runs are executed when neither a rule nor the caller says otherwise; `local` by default. */
   readonly backend?: BackendName;
@@ -87,8 +86,6 @@ export interface RunsPolicy {
   readonly limits?: RunLimits;
   /** Where attempts work; nodes of a cluster must see it at the same path. By default `.haft/runs`. */
   readonly folder?: string;
-  readonly docker?: { readonly socket?: string };
-  readonly slurm?: SlurmSettings;
 }
 
 export interface RunRule {
@@ -123,35 +120,6 @@ export const LIMIT_OF: { readonly [K in keyof RunResources]: keyof RunLimits } =
   wallMs: 'wall_ms',
   outputBytes: 'output_bytes',
 });
-
-/** Of each list the first is what jobs get; the others are what callers may choose instead. */
-export interface SlurmSettings {
-  readonly partitions?: readonly string[];
-  readonly accounts?: readonly string[];
-  readonly qos?: readonly string[];
-  readonly gres?: readonly string[];
-  readonly constraint?: string;
-  /** Jobs of this workspace in the queue at one time. */
-  readonly max_jobs?: number;
-  /** The cluster's slurm.conf, where it is not the machine's own. */
-  readonly conf?: string;
-  /** Where the nodes have the unpacked file systems of images. */
-  readonly images?: readonly { readonly image: string; readonly folder: string }[];
-  readonly container?: SlurmContainer;
-}
-
-export const SLURM_CONTAINERS = ['bubblewrap', 'docker', 'podman', 'apptainer'] as const;
-
-/** What programs are contained in on the nodes; bubblewrap unless it says otherwise. Docker and Podman have images of their own. */
-export interface SlurmContainer {
-  readonly kind: (typeof SLURM_CONTAINERS)[number];
-  /** The engine's program on the nodes. */
-  readonly command?: string;
-  /** The engine's socket on the nodes. */
-  readonly socket?: string;
-  /** A statically linked busybox on the nodes, which looks at containers from inside. */
-  readonly busybox?: string;
-}
 
 /** Calls that a rule must let through and must not, checked whenever the policy is loaded. */
 export interface RuleExamples {

@@ -194,7 +194,7 @@ export interface RuntimePolicy {
   /** Takes a policy over, whole, for calls that start from now on. */
   replace(policy: LoadedPolicy): Promise<void>;
   /** What would happen to this call, decided but not made. Throws when the arguments are not valid. */
-  explain(request: CallRequest): Promise<Explanation>;
+  explain(request: CallRequest, options?: Pick<CallOptions, 'backend' | 'placement'>): Promise<Explanation>;
 }
 
 export interface Explanation {
@@ -202,6 +202,14 @@ export interface Explanation {
   readonly effects: readonly Effect[];
   readonly decision: Decision;
   readonly all: readonly Decision[];
+  /** Of a run: where it would go, by which rule and why, and where else when that does not answer. */
+  readonly place?: {
+    readonly backend: string;
+    readonly placement?: Placement;
+    readonly rule: string;
+    readonly why: string;
+    readonly otherwise: readonly string[];
+  };
 }
 
 export interface RuntimeSessions {

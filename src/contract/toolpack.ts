@@ -80,7 +80,14 @@ export interface CanonicalCall<TPlan extends ToolPlan = ToolPlan> {
   readonly plan: TPlan;
 }
 
-export type ToolPlan = DockerPlan | SlurmPlan | HybridPlan;
+/** Each dialect, by the backend whose it is; a backend adds its own by declaration merging. */
+export interface ToolPlans {
+  readonly docker: DockerPlan;
+  readonly slurm: SlurmPlan;
+  readonly hybrid: HybridPlan;
+}
+
+export type ToolPlan = ToolPlans[keyof ToolPlans];
 export type PlanKind = ToolPlan['kind'];
 
 interface ProgramPlan {

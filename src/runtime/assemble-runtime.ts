@@ -91,7 +91,7 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
         await next.ready(STANDING);
         engine = next;
       },
-      explain: (request) => explainCall(site, request),
+      explain: (request, options) => explainCall(site, request, options),
     },
     installations: {
       ...installations,

@@ -333,6 +333,7 @@ function invocationOf(
     handles,
     progress: (progress) => ctx.progress(redacted(progress)),
     testify: (facts) => ctx.testify(redacted(facts)),
+    warn: (warning) => ctx.warn(redacted(warning)),
     output: (stream, text) => ctx.output(stream, redacted(text)),
     spill: () =>
       createAnswerSpill({

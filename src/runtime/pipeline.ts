@@ -10,7 +10,7 @@ import {
   type EventMessage,
   readCallRequest,
 } from '../contract/envelope.ts';
-import { type ErrorEntry, fail, isFailure } from '../contract/errors.ts';
+import { type ErrorEntry, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
@@ -23,7 +23,7 @@ import type { ContextMaker } from './context.ts';
 import { readArgs, resultDigest } from './identity.ts';
 import { type Deadline, effectiveLimits, type SizeLimit, sizeOf, startDeadline } from './limits.ts';
 import { type HeldLocks, takeLocks } from './locks.ts';
-import { askedSignal, deniedBy, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
+import { askedSignal, deniedBy, explainPlace, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
 import type { KeepPolicy } from './proof/keep-policy.ts';
 import {
   beginRecord,
@@ -197,7 +197,11 @@ export async function runCall(
 }
 
 /** The first half of the pipeline alone: what would be decided, without doing it. */
-export async function explainCall(site: PipelineSite, given: CallRequest): Promise<Explanation> {
+export async function explainCall(
+  site: PipelineSite,
+  given: CallRequest,
+  options: Pick<CallOptions, 'backend' | 'placement'> = {},
+): Promise<Explanation> {
   const request = readCallRequest(given);
   checkRequest(request);
   const engine = await (await site.sessions.use(request.sessionId)).engine();
@@ -209,24 +213,10 @@ export async function explainCall(site: PipelineSite, given: CallRequest): Promi
   const effects = await tool.effects(args as never, site.effectSite);
   await engine.ready?.(effects);
   const explained = { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
-  if (!tool.prepare || explained.decision.verdict === 'deny') return explained;
-  // What a prepared call may run, and where, is known once it is prepared.
-  const denied = await prepareRun(site, tool, args, engine, {}).then(() => undefined, decisionOf);
-  return denied ? { ...explained, decision: denied, all: [...explained.all, denied] } : explained;
-}
-
-/** A denial on the way to a run; rejects with all else. */
-function decisionOf(thrown: unknown): Decision {
-  const rule = deniedBy(thrown);
-  if (rule === undefined || !isFailure(thrown)) throw thrown;
-  const { admit } = thrown.details ?? {};
-  return {
-    verdict: 'deny',
-    rule,
-    message: thrown.message,
-    reason: thrown.reason,
-    ...(typeof admit === 'string' ? { admit } : {}),
-  };
+  if (explained.decision.verdict === 'deny') return explained;
+  if (tool.prepare) return explainPlace(prepareRun(site, tool, args, engine, options), explained);
+  await nameRun(tool, args, engine, options);
+  return explained;
 }
 
 /** Answers the arguments with defaults filled in; the caller's own object stays as it was. */

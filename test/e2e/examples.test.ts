@@ -81,6 +81,16 @@ const WALKS = [
     ],
   },
   {
+    from: 'examples/backend',
+    name: 'bare',
+    to: 'src/backends/bare',
+    list: 'src/backends/index.ts',
+    edits: [
+      ['import { docker }', "import { bare } from './bare/bare.ts';\nimport { docker }"],
+      ['Object.freeze([', 'Object.freeze([bare, '],
+    ],
+  },
+  {
     from: 'examples/policy-section',
     name: 'devices',
     to: 'src/policy/sections',
@@ -208,6 +218,26 @@ describe('the walks of CONTRIBUTING.md', () => {
     }
   });
 
+  it('lead to a backend that haft.yaml can name and set, and that runs go to', () => {
+    mkdirSync(inCopy('pack'));
+    const json = { name: 'words', type: 'module', haft: { toolpack: 'toolpack.ts' } };
+    writeFileSync(inCopy('pack/package.json'), JSON.stringify(json));
+    writeFileSync(inCopy('pack/toolpack.ts'), WORDS);
+    const policy = (nice: number) =>
+      writeTrusted(
+        inCopy('haft.yaml'),
+        `version: 1\npacks: [pack]\nruns: { backend: bare, bare: { nice: ${nice} } }\n`,
+      );
+    policy(99);
+    const wrong = node(['src/bin/haft.ts', 'policy', 'check', '--workspace', copy], copy);
+    assert.match(wrong.said, /runs\.bare\.nice/);
+    policy(5);
+    const { stdout, said } = call('niceness', {});
+    assert.equal(JSON.parse(stdout).ok, true, said);
+    const runs = node(['src/bin/haft.ts', 'runs', 'list', '--json', '--workspace', copy], copy);
+    assert.match(runs.stdout, /"backend":"bare"/);
+  });
+
   const call = (tool: string, args: object) =>
     node(['src/bin/haft.ts', 'call', tool, JSON.stringify(args), '--workspace', copy], copy);
 });
@@ -231,6 +261,18 @@ assert.deepEqual(await found(), []);
 await runtime.call({ tool: 'file_write', args: { path: 'a.txt', content: 'new words' } });
 assert.deepEqual(await found(), ['a.txt']);
 await runtime.close();
+`;
+
+const WORDS = `import { defineTool, runPlan } from 'haft/toolpack';
+const declaredOutputs = [{ role: 'nice', type: 'text/plain', label: 'Niceness', srcRelpath: 'out/nice' }];
+export default defineTool({
+  abiVersion: 'v1', toolName: 'niceness', contractVersion: 'v1', planKind: 'slurm', description: 'How nice it is.',
+  input: { type: 'object', additionalProperties: false }, declaredOutputs, run: runPlan,
+  canonicalize: async () => ({
+    canonicalParams: {}, inputsToLink: [],
+    plan: { kind: 'slurm', argv: ['sh', '-c', 'nice > out/nice'], io: { inputs: [], outputs: declaredOutputs } },
+  }),
+});
 `;
 
 /** The example's text as it stands in that folder: only the way to the other files is shorter. */

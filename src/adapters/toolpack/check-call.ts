@@ -6,11 +6,12 @@ import type { JsonObject } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { DeclaredOutput, ExecutionPlan, RunInput } from '../../contract/plan.ts';
 import type { MutableState, PlanKind, ToolOutput } from '../../contract/toolpack.ts';
-import { isRecord, isWord, show } from './check-definition.ts';
+import { type Dialects, isRecord, isWord, show } from './check-definition.ts';
 import { checkPlan, type PlanDraft, type Tell } from './check-plan.ts';
 
 export interface CallRules {
   readonly planKind: PlanKind;
+  readonly dialects: Dialects;
   readonly outputs: readonly DeclaredOutput[];
   readonly mutableState: readonly MutableState[];
   /** Artifacts that the arguments name: what a call may use. */
@@ -39,16 +40,16 @@ export function checkCall(answer: unknown, rules: CallRules): CheckedCall | read
     tell('answer.invalid', `canonicalize answered a field "${unknown.slice(0, 80)}" that nobody knows`);
   const params = checkParams(answer.canonicalParams, rules.mutableState, tell);
   const linked = checkLinks(answer.inputsToLink, rules.named, tell);
-  const plans = checkPlan(answer.plan, rules.planKind, tell);
+  const plans = checkPlan(answer.plan, rules.planKind, rules.dialects, tell);
   for (const plan of plans) {
     compareInputs(plan, linked, tell);
     if (plan.outputs) compareOutputs(plan.outputs, rules.outputs, tell);
   }
   const made = plans.map((plan) => [plan.engine, toExecution(plan, rules.outputs)] as const);
-  const [first, second] = made.map(([, plan]) => plan);
-  if (first && second) compareEngines(first, second, tell);
+  const [first, ...others] = made;
+  for (const other of others) compareEngines(first!, other, tell);
   if (problems.length > 0 || !params || !first) return problems;
-  return { canonicalParams: params, plan: first, plans: Object.fromEntries(made) };
+  return { canonicalParams: params, plan: first[1], plans: Object.fromEntries(made) };
 }
 
 const ANSWER = ['canonicalParams', 'inputsToLink', 'plan'];
@@ -156,16 +157,18 @@ function toExecution(draft: PlanDraft, outputs: readonly DeclaredOutput[]): Exec
   };
 }
 
-/** One tool, one run id: what the two engines are told may differ in what it uses up, and in nothing else. */
-function compareEngines(docker: ExecutionPlan, slurm: ExecutionPlan, tell: Tell): void {
+/** One tool, one run id: what the engines are told may differ in what it uses up, and in nothing else. */
+function compareEngines([a, first]: PlanOf, [b, second]: PlanOf, tell: Tell): void {
   for (const field of ['image', 'argv', 'env', 'inputs'] as const) {
-    const [one, other] = [docker[field] ?? null, slurm[field] ?? null].map((value) =>
+    const [one, other] = [first[field] ?? null, second[field] ?? null].map((value) =>
       JSON.stringify(sorted(value)),
     );
     if (one !== other)
-      tell('hybrid.differs', `the docker and the slurm plan differ in ${field}: ${one} and ${other}`);
+      tell('hybrid.differs', `the ${a} and the ${b} plan differ in ${field}: ${one} and ${other}`);
   }
 }
+
+type PlanOf = readonly [engine: string, plan: ExecutionPlan];
 
 const sorted = (value: unknown): unknown =>
   isRecord(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value;

@@ -1,6 +1,8 @@
 // Owns: the rules that a tool definition of the ABI keeps before anybody calls it, each with its own diagnostic.
 // Refuses: nothing by itself; it tells everything at once, and the loader refuses.
+
 import { closest } from '../../base/closest.ts';
+import type { PlanDialect } from '../../contract/backend.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { collisions, outputPlace, type PathFact } from '../../contract/plan.ts';
 import { LOG_ROLE, TOOLPACK_ABI } from '../../contract/toolpack.ts';
@@ -24,117 +26,123 @@ export interface Finding {
   readonly at?: ThrownPlace;
 }
 
+/** How plans are written, by the backend that they are for. */
+export type Dialects = { readonly [engine: string]: PlanDialect };
+
 type Fields = Described['fields'];
 
 /** One rule each; `undefined` where it is kept. */
-const RULES: readonly ((fields: Fields, described: Described) => Finding | readonly Finding[] | undefined)[] =
-  [
-    ({ abiVersion }) =>
-      abiVersion === TOOLPACK_ABI
-        ? undefined
-        : {
-            code: 'abi.unknown',
-            message: `abiVersion is ${show(abiVersion)}; this host knows "${TOOLPACK_ABI}"`,
-            near: 'abiVersion',
-          },
-    ({ toolName }) =>
-      typeof toolName === 'string' && /^[a-z][a-z0-9_]*$/.test(toolName) && toolName.length <= 64
-        ? undefined
-        : {
-            code: 'name.invalid',
-            message: `toolName is ${show(toolName)}; it is made of small letters, digits and _, begins with a letter, and has at most 64 of them`,
-            near: 'toolName',
-          },
-    ({ contractVersion }) =>
-      typeof contractVersion === 'string' && /^v[1-9][0-9]*$/.test(contractVersion)
-        ? undefined
-        : {
-            code: 'contract.invalid',
-            message: `contractVersion is ${show(contractVersion)}; it is "v" and a number from 1`,
-            near: 'contractVersion',
-          },
-    ({ planKind }) =>
-      PLAN_KINDS.includes(planKind as string)
-        ? undefined
-        : {
-            code: 'plan_kind.unknown',
-            message: `planKind is ${show(planKind)}; there are ${PLAN_KINDS.join(', ')}`,
-            near: 'planKind',
-          },
-    ({ description }) =>
-      typeof description === 'string' && description.trim() !== ''
-        ? undefined
-        : {
-            code: 'description.missing',
-            message: 'description is missing; it is what a caller chooses by',
-            near: 'description',
-          },
-    (_fields, { functions }) =>
-      ['canonicalize', 'run']
-        .filter((name) => !functions.includes(name))
-        .map((name) => ({ code: 'function.missing', message: `${name} is not a function`, near: name })),
-    (_fields, { faults }) =>
-      faults.map(({ key, path = '', fact }) => ({
-        code: key === 'input' || key === 'result' ? 'schema.invalid' : 'field.not_json',
-        message: `${key === '' ? 'the default export' : `${key}${path}`} cannot be taken: ${fact}`,
-        near: key,
-      })),
-    ({ input }, { faults }) =>
-      input !== undefined || faults.some(({ key }) => key === 'input')
-        ? undefined
-        : {
-            code: 'schema.missing',
-            message: 'input is missing: the JSON Schema of the arguments',
-            near: 'input',
-          },
-    (fields) =>
-      networkFields(fields).length > 0
-        ? {
-            code: 'network.refused',
-            message: 'it asks for a network, and version 1 of the ABI grants none',
-            hint: 'import what it needs as an artifact first',
-            near: 'network',
-          }
-        : undefined,
-    (fields) =>
-      Object.keys(fields)
-        .filter((key) => !KNOWN.includes(key) && !networkFields(fields).includes(key))
-        .map((key) => {
-          const near = closest(key, KNOWN);
-          return {
-            code: 'field.unknown',
-            message: `"${key.slice(0, 80)}" is no field of a definition`,
-            ...(near ? { hint: `did you mean ${near}?` } : {}),
-            near: key,
-          };
-        }),
-    ({ title }) => textFinding('title', title, true),
-    ({ tags }) =>
-      tags === undefined || (Array.isArray(tags) && tags.every(isStrictText))
-        ? undefined
-        : { code: 'field.invalid', message: 'tags is a list of words', near: 'tags' },
-    ({ limits }) => limitFinding(limits),
-    ({ examples }) =>
-      examples === undefined ||
-      (Array.isArray(examples) &&
-        examples.every(
-          (one) =>
-            isRecord(one) && isStrictText(one.title) && isRecord(one.args) && Object.keys(one).length === 2,
-        ))
-        ? undefined
-        : { code: 'field.invalid', message: 'examples is a list of { title, args }', near: 'examples' },
-    ({ mutableState }) => mutableStateFinding(mutableState),
-    (fields) => outputFindings(fields),
-  ];
+const RULES: readonly ((
+  fields: Fields,
+  described: Described,
+  dialects: Dialects,
+) => Finding | readonly Finding[] | undefined)[] = [
+  ({ abiVersion }) =>
+    abiVersion === TOOLPACK_ABI
+      ? undefined
+      : {
+          code: 'abi.unknown',
+          message: `abiVersion is ${show(abiVersion)}; this host knows "${TOOLPACK_ABI}"`,
+          near: 'abiVersion',
+        },
+  ({ toolName }) =>
+    typeof toolName === 'string' && /^[a-z][a-z0-9_]*$/.test(toolName) && toolName.length <= 64
+      ? undefined
+      : {
+          code: 'name.invalid',
+          message: `toolName is ${show(toolName)}; it is made of small letters, digits and _, begins with a letter, and has at most 64 of them`,
+          near: 'toolName',
+        },
+  ({ contractVersion }) =>
+    typeof contractVersion === 'string' && /^v[1-9][0-9]*$/.test(contractVersion)
+      ? undefined
+      : {
+          code: 'contract.invalid',
+          message: `contractVersion is ${show(contractVersion)}; it is "v" and a number from 1`,
+          near: 'contractVersion',
+        },
+  ({ planKind }, _, dialects) =>
+    kindsOf(dialects).includes(planKind as string)
+      ? undefined
+      : {
+          code: 'plan_kind.unknown',
+          message: `planKind is ${show(planKind)}; there are ${kindsOf(dialects).join(', ')}`,
+          near: 'planKind',
+        },
+  ({ description }) =>
+    typeof description === 'string' && description.trim() !== ''
+      ? undefined
+      : {
+          code: 'description.missing',
+          message: 'description is missing; it is what a caller chooses by',
+          near: 'description',
+        },
+  (_fields, { functions }) =>
+    ['canonicalize', 'run']
+      .filter((name) => !functions.includes(name))
+      .map((name) => ({ code: 'function.missing', message: `${name} is not a function`, near: name })),
+  (_fields, { faults }) =>
+    faults.map(({ key, path = '', fact }) => ({
+      code: key === 'input' || key === 'result' ? 'schema.invalid' : 'field.not_json',
+      message: `${key === '' ? 'the default export' : `${key}${path}`} cannot be taken: ${fact}`,
+      near: key,
+    })),
+  ({ input }, { faults }) =>
+    input !== undefined || faults.some(({ key }) => key === 'input')
+      ? undefined
+      : {
+          code: 'schema.missing',
+          message: 'input is missing: the JSON Schema of the arguments',
+          near: 'input',
+        },
+  (fields) =>
+    networkFields(fields).length > 0
+      ? {
+          code: 'network.refused',
+          message: 'it asks for a network, and version 1 of the ABI grants none',
+          hint: 'import what it needs as an artifact first',
+          near: 'network',
+        }
+      : undefined,
+  (fields) =>
+    Object.keys(fields)
+      .filter((key) => !KNOWN.includes(key) && !networkFields(fields).includes(key))
+      .map((key) => {
+        const near = closest(key, KNOWN);
+        return {
+          code: 'field.unknown',
+          message: `"${key.slice(0, 80)}" is no field of a definition`,
+          ...(near ? { hint: `did you mean ${near}?` } : {}),
+          near: key,
+        };
+      }),
+  ({ title }) => textFinding('title', title, true),
+  ({ tags }) =>
+    tags === undefined || (Array.isArray(tags) && tags.every(isStrictText))
+      ? undefined
+      : { code: 'field.invalid', message: 'tags is a list of words', near: 'tags' },
+  ({ limits }) => limitFinding(limits),
+  ({ examples }) =>
+    examples === undefined ||
+    (Array.isArray(examples) &&
+      examples.every(
+        (one) =>
+          isRecord(one) && isStrictText(one.title) && isRecord(one.args) && Object.keys(one).length === 2,
+      ))
+      ? undefined
+      : { code: 'field.invalid', message: 'examples is a list of { title, args }', near: 'examples' },
+  ({ mutableState }) => mutableStateFinding(mutableState),
+  (fields, _, dialects) => outputFindings(fields, dialects),
+];
 
-export function checkDefinition(described: Described): readonly Finding[] {
-  const findings = RULES.flatMap((rule) => rule(described.fields, described) ?? []);
+export function checkDefinition(described: Described, dialects: Dialects): readonly Finding[] {
+  const findings = RULES.flatMap((rule) => rule(described.fields, described, dialects) ?? []);
   const { toolName } = described.fields;
   const whose = typeof toolName === 'string' ? `${toolName.slice(0, 80)}: ` : '';
   return findings.map((finding) => ({ ...finding, message: `${whose}${finding.message}` }));
 }
 
-const PLAN_KINDS: readonly string[] = ['docker', 'slurm', 'hybrid'];
+const kindsOf = (dialects: Dialects): readonly string[] => [...Object.keys(dialects), 'hybrid'];
 
 const KNOWN = [
   'abiVersion',
@@ -162,7 +170,7 @@ function networkFields(fields: Fields): readonly string[] {
   );
 }
 
-function outputFindings({ declaredOutputs, planKind }: Fields): readonly Finding[] {
+function outputFindings({ declaredOutputs, planKind }: Fields, dialects: Dialects): readonly Finding[] {
   const at = { near: 'declaredOutputs' };
   if (!Array.isArray(declaredOutputs))
     return [{ code: 'outputs.missing', message: 'declaredOutputs is not a list', ...at }];
@@ -210,7 +218,9 @@ function outputFindings({ declaredOutputs, planKind }: Fields): readonly Finding
         ...at,
       });
     roles.add(role as string);
-    const place = outputPlace(srcRelpath ?? (planKind === 'docker' ? `out/${role as string}` : undefined));
+    const place = outputPlace(
+      srcRelpath ?? (dialects[planKind as string]?.io === false ? `out/${role as string}` : undefined),
+    );
     if (!place.ok)
       findings.push({
         code: 'src_relpath.unsafe',

@@ -1,15 +1,16 @@
-// Owns: the shape of docker, slurm and hybrid plans as a toolpack writes them, and the rules for what they name.
+// Owns: the shape of plans as a toolpack writes them, in the dialect of one backend or of several, and the rules for what they name.
 // Refuses: networks, unpinned images, places outside of `in/`, and fields that nobody knows.
+import type { PlanDialect } from '../../contract/backend.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { below, collisions, outputPlace, type PathFact, type RunResources } from '../../contract/plan.ts';
 import type { PlanKind, ToolOutput } from '../../contract/toolpack.ts';
-import { isRecord, show } from './check-definition.ts';
+import { type Dialects, isRecord, show } from './check-definition.ts';
 
 export type Tell = (code: string, message: string) => void;
 
 /** What one engine is told, with its places normal. */
 export interface PlanDraft {
-  readonly engine: 'docker' | 'slurm';
+  readonly engine: string;
   readonly image: string | undefined;
   readonly argv: readonly string[];
   readonly env: { readonly [name: string]: string };
@@ -28,7 +29,12 @@ const USUAL: RunResources = {
 };
 
 /** Answers what could be read; what is wrong was told. */
-export function checkPlan(given: unknown, kind: PlanKind, tell: Tell): readonly PlanDraft[] {
+export function checkPlan(
+  given: unknown,
+  kind: PlanKind,
+  dialects: Dialects,
+  tell: Tell,
+): readonly PlanDraft[] {
   if (!isRecord(given)) {
     tell('plan.invalid', `plan is ${show(given)}; it is an object`);
     return [];
@@ -37,34 +43,39 @@ export function checkPlan(given: unknown, kind: PlanKind, tell: Tell): readonly 
     tell('plan.kind', `plan.kind is ${show(given.kind)}, and the tool's planKind is "${kind}"`);
     return [];
   }
-  if (kind !== 'hybrid') return [readPlan(given, kind, 'plan', tell)];
-  refuseUnknown(given, ['kind', 'docker', 'slurm'], 'plan', tell);
-  return (['docker', 'slurm'] as const).flatMap((engine) => {
+  if (kind !== 'hybrid') return [readPlan(given, kind, dialects[kind]!, 'plan', tell)];
+  const engines = Object.keys(dialects);
+  refuseUnknown(given, ['kind', ...engines], 'plan', tell);
+  const said = engines.filter((engine) => given[engine] !== undefined);
+  return (said.length > 1 ? said : engines).flatMap((engine) => {
     const one = given[engine];
-    if (isRecord(one) && one.kind === engine) return [readPlan(one, engine, `plan.${engine}`, tell)];
+    if (isRecord(one) && one.kind === engine)
+      return [readPlan(one, engine, dialects[engine]!, `plan.${engine}`, tell)];
     tell('plan.kind', `plan.${engine} is ${show(one)}; it is a ${engine} plan`);
     return [];
   });
 }
 
-const FIELDS = {
-  docker: ['kind', 'image', 'argv', 'env', 'inputs', 'resources'],
-  slurm: ['kind', 'image', 'argv', 'env', 'io', 'resources'],
-} as const;
-
-function readPlan(given: JsonObject, engine: 'docker' | 'slurm', way: string, tell: Tell): PlanDraft {
-  refuseUnknown(given, FIELDS[engine], way, tell);
-  const io = engine === 'slurm' ? given.io : undefined;
-  if (engine === 'slurm' && !isRecord(io))
+function readPlan(
+  given: JsonObject,
+  engine: string,
+  dialect: PlanDialect,
+  way: string,
+  tell: Tell,
+): PlanDraft {
+  const own = dialect.io ? 'io' : 'inputs';
+  refuseUnknown(given, ['kind', 'image', 'argv', 'env', own, 'resources'], way, tell);
+  const io = dialect.io ? given.io : undefined;
+  if (dialect.io && !isRecord(io))
     tell('plan.invalid', `${way}.io is ${show(io)}; it is { inputs, outputs }`);
   if (isRecord(io)) refuseUnknown(io, ['inputs', 'outputs'], `${way}.io`, tell);
-  const list = engine === 'docker' ? given.inputs : isRecord(io) ? io.inputs : [];
+  const list = dialect.io ? (isRecord(io) ? io.inputs : []) : given.inputs;
   return {
     engine,
-    image: readImage(given.image, engine, way, tell),
+    image: readImage(given.image, dialect, way, tell),
     argv: readArgv(given.argv, way, tell),
     env: readEnv(given.env, way, tell),
-    inputs: readInputs(list, engine, engine === 'docker' ? `${way}.inputs` : `${way}.io.inputs`, tell),
+    inputs: readInputs(list, dialect, dialect.io ? `${way}.io.inputs` : `${way}.inputs`, tell),
     outputs: isRecord(io) ? readOutputs(io.outputs, `${way}.io.outputs`, tell) : undefined,
     resources: readResources(given.resources, way, tell),
   };
@@ -82,8 +93,13 @@ function refuseUnknown(given: JsonObject, known: readonly string[], way: string,
 /** By a digest: a tag is a name that can mean another image tomorrow. */
 const PINNED = /^(?:[a-z0-9][a-z0-9._:/-]*@)?sha256:[0-9a-f]{64}$/;
 
-function readImage(given: unknown, engine: string, way: string, tell: Tell): string | undefined {
-  if (given === null || (given === undefined && engine === 'slurm')) return undefined;
+function readImage(
+  given: unknown,
+  { mayOmitImage }: PlanDialect,
+  way: string,
+  tell: Tell,
+): string | undefined {
+  if (given === null || (given === undefined && mayOmitImage)) return undefined;
   if (typeof given === 'string' && PINNED.test(given)) return given;
   tell(
     'image.unpinned',
@@ -117,11 +133,10 @@ function readEnv(given: unknown, way: string, tell: Tell): PlanDraft['env'] {
 
 function readInputs(
   given: unknown,
-  engine: 'docker' | 'slurm',
+  { dest: field, below: root }: PlanDialect,
   way: string,
   tell: Tell,
 ): PlanDraft['inputs'] {
-  const field = engine === 'docker' ? 'destName' : 'dest_relpath';
   if (!Array.isArray(given)) {
     tell('inputs.invalid', `${way} is not a list`);
     return [];
@@ -134,7 +149,7 @@ function readInputs(
       return [];
     }
     refuseUnknown(input, ['role', 'artifactId', field], which, tell);
-    const place = below(engine === 'docker' ? '' : 'in', input[field]);
+    const place = below(root, input[field]);
     if (!place.ok) {
       const code = input[field] === undefined || input[field] === '' ? 'dest.missing' : 'dest.unsafe';
       const strict = place.fact.includes('white space') ? 'dest.whitespace' : code;

@@ -8,7 +8,7 @@ import type { Installation, LoadResult } from '../../contract/manifest.ts';
 import type { RunExecutor } from '../../contract/runs.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import type { PackFiles } from '../../contract/toolpack.ts';
-import { checkDefinition, type Described, type Finding, show } from './check-definition.ts';
+import { checkDefinition, type Described, type Dialects, type Finding, show } from './check-definition.ts';
 import { contractOf, type ToolFields } from './contract-of.ts';
 import { rememberCalls } from './remember-calls.ts';
 import { openProcesses, type Toolpack } from './toolpack.ts';
@@ -20,6 +20,8 @@ export interface ToolpackSite {
   readonly handlesFor: HandlesFor;
   readonly runs: RunExecutor;
   readonly schemas: SchemaCompiler;
+  /** How plans are written, by the backend that they are for. */
+  readonly dialects: Dialects;
   /** Definitions of packs that were asked before, by their digest. */
   readonly known?: KnownDefinitions;
   /** Ask its processes for every call, also for one that they agreed on before: who checks a pack wants to see it change its mind. */
@@ -54,12 +56,12 @@ export async function openToolpack(
     start: (program) => site.handlesFor(installation).exec.start(program),
   });
   site.gone?.addEventListener('abort', () => void toolpack.rest().catch(() => {}), { once: true });
-  const { schemas } = site;
+  const { schemas, dialects } = site;
   const known = site.known?.read(files.digest);
   const signal = site.signal ?? AbortSignal.timeout(LOAD_MS);
   const loaded = known
     ? { tools: known, diagnostics: [] }
-    : await loadToolpack(files, toolpack, schemas, signal);
+    : await loadToolpack(files, toolpack, site, signal);
   if (loaded.diagnostics.length > 0) {
     await toolpack.close();
     return { value: undefined, diagnostics: loaded.diagnostics };
@@ -76,6 +78,7 @@ export async function openToolpack(
         tools,
         runs: site.runs,
         schemas,
+        dialects,
       }),
       tools: tools.map((fields) => ({
         contract: contractOf(fields, files.version),
@@ -98,12 +101,12 @@ interface LoadedToolpack {
 async function loadToolpack(
   files: PackFiles,
   toolpack: Pick<Toolpack, 'describe'>,
-  schemas: SchemaCompiler,
+  { schemas, dialects }: Pick<ToolpackSite, 'schemas' | 'dialects'>,
   signal: AbortSignal,
 ): Promise<LoadedToolpack> {
   const findings: Finding[] = [];
   const described = await describe(toolpack, signal, findings);
-  for (const one of described) findings.push(...checkDefinition(one));
+  for (const one of described) findings.push(...checkDefinition(one, dialects));
   findings.push(...duplicates(described));
   if (findings.length === 0) {
     for (const { fields } of described)

@@ -7,7 +7,7 @@ import type { ObjectId } from '../../contract/object-store.ts';
 import type { PreparedRun, PrepareSite, RunExecutor } from '../../contract/runs.ts';
 import type { PackFiles } from '../../contract/toolpack.ts';
 import { type CallProblem, checkCall } from './check-call.ts';
-import { show } from './check-definition.ts';
+import { type Dialects, show } from './check-definition.ts';
 import { answerFrom, conductRun, type Replies, readAmount } from './conduct-run.ts';
 import { outputsOf, type ToolFields } from './contract-of.ts';
 import { refusal as refusedCall, type Toolpack } from './toolpack.ts';
@@ -19,6 +19,7 @@ export interface ToolpackAdapterSite {
   readonly tools: readonly ToolFields[];
   readonly runs: RunExecutor;
   readonly schemas: SchemaCompiler;
+  readonly dialects: Dialects;
 }
 
 const READ_ARTIFACT = 64 * 1024;
@@ -43,6 +44,7 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
     const checked = answer.ok
       ? checkCall(answer.value, {
           planKind: fields.planKind,
+          dialects: site.dialects,
           outputs: outputsOf(fields),
           mutableState: fields.mutableState ?? [],
           named,
@@ -103,6 +105,11 @@ export function createToolpackAdapter(site: ToolpackAdapterSite): Adapter {
           invocation.signal,
         );
         invocation.testify?.(outcome.facts);
+        for (const { backend, why } of outcome.passedOver ?? [])
+          invocation.warn?.({
+            reason: 'run.place',
+            message: `"${fields.toolName}" did not run on ${backend}: ${why}`,
+          });
         return { ok: true, data: outcome.data };
       },
       health: async () => ({ status: 'ready', checkedTs: null }),

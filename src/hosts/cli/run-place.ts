@@ -1,7 +1,6 @@
 // Owns: the flags that say where a run is executed, and what they mean for a call.
 // Refuses: to know what policy grants.
-import type { Placement } from '../../contract/backend.ts';
-import { fail } from '../../contract/errors.ts';
+import { readPlacement } from '../../contract/backend.ts';
 import type { CallOptions } from '../../contract/runtime.ts';
 import type { Command, Invocation } from './command.ts';
 
@@ -23,22 +22,6 @@ export function runPlace({
 }: Invocation['flags']): Pick<CallOptions, 'backend' | 'placement'> {
   return {
     ...(typeof backend === 'string' ? { backend } : {}),
-    ...(typeof place === 'string' ? { placement: parsePlace(place) } : {}),
+    ...(typeof place === 'string' ? { placement: readPlacement(place) } : {}),
   };
-}
-
-const KEYS: readonly string[] = ['partition', 'account', 'qos', 'gres'] satisfies (keyof Placement)[];
-
-/** `partition=long,qos=high` */
-function parsePlace(text: string): Placement {
-  const pairs = text.split(',').map((pair) => {
-    const [, key = '', value = ''] = /^(\w+)=(.+)$/.exec(pair) ?? [];
-    if (!KEYS.includes(key))
-      throw fail(
-        'usage',
-        `Cannot place the run: --place takes ${KEYS.join(', ')} with a value, not "${pair}"`,
-      );
-    return [key, value];
-  });
-  return Object.fromEntries(pairs);
 }

@@ -1,5 +1,6 @@
 // Owns: `runs`: where deterministic runs are executed, on which images, and how much they may use up.
-// Not here: choosing a place for a run (preset/runs), and what a backend makes of its settings.
+// Not here: the settings of a backend (src/backends), and choosing a place for a run (preset/runs).
+import { BACKENDS } from '../../backends/index.ts';
 import { canonicalJson, canonicalText } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
 import { digestOf } from '../../base/image-reference.ts';
@@ -7,7 +8,6 @@ import { quoted } from '../../contract/diagnostic.ts';
 import type { Json } from '../../contract/json.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import {
-  BACKEND_NAMES,
   type BackendName,
   type ImageRule,
   LIMIT_OF,
@@ -15,7 +15,6 @@ import {
   type PolicyFile,
   type RunLimits,
   type RunsPolicy,
-  SLURM_CONTAINERS,
 } from '../../contract/policy.ts';
 import { backendsInUse, matchesTool } from '../../contract/policy-match.ts';
 import type { PreparedRun } from '../../contract/runs.ts';
@@ -112,7 +111,12 @@ const SUBMITTED = granted('its own call is decided when it is made');
 // ------------------------------------------------------------------------------------ what it may hold
 
 function shape() {
-  const backend = (doc: string, byDefault?: string) => choice(BACKEND_NAMES, doc, byDefault);
+  const backend = (doc: string, byDefault?: string) =>
+    choice(
+      BACKENDS.map(({ name }) => name),
+      doc,
+      byDefault,
+    );
   const tool = () => text('tool-glob', 'A tool id; `*` stands for any characters.');
   return map('Where deterministic runs are executed. Without it: in the sandbox of this machine.', {
     backend: backend('Where runs are executed, unless a rule or the caller says otherwise.', 'local'),
@@ -169,66 +173,11 @@ function shape() {
       'place',
       'An absolute folder that attempts work in: with Slurm, one that all nodes see at the same path. By default `.haft/runs`.',
     ),
-    docker: map('The engine of the docker backend.', {
-      socket: text(
-        'place',
-        'The UNIX socket of Docker, or of the service of Podman. By default that of `DOCKER_HOST`, or `/var/run/docker.sock`.',
-      ),
-    }),
-    slurm: slurmShape(),
+    ...Object.fromEntries(
+      BACKENDS.flatMap(({ name, settings }) => (settings ? [[name, settings()] as const] : [])),
+    ),
   });
 }
-
-const slurmShape = () =>
-  map(
-    'The jobs of the slurm backend. Of each list the first is what jobs get; callers may choose among the others.',
-    {
-      partitions: list(text('word', 'A partition.'), "By default the cluster's."),
-      accounts: list(text('word', 'An account.'), "By default the user's."),
-      qos: list(text('word', 'A quality of service.'), "By default the account's."),
-      gres: list(text('word', 'Generic resources: `gpu:1`.'), 'By default none.'),
-      constraint: text('word', 'Features that nodes must have.'),
-      max_jobs: number('Jobs of this workspace in the queue at one time.', 1, 1_000_000, 'no limit'),
-      conf: text('place', "The cluster's slurm.conf. By default that of `SLURM_CONF`, or the machine's own."),
-      images: list(
-        map(
-          'An image on the nodes.',
-          {
-            image: text('image', 'Its digest: `name@sha256:…` or `sha256:…`.'),
-            folder: text(
-              'place',
-              'The absolute folder that holds its unpacked file system; its ENV lies beside it, in a file of that name with `.env` added.',
-            ),
-          },
-          { required: ['image', 'folder'] },
-        ),
-        'Where nodes have the unpacked file systems of images, read-only; for bubblewrap and Apptainer.',
-      ),
-      container: map(
-        'What programs are contained in on the nodes.',
-        {
-          kind: choice(
-            SLURM_CONTAINERS,
-            'Docker and Podman run images that the node has; nothing is pulled. Apptainer is untested.',
-            'bubblewrap',
-          ),
-          command: text(
-            'place',
-            'The absolute path of `docker`, `podman` or `apptainer` on the nodes. By default found on their PATH.',
-          ),
-          socket: text(
-            'place',
-            'The UNIX socket of Docker or Podman on the nodes. By default the one that the command uses by itself.',
-          ),
-          busybox: text(
-            'place',
-            'A statically linked busybox on the nodes, which looks at containers from inside. By default the usual places.',
-          ),
-        },
-        { required: ['kind'] },
-      ),
-    },
-  );
 
 function checkImage(given: string): TextProblem[] {
   const [, name = '', suffix] = /^([^@]*)(?:@(.*))?$/s.exec(given) ?? [];
@@ -262,11 +211,9 @@ function checkRuns({ runs: own }: Draft, site: DraftSite): void {
     if (digestOf(entry.image) === undefined)
       unpinned(`runs.images[${at}].image`, entry.image, 'has no digest, and a name must stand for one');
   }
-  for (const [at, entry] of (own?.slurm?.images ?? []).entries()) {
-    if (entry?.image === undefined || digestOf(entry.image) !== undefined) continue;
-    const fact = 'has no digest, and nodes know images by nothing else';
-    unpinned(`runs.slurm.images[${at}].image`, entry.image, fact);
-  }
+  for (const { check } of BACKENDS)
+    for (const { at, text, fact } of check?.((own ?? {}) as RunsPolicy) ?? [])
+      unpinned(`runs.${at}`, text, fact);
 }
 
 // ---------------------------------------------------------------------------------------- what it means
@@ -283,7 +230,7 @@ const imagesOf = (own: RunsPolicy | undefined, tool?: string): unknown[] =>
 /** Whether another value of a key that is no list and no limit may let something happen that could not. */
 function widensRuns(key: keyof RunsPolicy, before: RunsPolicy, after: RunsPolicy): boolean {
   // Nothing runs on an engine that no run can be sent to.
-  if (key === 'docker' || key === 'slurm') return backendsInUse(after).includes(key);
+  if (BACKENDS.some(({ name }) => name === key)) return backendsInUse(after).includes(key);
   if (key === 'backend')
     return ![before.backend ?? 'local', ...(before.backends ?? [])].includes(after.backend ?? 'local');
   // Without it they work in Haft's own state.

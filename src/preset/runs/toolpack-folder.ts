@@ -5,19 +5,24 @@ import {
   openToolpack,
   type ToolpackSite,
 } from '../../adapters/toolpack/open-toolpack.ts';
+import { BACKENDS } from '../../backends/index.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import { lockedFiles } from '../../loader/code/locked-files.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
 import { readPackFiles } from '../../loader/toolpack/pack-files.ts';
 
-export interface FolderSite extends Omit<ToolpackSite, 'known'> {
+export interface FolderSite extends Omit<ToolpackSite, 'known' | 'dialects'> {
   /** Where known definitions are kept, two levels below the state folder. Absent: nowhere. */
   readonly cacheFolder?: string;
 }
 
 /** To be counted up whenever a definition that was good would now be read otherwise or refused. */
 const FORMAT = 1;
+
+const DIALECTS = Object.fromEntries(
+  BACKENDS.flatMap(({ name, dialect }) => (dialect ? [[name, dialect] as const] : [])),
+);
 
 /** Installs with `runtime.installations.add(value)`. `name` is the installation's. */
 export async function openToolpackFolder(
@@ -28,7 +33,7 @@ export async function openToolpackFolder(
   const files = readPackFiles(folder);
   if (!('digest' in files)) return { value: undefined, diagnostics: files };
   const known = cacheFolder === undefined ? {} : { known: definitionsIn(cacheFolder) };
-  const { value, diagnostics } = await openToolpack(files, name, { ...site, ...known });
+  const { value, diagnostics } = await openToolpack(files, name, { ...site, ...known, dialects: DIALECTS });
   return { value: value && { ...value, files: lockedFiles(files) }, diagnostics };
 }
 

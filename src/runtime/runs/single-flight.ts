@@ -4,9 +4,9 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
 import { orAborted } from '../../base/or-aborted.ts';
-import { fail, isFailure } from '../../contract/errors.ts';
+import { fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
 import { type AttemptRecord, isOpen } from '../../contract/run.ts';
-import type { RunOutcome, RunRequest } from '../../contract/runs.ts';
+import type { ChosenPlace, RunOutcome, RunRequest, RunTicket } from '../../contract/runs.ts';
 import type { NewId } from '../../contract/runtime.ts';
 import { endOf, failureOf, isTriedAgain } from './attempt-failure.ts';
 import { conductAttempt } from './conduct-attempt.ts';
@@ -88,24 +88,23 @@ async function attemptRun(
   signal: AbortSignal,
 ): Promise<RunOutcome> {
   const { ticket, tool, contract, args, callId } = request;
-  const { runId, preimage, plan, purpose } = ticket;
-  const { backends } = await site.parts();
-  const chosen = ticket.backend ?? backends[0]?.name;
-  if (chosen === undefined)
-    throw fail('run.infrastructure', `Cannot run "${tool}": this host has no backend`);
+  const { runId, preimage, purpose } = ticket;
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted();
     const seen = await resultOf(site, request);
     if (seen && 'data' in seen) return seen;
     if (ticket.resume) await requireOpen(site, runId);
     const id = newAttemptId(site.newId, runId);
+    const { place, passedOver } = await answeringPlace(site, tool, ticket);
+    const placed = { ...request, ticket: { ...ticket, ...place } };
     const begun = await site.store.begin(
-      { runId, tool, contract, preimage, args, plan, seenResult: seen?.callId ?? null },
-      { id, purpose, backend: chosen, callId, session: ticket.session },
+      { runId, tool, contract, preimage, args, plan: place.plan, seenResult: seen?.callId ?? null },
+      { id, purpose, backend: place.backend, callId, session: ticket.session },
       site.clock.now(),
     );
     try {
-      if (begun.mine) return await conductAttempt(site, begun.attempt, request, signal);
+      if (begun.mine)
+        return withPassed(await conductAttempt(site, begun.attempt, placed, signal), passedOver);
       request.onStarted?.(begun.attempt);
       const joined = await awaitOther(site, begun.attempt, signal);
       if ('data' in joined) return joined;
@@ -118,6 +117,31 @@ async function attemptRun(
     }
   }
 }
+
+type PassedOver = NonNullable<RunOutcome['passedOver']>;
+
+/** The first place that answers. Where there is only one it is not asked: the attempt itself will say. */
+async function answeringPlace(site: RunSite, tool: string, ticket: RunTicket) {
+  const { backends } = await site.parts();
+  const { backend = backends[0]?.name, plan, placement, otherwise = [] } = ticket;
+  if (backend === undefined)
+    throw fail('run.infrastructure', `Cannot run "${tool}": this host has no backend`);
+  const passedOver: { readonly backend: string; readonly why: string }[] = [];
+  const first: ChosenPlace = { backend, plan, ...(placement ? { placement } : {}) };
+  for (const place of [first, ...otherwise]) {
+    const known = backends.find(({ name }) => name === place.backend);
+    const silent = otherwise.length > 0 && (await known?.probe?.().then(() => undefined, toErrorEntry));
+    if (!silent) return { place, passedOver };
+    passedOver.push({ backend: place.backend, why: silent.message });
+  }
+  const facts = passedOver.map((one) => `${one.backend}: ${one.why}`).join('; ');
+  throw fail('run.infrastructure', `Cannot run "${tool}": no place that policy grants answers (${facts})`);
+}
+
+const withPassed = (outcome: RunOutcome, passedOver: PassedOver): RunOutcome =>
+  passedOver.length === 0
+    ? outcome
+    : { ...outcome, passedOver, facts: { ...outcome.facts, passed_over: [...passedOver] } };
 
 async function requireOpen(site: RunSite, runId: string): Promise<void> {
   const attempts = await site.store.attempts(runId);

@@ -2,11 +2,11 @@
 // Refuses: what is large of them; `haft runs show` has it.
 import { closest } from '../../../base/closest.ts';
 import { fail } from '../../../contract/errors.ts';
-import { BACKEND_NAMES } from '../../../contract/policy.ts';
 import { RUN_TRANSITIONS, type RunState } from '../../../contract/run.ts';
 import type { RunQuery } from '../../../contract/run-store.ts';
 import { table } from '../../../contract/terminal-text.ts';
 import { settleRuns } from '../../../operations/recover-runs.ts';
+import { BACKEND_NAMES } from '../../../preset/runs/choose-place.ts';
 import type { Command, Invocation } from '../command.ts';
 import { duration } from '../duration.ts';
 import { shortRun } from '../find-run.ts';

@@ -1,5 +1,6 @@
 // Owns: the routes of those who call tools: which there are, and the one call.
 // Refuses: to change which there are; that is what the other token is for.
+import { readPlacement } from '../../../contract/backend.ts';
 import { fromToolRequest, toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import { listingToWire, toWire } from '../../../contract/spelling.ts';
@@ -72,15 +73,23 @@ export const TOOL_ROUTES: readonly Route[] = [
           maxLength: 100,
           description: 'where a run is executed, among what policy grants',
         },
+        place: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1000,
+          description:
+            'partition, account, qos or gres of its Slurm job as KEY=VALUE,…, among what policy lists',
+        },
       },
       additionalProperties: false,
     },
-    async answer({ body, query: { backend }, signal, status }, { runtime }) {
+    async answer({ body, query: { backend, place }, signal, status }, { runtime }) {
       const call = fromToolRequest(body);
       if (typeof call === 'string') throw fail('input.envelope', `Cannot make the call: ${call}`);
       const response = await runtime.call(call, {
         signal: signal(),
         ...(backend === undefined ? {} : { backend }),
+        ...(place === undefined ? {} : { placement: readPlacement(place) }),
       });
       const [error] = response.errors;
       if (error) status(ERRORS[error.reason].http);

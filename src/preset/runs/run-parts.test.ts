@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import type { Backend } from '../../contract/backend.ts';
 import type { RunsPolicy } from '../../contract/policy.ts';
 import type { Variables } from '../../contract/run-environment.ts';
-import { imageEnvFinder } from './image-env.ts';
+import { imageEnvFinder } from './run-parts.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const IMAGE = `registry.example.org/tools/sort@${DIGEST}`;
