@@ -3,7 +3,7 @@
 import { installHint } from '../capabilities/exec/install-hint.ts';
 import { lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
 import { findRipgrep } from '../capabilities/search/ripgrep/find-ripgrep.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from '../contract/operation-handles.ts';
 import { probeBackends } from './runs/probe-backends.ts';
 
 interface KnownProgram {

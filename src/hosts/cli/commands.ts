@@ -1,5 +1,7 @@
 // Owns: the list of commands, each loaded only when it is asked for.
 // Refuses: what a command does; each is a file of its own in commands/.
+
+import { OPERATIONS } from '../../operations/index.ts';
 import type { Command } from './command.ts';
 import { command as call } from './commands/call.ts';
 
@@ -26,59 +28,12 @@ export const CLI_COMMANDS: Commands = {
     load: async () => (await import('./commands/trust.ts')).command,
   },
   call: { summary: call.summary, load: async () => call },
-  tools: {
-    summary: 'List, find, add and look after tools',
-    commands: {
-      list: {
-        summary: 'List the installed tools',
-        load: async () => (await import('./commands/tools-list.ts')).command,
-      },
-      show: {
-        summary: 'Show one tool',
-        load: async () => (await import('./commands/tools-show.ts')).command,
-      },
-      check: {
-        summary: 'Check a folder of *.tool.yaml files',
-        load: async () => (await import('./commands/tools-check.ts')).command,
-      },
-      search: {
-        summary: 'Find tools by what they do',
-        load: async () => (await import('./commands/tools-search.ts')).command,
-      },
-      add: {
-        summary: 'Add a server as a pack',
-        load: async () => (await import('./commands/tools-add.ts')).command,
-      },
-      remove: {
-        summary: 'Remove a pack that was added',
-        load: async () => (await import('./commands/tools-remove.ts')).command,
-      },
-      config: {
-        summary: 'Show or change what a pack needs',
-        load: async () => (await import('./commands/tools-config.ts')).command,
-      },
-      enable: {
-        summary: 'Let the tools of a pack be called again',
-        load: async () => (await import('./commands/tools-enable.ts')).enable,
-      },
-      disable: {
-        summary: 'Leave a pack out',
-        load: async () => (await import('./commands/tools-enable.ts')).disable,
-      },
-      health: {
-        summary: 'Look whether the packs can be reached',
-        load: async () => (await import('./commands/tools-health.ts')).command,
-      },
-      logs: {
-        summary: 'Show what a server wrote to its standard error',
-        load: async () => (await import('./commands/tools-logs.ts')).command,
-      },
-      lock: {
-        summary: 'Pin the tools of packs in haft.lock',
-        load: async () => (await import('./commands/tools-lock.ts')).command,
-      },
+  tools: group('tools', 'List, find, add and look after tools', {
+    check: {
+      summary: 'Check a folder of *.tool.yaml files',
+      load: async () => (await import('./commands/tools-check.ts')).command,
     },
-  },
+  }),
   policy: {
     summary: 'Check, explain and improve haft.yaml',
     commands: {
@@ -150,35 +105,7 @@ export const CLI_COMMANDS: Commands = {
       },
     },
   },
-  audit: {
-    summary: 'Read and verify what was called',
-    commands: {
-      list: {
-        summary: 'List the newest rows',
-        load: async () => (await import('./commands/audit-list.ts')).list,
-      },
-      tail: {
-        summary: 'Print rows as they are written',
-        load: async () => (await import('./commands/audit-list.ts')).tail,
-      },
-      head: {
-        summary: 'Print count and hash',
-        load: async () => (await import('./commands/audit-head.ts')).command,
-      },
-      verify: {
-        summary: 'Recompute the hash chain',
-        load: async () => (await import('./commands/audit-verify.ts')).command,
-      },
-      checkpoint: {
-        summary: 'Print a signed checkpoint',
-        load: async () => (await import('./commands/audit-checkpoint.ts')).command,
-      },
-      export: {
-        summary: 'Write every row as JSON',
-        load: async () => (await import('./commands/audit-export.ts')).command,
-      },
-    },
-  },
+  audit: group('audit', 'Read and verify what was called'),
   runs: {
     summary: 'Look after runs, and take them away with their proof',
     commands: {
@@ -279,3 +206,24 @@ export const CLI_COMMANDS: Commands = {
     load: async () => (await import('./commands/doctor.ts')).command,
   },
 };
+
+/** An operation as a command. */
+function operation(id: string): CommandEntry {
+  const { summary, load } = OPERATIONS[id]!;
+  return {
+    summary,
+    async load() {
+      const { commandOf } = await import('./operation-command.ts');
+      return commandOf(await load());
+    },
+  };
+}
+
+/** All operations whose id begins so, and commands that are none. */
+function group(name: string, summary: string, more: CommandGroup['commands'] = {}): CommandGroup {
+  const ids = Object.keys(OPERATIONS).filter((id) => id.startsWith(`${name}.`));
+  return {
+    summary,
+    commands: { ...Object.fromEntries(ids.map((id) => [id.slice(name.length + 1), operation(id)])), ...more },
+  };
+}

@@ -1,7 +1,8 @@
 // Owns: `haft doctor`: is everything here that Haft needs, proven by trying it?
 // Refuses: to repair anything; each failed check says what to type.
+
+import type { Finding } from '../../../contract/operation-handles.ts';
 import { diagnose } from '../../../preset/diagnose.ts';
-import type { Finding } from '../../../preset/finding.ts';
 import type { Command } from '../command.ts';
 
 export const command: Command = {

@@ -1,9 +1,8 @@
 // Owns: `haft gc`: cleaning up the state of a workspace as its policy says.
 // Refuses: to remove a row of the audit, or an artifact.
 import { shownSize } from '../../../base/shown-size.ts';
+import type { CleanUpReport, StateSizes } from '../../../contract/operation-handles.ts';
 import type { DefaultRuntime } from '../../../preset/default.ts';
-import type { CleanUpReport } from '../../../preset/retention.ts';
-import type { StateSizes } from '../../../preset/state-sizes.ts';
 import type { Command } from '../command.ts';
 
 export const command: Command = {
