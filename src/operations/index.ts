@@ -8,6 +8,10 @@ import type { OperationEntry } from '../contract/operation.ts';
  * and `check`, `tools check`, `runs collect`, `runs verify-bundle`.
  */
 export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
+  trust: {
+    summary: 'Trust the policy of this workspace on this machine',
+    load: async () => (await import('./trust.ts')).trust,
+  },
   'tools.list': {
     summary: 'List the installed tools',
     load: async () => (await import('./tools.ts')).toolsList,
@@ -52,6 +56,78 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
     summary: 'Pin the tools of packs in haft.lock',
     load: async () => (await import('./packs.ts')).toolsLock,
   },
+  'policy.check': {
+    summary: 'Check haft.yaml',
+    load: async () => (await import('./policy.ts')).policyCheck,
+  },
+  'policy.explain': {
+    summary: 'Say what decides a call',
+    load: async () => (await import('./policy.ts')).policyExplain,
+  },
+  'policy.suggest': {
+    summary: 'Propose lines from denied calls',
+    load: async () => (await import('./policy.ts')).policySuggest,
+  },
+  'policy.diff': {
+    summary: 'Compare haft.yaml with what was trusted',
+    load: async () => (await import('./policy.ts')).policyDiff,
+  },
+  'policy.hash': {
+    summary: "Print the policy's hash",
+    load: async () => (await import('./policy.ts')).policyHash,
+  },
+  'policy.replay': {
+    summary: 'Decide past calls under another policy',
+    load: async () => (await import('./policy.ts')).policyReplay,
+  },
+  'approvals.list': {
+    summary: 'List them',
+    load: async () => (await import('./approvals.ts')).approvalsList,
+  },
+  'approvals.show': {
+    summary: 'Show one of them',
+    load: async () => (await import('./approvals.ts')).approvalsShow,
+  },
+  'approvals.grant': {
+    summary: 'Let one through, once',
+    load: async () => (await import('./approvals.ts')).approvalsGrant,
+  },
+  'approvals.refuse': {
+    summary: 'Refuse one',
+    load: async () => (await import('./approvals.ts')).approvalsRefuse,
+  },
+  'credentials.set': {
+    summary: 'Keep one, encrypted',
+    load: async () => (await import('./credentials.ts')).credentialsSet,
+  },
+  'credentials.list': {
+    summary: 'List them, without values',
+    load: async () => (await import('./credentials.ts')).credentialsList,
+  },
+  'credentials.remove': {
+    summary: 'Forget one',
+    load: async () => (await import('./credentials.ts')).credentialsRemove,
+  },
+  'credentials.check': {
+    summary: 'Check that each can be opened',
+    load: async () => (await import('./credentials.ts')).credentialsCheck,
+  },
+  'sessions.open': {
+    summary: 'Open one, with terms of its own',
+    load: async () => (await import('./sessions.ts')).sessionsOpen,
+  },
+  'sessions.list': {
+    summary: 'List them',
+    load: async () => (await import('./sessions.ts')).sessionsList,
+  },
+  'sessions.show': {
+    summary: 'Show one and what remains of it',
+    load: async () => (await import('./sessions.ts')).sessionsShow,
+  },
+  'sessions.end': {
+    summary: 'End one',
+    load: async () => (await import('./sessions.ts')).sessionsEnd,
+  },
   'audit.list': {
     summary: 'List the newest rows',
     load: async () => (await import('./audit.ts')).auditList,
@@ -75,5 +151,73 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   'audit.export': {
     summary: 'Write every row as JSON',
     load: async () => (await import('./audit.ts')).auditExport,
+  },
+  'runs.list': {
+    summary: 'List the newest',
+    load: async () => (await import('./runs.ts')).runsList,
+  },
+  'runs.show': {
+    summary: 'Show one with its attempts and outputs',
+    load: async () => (await import('./runs.ts')).runsShow,
+  },
+  'runs.watch': {
+    summary: 'Print its log until it ends',
+    load: async () => (await import('./runs-again.ts')).runsWatch,
+  },
+  'runs.cancel': {
+    summary: 'End what is under way of it',
+    load: async () => (await import('./runs-again.ts')).runsCancel,
+  },
+  'runs.retry': {
+    summary: 'Make its call again',
+    load: async () => (await import('./runs-again.ts')).runsRetry,
+  },
+  'runs.verify': {
+    summary: 'Execute it again and compare',
+    load: async () => (await import('./runs-again.ts')).runsVerify,
+  },
+  'runs.explain': {
+    summary: 'Say why two are not the same',
+    load: async () => (await import('./runs.ts')).runsExplain,
+  },
+  'runs.export': {
+    summary: 'Write one with its proof into a file',
+    load: async () => (await import('./runs-again.ts')).runsExport,
+  },
+  'artifacts.import': {
+    summary: 'Keep a file, a folder or standard input',
+    load: async () => (await import('./artifacts.ts')).artifactsImport,
+  },
+  'artifacts.list': {
+    summary: 'List the newest',
+    load: async () => (await import('./artifacts.ts')).artifactsList,
+  },
+  'artifacts.show': {
+    summary: 'Show one',
+    load: async () => (await import('./artifacts.ts')).artifactsShow,
+  },
+  'artifacts.cat': {
+    summary: 'Print or copy one',
+    load: async () => (await import('./artifacts.ts')).artifactsCat,
+  },
+  'artifacts.verify': {
+    summary: 'Hash them again',
+    load: async () => (await import('./artifacts.ts')).artifactsVerify,
+  },
+  'artifacts.gc': {
+    summary: 'Remove what nothing needs any more',
+    load: async () => (await import('./artifacts.ts')).artifactsGc,
+  },
+  gc: {
+    summary: 'Clean up the state',
+    load: async () => (await import('./upkeep.ts')).gc,
+  },
+  undo: {
+    summary: 'Take back what a call changed',
+    load: async () => (await import('./upkeep.ts')).undo,
+  },
+  doctor: {
+    summary: 'Check this machine and workspace',
+    load: async () => (await import('./upkeep.ts')).doctor,
   },
 };

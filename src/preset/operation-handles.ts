@@ -10,6 +10,7 @@ import type { PolicyHandles, TrustHandles } from '../contract/operation-handles.
 import type { FindTools } from '../runtime/tool-search/tool-finder.ts';
 import type { DefaultRuntime } from './default.ts';
 import type { WorkspacePacks } from './packs/workspace-packs.ts';
+import type { TrustQuestion } from './trust/trust-question.ts';
 
 /** What a door says of who asks. */
 export type Asking = Pick<OperationSite, 'workspace' | 'by' | 'frozen' | 'signal' | 'watched' | 'say'> & {
@@ -25,7 +26,7 @@ export interface LivingSite {
 export const createLivingSite = (): LivingSite => ({ inTurn: createTurns() });
 
 export function operationSite(asking: Asking, living?: LivingSite): OperationSite {
-  const { by, frozen, runtime, signal } = asking;
+  const { by, frozen, runtime } = asking;
   /** Some need no workspace, and it is looked for when it is asked for. */
   const at = () => asking.workspace;
   /** The audit of the runtime, where one is open: then its row is in the same order. */
@@ -56,7 +57,10 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     },
     by,
     frozen,
-    signal,
+    /** Whoever asks for it means to end in order: until then Ctrl-C ends the process. */
+    get signal() {
+      return asking.signal;
+    },
     watched: asking.watched,
     say: asking.say,
     async record(action: string, facts: JsonObject) {
@@ -91,7 +95,7 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
       },
       async health(wanted) {
         const { lookAtPacks } = await import('./packs/look-at-packs.ts');
-        return lookAtPacks(await open(), wanted, signal);
+        return lookAtPacks(await open(), wanted, asking.signal);
       },
       async lock(step, shown) {
         const { lockWorkspace } = await import('./packs/lock-workspace.ts');
@@ -122,8 +126,13 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
 
 function trustHandles(at: () => string): TrustHandles {
   const load = () => import('./trust/trust-question.ts');
+  let asked: Promise<TrustQuestion> | undefined;
   return {
-    question: async () => (await load()).trustQuestion(at()),
+    question() {
+      // Once: what is kept is what was shown, whatever lies there by then.
+      asked ??= load().then(({ trustQuestion }) => trustQuestion(at()));
+      return asked;
+    },
     list: async () => (await load()).listTrust(at()),
     revoke: async () => (await load()).revokeTrust(at()),
   };

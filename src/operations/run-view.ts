@@ -1,12 +1,9 @@
 // Owns: how runs and attempts look: as JSON, as cells of a table, as a sentence.
 // Refuses: to ask for anything; commands do.
-import { reasonOfEnd } from '../../contract/attempt-cause.ts';
-import { ERRORS, type Reason } from '../../contract/errors.ts';
-import { type AttemptRecord, isOpen, type RunRecord } from '../../contract/run.ts';
-import type { RunRow } from '../../contract/run-store.ts';
-import { toWire } from '../../contract/spelling.ts';
-
-export const rowToWire = (row: RunRow) => toWire(row);
+import { reasonOfEnd } from '../contract/attempt-cause.ts';
+import { ERRORS, type Reason } from '../contract/errors.ts';
+import { type AttemptRecord, isOpen, type RunRecord } from '../contract/run.ts';
+import { toWire } from '../contract/spelling.ts';
 
 /** The names that the contract gives in snake_case; what tools and callers wrote as it is. */
 export function runToWire({ plan, result, ...run }: RunRecord) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Approval, ApprovalDetails } from '../../contract/store.ts';
-import { describeApproval } from './describe-approval.ts';
+import type { Approval, ApprovalDetails } from '../contract/store.ts';
+import { describeApproval } from './approvals.ts';
 
 const approval = (details: ApprovalDetails | null, fields: Partial<Approval> = {}): Approval => ({
   id: 'appr_1',

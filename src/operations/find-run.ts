@@ -1,7 +1,7 @@
 // Owns: how a run is named on the command line: by its id, or by as much of it as is no other run's.
 // Refuses: to guess between two.
-import { fail } from '../../contract/errors.ts';
-import type { RuntimeRuns } from '../../contract/runs.ts';
+import { fail } from '../contract/errors.ts';
+import type { RuntimeRuns } from '../contract/runs.ts';
 
 const WHOLE = /^run_[0-9a-f]{64}$/;
 const PART = /^(?:run_)?[0-9a-f]{0,64}$/;
