@@ -8,9 +8,10 @@ import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
 import { checkFields, type KnownFields } from '../contract/envelope.ts';
 import { isFailure } from '../contract/errors.ts';
 import type { HealthMonitor } from '../contract/health.ts';
+import type { CleanUpOptions, HostRuntime } from '../contract/operation-handles.ts';
 import type { LoadedPolicy, PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
-import type { Clock, OpenPack, PackState, Runtime } from '../contract/runtime.ts';
+import type { Clock, OpenPack, Runtime } from '../contract/runtime.ts';
 import type { RetentionStore, Store } from '../contract/store.ts';
 import { type AnyTool, checkTools } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
@@ -32,8 +33,7 @@ import { withNeighbourLocks } from './neighbour-locks.ts';
 import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
-import type { CleanUpOptions, CleanUpReport, CleanUpSite } from './retention.ts';
-import type { StateSizes } from './state-sizes.ts';
+import type { CleanUpSite } from './retention.ts';
 import { givenTrust } from './trust/trust.ts';
 
 export interface DefaultRuntimeOptions {
@@ -72,9 +72,7 @@ export interface DefaultRuntimeOptions {
   readonly untrusted?: 'refuse' | 'closed';
 }
 
-export interface DefaultRuntime extends Runtime {
-  /** The absolute workspace folder. */
-  readonly workspace: string;
+export interface DefaultRuntime extends HostRuntime {
   /**
    * Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned; so it does where it
    * grants more than was trusted, and `policy.untrusted` is thrown.
@@ -86,16 +84,8 @@ export interface DefaultRuntime extends Runtime {
   spokenPacks(): readonly OpenPack[];
   /** By name: why a pack is not what its folder holds by now. What held before goes on. */
   packProblems(): ReadonlyMap<string, string>;
-  /** How each pack is, by name; one whose server is not there says why. */
-  packs(): readonly PackState[];
   /** What watches the packs; undefined where there are none. */
   packHealth(): HealthMonitor | undefined;
-  /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
-  artifacts(): Promise<ArtifactStore>;
-  /** Gives up what is older than the policy keeps; a living runtime does so by itself. Throws `policy.untrusted`. */
-  cleanUp(options?: CleanUpOptions): Promise<CleanUpReport>;
-  /** How large what is in `.haft`. */
-  sizes(): Promise<StateSizes>;
 }
 
 export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {

@@ -4,7 +4,7 @@ import { BACKENDS } from '../backends/index.ts';
 import { installHint, lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
 import { findRipgrep } from '../capabilities/search/ripgrep/run-ripgrep.ts';
 import type { BackendProgram } from '../contract/backend.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from '../contract/operation-handles.ts';
 import { probeBackends } from './runs/probe-backends.ts';
 
 interface KnownProgram extends Pick<BackendProgram, 'name' | 'command' | 'neededFor' | 'packageName'> {

@@ -23,6 +23,15 @@ export async function recordAct(
   await audit.append(entryOf(act, site.process, site.now()), true);
 }
 
+/** Of the account that runs this process, which the environment cannot say. */
+export function localPerson(door = 'cli'): string {
+  try {
+    return `${door}:${process.getBuiltinModule('node:os').userInfo().username}`;
+  } catch {
+    return `${door}:uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
 function entryOf({ action, by, facts }: ManagementAct, process: string, now: number): AuditEntry {
   return {
     phase: 'outcome',

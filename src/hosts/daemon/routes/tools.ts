@@ -6,6 +6,7 @@ import { ERRORS, fail } from '../../../contract/errors.ts';
 import { listingToWire, toWire } from '../../../contract/spelling.ts';
 import { findListing } from '../../../runtime/find-listing.ts';
 import type { Route } from '../route.ts';
+import { operate } from './operations.ts';
 
 const USUAL_LIMIT = 10;
 
@@ -53,10 +54,9 @@ export const TOOL_ROUTES: readonly Route[] = [
       required: ['query'],
       additionalProperties: false,
     },
-    async answer({ query }, { runtime, finder }) {
-      const find = await finder();
-      await runtime.installations.settle();
-      return { tools: await find(runtime.tools(), query.query!, Number(query.limit ?? USUAL_LIMIT)) };
+    answer: (asked, site) => {
+      const { query, limit = USUAL_LIMIT } = asked.query;
+      return operate('tools.search', { words: [query], limit: Number(limit) }, asked, site);
     },
   },
   {
