@@ -8,7 +8,7 @@ export interface CheckedFile {
   /** Of the manifest, relative to the pack's folder. */
   readonly path: string;
   /** What it was made of; absent where it could not be read. Made on demand: it is needed only to keep it. */
-  readonly made?: () => { readonly stamp: FileStamp; readonly depends: readonly Dependency[] };
+  made?(): { readonly stamp: FileStamp; readonly depends: readonly Dependency[] };
   /** Their files are paths below the pack's folder. */
   readonly diagnostics: readonly Diagnostic[];
   /** Absent where one of the diagnostics is an error. */

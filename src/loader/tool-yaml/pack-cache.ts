@@ -23,52 +23,86 @@ const UNSETTLED_MS = 2_000;
 
 const NOTHING_SAID: CheckedFile['diagnostics'] = [];
 
-/** The manifests among these that are known, and did not change, by path; in the order of their ids. */
+/** The manifests among these, which are sorted, that are known and did not change; in the order of their ids. */
 export function readPackCache(
   cacheFolder: string,
   place: PackPlace,
-  manifests: ReadonlySet<string>,
-): Map<string, CheckedFile> {
-  const known = new Map<string, CheckedFile>();
-  const { folder } = place;
+  manifests: readonly string[],
+): CheckedFile[] {
+  const known: CheckedFile[] = [];
   const bytes = readOwnBytes(cacheFolder, nameOf(place), FORMAT);
   const kept = bytes && decodeKept(bytes);
   if (kept?.folder !== keyOf(place)) return known;
-  const { paths, ids, digests, depends, sizes, diagnostics } = kept;
-  const fresh = paths.map((path, at) => isFresh(kept, at, stampAt(folder, path)));
+  const { paths, ids, depends, sizes } = kept;
+  const isListed = lookUp(manifests, paths.slice(0, ids.length));
+  const fresh = paths.map((path, at) => isFresh(kept, at, stampAt(place.folder, path)));
   let body = kept.start;
   let next = 0;
   for (let at = 0; at < ids.length; at++) {
-    const path = paths[at] as string;
     const first = next + 1;
     next = first + (depends[next] as number);
-    let good = fresh[at] && manifests.has(path);
+    let good = fresh[at] && isListed(paths[at] as string);
     for (let one = first; good && one < next; one++) good = fresh[depends[one] as number] as boolean;
     const start = body;
     body += sizes[at] as number;
-    if (!good) continue;
-    const all = ids[at] as string;
-    const last = next;
-    known.set(path, {
-      path,
-      diagnostics: diagnostics[path] ?? NOTHING_SAID,
-      tool: {
-        ids: all.includes(' ') ? (all.split(' ') as [string, ...string[]]) : [all],
-        digest: digests.slice(at * DIGEST, (at + 1) * DIGEST),
-        bytes: kept.bytes,
-        start,
-        end: body,
-      },
-      made: () => ({
-        stamp: stampOf(kept, at) as FileStamp,
-        depends: Array.from(depends.subarray(first, last), (one) => ({
-          path: paths[one] as string,
-          stamp: stampOf(kept, one),
-        })),
-      }),
-    });
+    if (good) known.push(new KeptFile(kept, at, { start, first, next }));
   }
   return known;
+}
+
+/** Nearly always both are the same: comparing them costs a tenth of a table. */
+function lookUp(listed: readonly string[], kept: string[]): (path: string) => boolean {
+  kept.sort();
+  if (kept.length === listed.length && kept.every((path, at) => path === listed[at])) return () => true;
+  const table = new Set(listed);
+  return (path) => table.has(path);
+}
+
+/** A manifest and its tool as one small object: there may be ten thousand of them, and most are only listed. */
+class KeptFile implements CheckedFile, CheckedTool {
+  readonly path: string;
+  readonly ids: CheckedTool['ids'];
+  readonly start: number;
+  private readonly kept: Kept;
+  private readonly at: number;
+  private readonly first: number;
+  private readonly next: number;
+
+  constructor(kept: Kept, at: number, { start, first, next }: Record<'start' | 'first' | 'next', number>) {
+    const ids = kept.ids[at] as string;
+    this.path = kept.paths[at] as string;
+    this.ids = ids.includes(' ') ? (ids.split(' ') as [string, ...string[]]) : [ids];
+    this.start = start;
+    this.kept = kept;
+    this.at = at;
+    this.first = first;
+    this.next = next;
+  }
+  get tool(): CheckedTool {
+    return this;
+  }
+  get end(): number {
+    return this.start + (this.kept.sizes[this.at] as number);
+  }
+  get bytes(): Buffer {
+    return this.kept.bytes;
+  }
+  get digest(): string {
+    return this.kept.digests.slice(this.at * DIGEST, (this.at + 1) * DIGEST);
+  }
+  get diagnostics(): CheckedFile['diagnostics'] {
+    return this.kept.diagnostics[this.path] ?? NOTHING_SAID;
+  }
+  made(): { readonly stamp: FileStamp; readonly depends: readonly Dependency[] } {
+    const { paths, depends } = this.kept;
+    return {
+      stamp: stampOf(this.kept, this.at) as FileStamp,
+      depends: Array.from(depends.subarray(this.first, this.next), (one) => ({
+        path: paths[one] as string,
+        stamp: stampOf(this.kept, one),
+      })),
+    };
+  }
 }
 
 /** `readAt` is when the first of them was read. */
@@ -80,8 +114,9 @@ export function writePackCache(
 ): void {
   const settled = ({ path, stamp }: Dependency): boolean =>
     canKeep(path) && (stamp === null || stamp.ctimeMs < readAt - UNSETTLED_MS);
-  const good = checked.flatMap(({ path, tool, made, diagnostics }) => {
-    const from = tool && made?.();
+  const good = checked.flatMap((file) => {
+    const { path, tool, diagnostics } = file;
+    const from = tool && file.made?.();
     if (!from) return [];
     const own: Dependency = { path, stamp: from.stamp };
     return [own, ...from.depends].every(settled) ? [{ own, depends: from.depends, tool, diagnostics }] : [];

@@ -166,12 +166,12 @@ function answer<T>(work: () => T): T | FileRefusal | undefined {
   }
 }
 
-/** Null where nothing is there, undefined where there is no telling: a link may lead elsewhere tomorrow. */
+/** To be compared, not kept. Null where nothing is there, undefined where there is no telling: a link may lead elsewhere tomorrow. */
 export function stampAt(folder: string, path: string): FileStamp | null | undefined {
   try {
     const stats = lstatSync(`${folder}/${path}`, QUIETLY);
     if (!stats) return null;
-    return stats.isFile() ? stampOf(stats) : undefined;
+    return stats.isFile() ? stats : undefined;
   } catch {
     return undefined;
   }

@@ -68,9 +68,9 @@ export class ToolpackLoader {
     const diagnostics = inOrder(pack, duplicates.diagnostics, label);
     const failed = diagnostics.some(({ severity }) => severity === 'error');
     if (failed && !quarantine) throw new ToolpackValidationError(label || basename(pack.folder), diagnostics);
-    const entries = pack.files.flatMap(({ path, tool }) =>
-      tool && !duplicates.paths.has(path) ? [{ folder: pack.folder, path, tool }] : [],
-    );
+    const entries: Entry[] = [];
+    for (const { path, tool } of pack.files)
+      if (tool && !duplicates.paths.has(path)) entries.push({ folder: pack.folder, path, tool });
     const report: PackReport = {
       folder: pack.folder,
       manifests: pack.files.length,
@@ -216,10 +216,9 @@ async function loadPack(
     return { folder: dir, files: [], diagnostics: [folder], reused: 0, beside: [] };
   const root = rootOf(folder, given);
   const { manifests, oddities } = listPack(folder);
-  const known = cacheFolder
-    ? readPackCache(cacheFolder, { folder, root }, new Set(manifests))
-    : new Map<string, CheckedFile>();
-  const stale = known.size === manifests.length ? [] : manifests.filter((path) => !known.has(path));
+  const files = cacheFolder ? readPackCache(cacheFolder, { folder, root }, manifests) : [];
+  const reused = files.length;
+  const stale = reused === manifests.length ? [] : without(manifests, files);
   const diagnostics: Diagnostic[] = oddities.map(({ path, code, message }) => ({
     ...START,
     file: path,
@@ -227,17 +226,20 @@ async function loadPack(
     code,
     message,
   }));
-  const reused = known.size;
   if (stale.length > 0) {
     const { checkPack } = await import('./check-pack.ts');
     const checked = await checkPack(folder, stale, root);
-    for (const file of checked.files) known.set(file.path, file);
+    for (const file of checked.files) files.push(file);
     diagnostics.push(...checked.diagnostics);
   }
-  const files = [...known.values()];
   if (cacheFolder && stale.length > 0) writePackCache(cacheFolder, { folder, root }, files, readAt);
   const beside = root === folder ? [] : besideOf(folder, files);
   return { folder, files, diagnostics, reused, beside };
+}
+
+function without(manifests: readonly string[], known: readonly CheckedFile[]): readonly string[] {
+  const paths = new Set(known.map(({ path }) => path));
+  return manifests.filter((path) => !paths.has(path));
 }
 
 /** One that does not hold the folder grants nothing beyond it. */
@@ -249,8 +251,8 @@ function rootOf(folder: string, given: string | undefined): string {
 
 function besideOf(folder: string, files: readonly CheckedFile[]): readonly string[] {
   const paths = new Set<string>();
-  for (const { made } of files)
-    for (const { path, stamp } of made?.().depends ?? [])
+  for (const file of files)
+    for (const { path, stamp } of file.made?.().depends ?? [])
       if (stamp && path.startsWith('../')) paths.add(path);
   return [...paths].map((path) => realpathSync.native(join(folder, path))).sort();
 }
