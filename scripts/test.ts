@@ -6,6 +6,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
+import { BUILD_VARIABLE, builtCommand } from '../test/support/built-command.ts';
 
 interface Group {
   readonly patterns: readonly string[];
@@ -18,9 +19,15 @@ const GROUPS: Readonly<Record<string, Group>> = {
   unit: { patterns: ['src/**/*.test.ts', 'test/*.test.ts', 'test/pins/*.test.ts'] },
   e2e: { patterns: ['test/e2e/*.test.ts'] },
   /** Those that repeat something hundreds of times, with all of it. */
-  stress: { patterns: ['test/e2e/*.test.ts'], having: 'support/amount.ts', env: { HAFT_STRESS: 'full' } },
+  stress: {
+    patterns: ['test/e2e/*.test.ts', 'src/**/*.test.ts'],
+    having: 'support/amount.ts',
+    env: { HAFT_STRESS: 'full' },
+  },
 };
 const USUAL = ['unit', 'e2e'];
+/** With `--times`. */
+const SHOWN = 20;
 
 const root = join(import.meta.dirname, '..');
 /** What Haft keeps for its user: not among what the developer's own Haft keeps. */
@@ -31,6 +38,7 @@ const { positionals, values } = parseArgs({
   options: { times: { type: 'boolean' } },
 });
 const names = positionals.length === 0 ? USUAL : positionals;
+const build = { [BUILD_VARIABLE]: builtCommand() };
 const results = names.map((name) => runGroup(name));
 const skipped = results.flatMap((result) => result.skipped);
 
@@ -71,7 +79,7 @@ function runGroup(name: string): { readonly status: number; readonly skipped: re
       ...(values.times ? timesTo(times) : []),
       ...files,
     ],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, ...env, XDG_CONFIG_HOME: config } },
+    { cwd: root, stdio: 'inherit', env: { ...process.env, ...build, ...env, XDG_CONFIG_HOME: config } },
   );
   const tap = readFileSync(log, 'utf8');
   rmSync(log, { force: true });
@@ -97,13 +105,13 @@ function timesTo(file: string): readonly string[] {
   ];
 }
 
-/** Those that took longest first. Two run at a time, so that the sum is about twice what all of them took. */
+/** Of two that run at a time: the sum is about twice what all of them took. */
 function printTimes(log: string): void {
   const rows = readFileSync(log, 'utf8').matchAll(/^(\d+) (.+)$/gm);
   rmSync(log, { force: true });
   const sorted = [...rows].map((m) => ({ ms: Number(m[1]), file: m[2]! })).sort((a, b) => b.ms - a.ms);
   const sum = sorted.reduce((total, { ms }) => total + ms, 0);
-  console.log(`\nSeconds of each file (${(sum / 1000).toFixed(1)} in all):`);
-  for (const { ms, file } of sorted)
+  console.log(`\nSeconds of the slowest files, of ${Math.round(sum / 1000)} in all:`);
+  for (const { ms, file } of sorted.slice(0, SHOWN))
     console.log(`${(ms / 1000).toFixed(1).padStart(8)}  ${relative(root, file)}`);
 }

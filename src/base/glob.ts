@@ -1,6 +1,6 @@
 // Owns: matching workspace-relative paths against a glob, in time linear in the path whatever the pattern, also as seen from a folder further down.
 // Refuses: regular expressions (they backtrack), and to touch the disk.
-import { type CharClass, type GlobToken, parseGlob } from './glob-parse.ts';
+import { type CharClass, escapeGlob, type GlobToken, parseGlob, splitNames } from './glob-parse.ts';
 
 export { globBase } from './glob-parse.ts';
 
@@ -257,21 +257,12 @@ function spell(names: readonly Name[], holdsBelow: boolean, everywhere: boolean)
   return own.flatMap((one) => [one, ...wild.map((more) => `${one}${more}`)]);
 }
 
-function splitNames(tokens: readonly GlobToken[]): Name[] {
-  const names: GlobToken[][] = [[]];
-  for (const token of tokens) {
-    if (token.kind === 'slash') names.push([]);
-    else names.at(-1)!.push(token);
-  }
-  return names;
-}
-
 const isSpanName = (name: Name): boolean => name.length === 2 && name.every(({ kind }) => kind === 'star');
 const isPlain = (name: Name): boolean => name.every(({ kind }) => kind === 'char');
 const text = (names: readonly Name[]): string => names.map((name) => name.map(textOf).join('')).join('/');
 
 function textOf(token: GlobToken): string {
-  if (token.kind === 'char') return escaped(token.code);
+  if (token.kind === 'char') return escapeGlob(String.fromCodePoint(token.code));
   if (token.kind === 'class') {
     const ranges = token.ranges.map(([from, to]) =>
       from === to ? inClass(from) : `${inClass(from)}-${inClass(to)}`,
@@ -281,8 +272,4 @@ function textOf(token: GlobToken): string {
   return token.kind === 'slash' ? '/' : token.kind === 'one' ? '?' : '*';
 }
 
-const escaped = (code: number): string => {
-  const char = String.fromCodePoint(code);
-  return /[\\*?[\]{},]/.test(char) ? `\\${char}` : char;
-};
 const inClass = (code: number): string => `\\${String.fromCodePoint(code)}`;

@@ -30,74 +30,32 @@ function wordsOf(name: string): string[] {
   return spaced.split(/[^a-z0-9]+/).filter(Boolean);
 }
 
-const LAST_WORD = new Set([
-  'apikey',
-  'apitoken',
-  'accesstoken',
-  'authtoken',
-  'authorization',
-  'authkey',
-  'bearer',
-  'clientsecret',
-  'cookie',
-  'credential',
-  'credentials',
-  'passphrase',
-  'passwd',
-  'password',
-  'privatekey',
-  'pwd',
-  'refreshtoken',
-  'secret',
-  'secretkey',
-  'secrets',
-  'sessiontoken',
-  'signature',
-  'token',
-]);
+const LAST_WORD = new Set(
+  (
+    'apikey apitoken accesstoken authtoken authorization authkey bearer clientsecret cookie credential ' +
+    'credentials passphrase passwd password privatekey pwd refreshtoken secret secretkey secrets ' +
+    'sessiontoken signature token'
+  ).split(' '),
+);
 
 /** The last two words together. */
-const LAST_PAIR = new Set([
-  'accesskey',
-  'accountkey',
-  'apikey',
-  'authkey',
-  'connectionstring',
-  'encryptionkey',
-  'masterkey',
-  'privatekey',
-  'secretkey',
-  'servicekey',
-  'sessionkey',
-  'setcookie',
-  'sharedkey',
-  'signingkey',
-]);
+const LAST_PAIR = new Set(
+  (
+    'accesskey accountkey apikey authkey connectionstring encryptionkey masterkey privatekey secretkey ' +
+    'servicekey sessionkey setcookie sharedkey signingkey'
+  ).split(' '),
+);
 
 /** Secret only where they are the whole name. */
-const WHOLE = new Set([
-  'auth',
-  'jwt',
-  'pass',
-  'pat',
-  'pgpassword',
-  'sessionid',
-  'sid',
-  'sig',
-  'xamzsecuritytoken',
-]);
+const WHOLE = new Set('auth jwt pass pat pgpassword sessionid sid sig xamzsecuritytoken'.split(' '));
 
 /** Named like secrets, and none: places in a list, marks of a form. */
-const HARMLESS = new Set([
-  'cancellationtoken',
-  'continuationtoken',
-  'cursortoken',
-  'nextpagetoken',
-  'nexttoken',
-  'pagetoken',
-  'progresstoken',
-  'synctoken',
-]);
+const HARMLESS = new Set(
+  (
+    'cancellationtoken continuationtoken cursortoken nextpagetoken nexttoken pagetoken progresstoken ' +
+    'synctoken'
+  ).split(' '),
+);
 
 /** Adds a span for each such value; the names stay. */
 export function findAssignments(text: string, found: Span[]): void {
