@@ -1,3 +1,5 @@
+// Owns: what rules match by the names that links give to folders: `current/key.pem`, where `current` leads to `releases/42`.
+// Refuses: to follow a link where no rule asks for it, twice for the same, or without an end.
 import { realPathOf, statOf } from '../../git-folders.ts';
 import { type FenceRule, type FenceRules, type Found, foundBy, list } from './scan-tree.ts';
 
