@@ -5,12 +5,10 @@ import type { Placement } from './backend.ts';
 import type { CallScope, Capability, RealNames, TreeScan } from './capability.ts';
 import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
-import type { CallRequest, CallResponse } from './envelope.ts';
+import type { CallRequest, CallResponse, EventMessage, KnownFields } from './envelope.ts';
 import type { Failure } from './errors.ts';
-import type { EventBus, EventListener } from './event.ts';
 import type { ToolHealth } from './health.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
-import type { KnownFields } from './known-fields.ts';
 import type { Unpinned } from './lock.ts';
 import type { BoundTool, HealthReport, Installation, LoadResult } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -286,4 +284,12 @@ export interface RuntimeParts {
   readonly newId: NewId;
   /** This process, as the audit and the locks know it. */
   readonly process: string;
+}
+
+export type EventListener = (event: EventMessage) => void;
+
+export interface EventBus {
+  emit(event: EventMessage): void;
+  /** Answers with the function that ends the subscription. A listener that throws is dropped, not propagated. */
+  subscribe(listener: EventListener): () => void;
 }

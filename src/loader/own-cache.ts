@@ -2,7 +2,6 @@
 // Refuses: failing anybody's work, and entries that were not written on this very disk by this host.
 import {
   closeSync,
-  constants,
   existsSync,
   fstatSync,
   mkdirSync,
@@ -16,18 +15,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { withRegular } from './read-regular.ts';
 
 /** A workspace may have hundreds of servers; what fills the disk are a few large packs. */
 const MAX_ENTRIES = 1_000;
 const MAX_BYTES = 256 * 1024 * 1024;
-
-/** A pipe or a device that lies in the place of an entry is not waited for. */
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
-function isFile(descriptor: number): boolean {
-  const stat = fstatSync(descriptor);
-  return stat.isFile() && stat.size <= MAX_BYTES;
-}
 
 interface Entry<T> {
   readonly format: number;
@@ -38,16 +30,20 @@ interface Entry<T> {
 
 /** `format` is counted up whenever an old entry would now be read otherwise. */
 export function readOwnCache<T>(folder: string, name: string, format: number): T | undefined {
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(join(folder, `${name}.json`), FLAGS);
-    if (!isFile(descriptor)) return undefined;
+  return read(folder, `${name}.json`, (descriptor) => {
     const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as Entry<T>;
     return entry.format === format && entry.made === birthOf(descriptor) ? entry.value : undefined;
+  });
+}
+
+/** Undefined where it cannot be read; a pipe or a device that lies in its place is not waited for. */
+function read<T>(folder: string, file: string, take: (descriptor: number) => T | undefined): T | undefined {
+  try {
+    return withRegular(join(folder, file), (descriptor, { size }) =>
+      size <= MAX_BYTES ? take(descriptor) : undefined,
+    );
   } catch {
     return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
@@ -84,18 +80,11 @@ function write(folder: string, file: string, fill: (descriptor: number) => void)
  * that the two kinds never meet.
  */
 export function readOwnBytes(folder: string, name: string, format: number): Buffer | undefined {
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(join(folder, `${name}.bin`), FLAGS);
-    if (!isFile(descriptor)) return undefined;
+  return read(folder, `${name}.bin`, (descriptor) => {
     const head = Buffer.from(headOf(descriptor, format));
     const bytes = readFileSync(descriptor);
     return bytes.subarray(0, head.length).equals(head) ? bytes.subarray(head.length) : undefined;
-  } catch {
-    return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
+  });
 }
 
 export function writeOwnBytes(

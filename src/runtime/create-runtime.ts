@@ -1,8 +1,8 @@
 // Owns: putting the parts together into one runtime, and taking it down again.
 // Refuses: naming a leaf, and state outside of the value that it returns.
 import type { Effect } from '../contract/effect.ts';
+import { checkFields, type KnownFields } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
-import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { Runtime, RuntimeParts } from '../contract/runtime.ts';
 import { ANY_CONNECTION } from '../contract/shell-effects.ts';

@@ -1,6 +1,5 @@
 // Owns: the packs that this runtime has: their tools in the registry, and one connection to each, opened when first needed.
 // Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
-
 import { isNestedDeeper, MAX_DEPTH } from '../base/canonical-json.ts';
 import { isRecord } from '../base/is-record.ts';
 import {

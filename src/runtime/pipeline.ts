@@ -5,13 +5,13 @@ import { type Effect, onlyLooks } from '../contract/effect.ts';
 import {
   type CallRequest,
   type CallResponse,
+  checkFields,
   checkRequest,
   type EventMessage,
   readCallRequest,
 } from '../contract/envelope.ts';
 import { type ErrorEntry, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { checkFields } from '../contract/known-fields.ts';
 import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
 import type { RunTicket } from '../contract/runs.ts';

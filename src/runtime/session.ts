@@ -2,9 +2,9 @@
 // Refuses: a session that would be granted more than the host grants; to forget what other processes used up.
 import { isRecord } from '../base/is-record.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
+import { checkFields, type KnownFields } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/runtime.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';

@@ -90,6 +90,28 @@ const WALKS = [
       ['  git,\n', '  devices,\n  git,\n'],
     ],
   },
+  {
+    from: 'examples/adapter',
+    name: 'canned',
+    to: 'src/adapters/canned',
+    list: 'src/preset/packs/sources/index.ts',
+    edits: [
+      [
+        'Object.freeze([',
+        "Object.freeze([serverSource('canned', async () => (await import('../../../adapters/canned/canned.ts')).createCannedAdapter),",
+      ],
+    ],
+  },
+  {
+    from: 'examples/pack-source',
+    name: 'notes',
+    to: 'src/preset/packs/sources',
+    list: 'src/preset/packs/sources/index.ts',
+    edits: [
+      ['import { serverSource }', "import { notes } from './notes.ts';\nimport { serverSource }"],
+      ['Object.freeze([', 'Object.freeze([notes,'],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {
@@ -168,6 +190,22 @@ describe('the walks of CONTRIBUTING.md', () => {
     mkdirSync(inCopy('empty'));
     const { status, said } = node(['use-words.ts', 'empty'], copy);
     assert.equal(status, 0, said);
+  });
+
+  it('lead to packs of an adapter and of a source that haft.yaml can name', () => {
+    const packs = [
+      { name: 'demo', canned: { tools: { hello: { answer: 'hi' } } } },
+      { name: 'guide', notes: { file: 'GUIDE.md' } },
+    ];
+    writeFileSync(inCopy('GUIDE.md'), '## Set up\n\nnpm ci\n');
+    writeTrusted(inCopy('haft.yaml'), JSON.stringify({ version: 1, packs }));
+    for (const [tool, data] of [
+      ['demo.hello', 'hi'],
+      ['guide.set_up', { text: 'npm ci' }],
+    ] as const) {
+      const { stdout, said } = call(tool, {});
+      assert.deepEqual(JSON.parse(stdout).data, data, said);
+    }
   });
 
   const call = (tool: string, args: object) =>

@@ -57,6 +57,13 @@ describe('haft tools add', () => {
     assert.equal(await call('x.echo'), 'tool.unknown');
   });
 
+  it('shows the lines of haft.yaml that would admit a host', async () => {
+    const { stderr, status } = await run('tools', 'add', 'x', '--url', 'https://hub.example.org/mcp');
+    assert.match(stderr, /^haft: Cannot connect https:\/\/hub\.example\.org:443: the host is not among/);
+    assert.match(stderr, /haft\.yaml.*\n +network:\n +allowed_domains:\n.*hub\.example\.org/);
+    assert.equal(status, 2);
+  });
+
   it('refuses a tool that MCP clients would know by the name of another', async () => {
     const state = new DatabaseSync(workspace.path('.haft/haft.db'));
     state.exec("INSERT INTO tool_names VALUES ('gone.before', 'late-echo')");

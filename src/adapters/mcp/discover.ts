@@ -7,33 +7,13 @@ import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import { shownValue } from '../answer.ts';
-import {
-  depthFault,
-  type LeftOut,
-  leftOut,
-  nameTools,
-  refuseTooMany,
-  shownNames,
-  unlisted,
-} from '../tool-list.ts';
+import type { Discovery } from '../server-adapter.ts';
+import { depthFault, leftOut, nameTools, refuseTooMany, shownNames, unlisted } from '../tool-list.ts';
 import { PLAIN_OUTPUT } from './call-result.ts';
 import type { Agreement, Channel } from './converse.ts';
 import { applyOverlay, type Overlay, type Overlays, overlayFor, unusedOverlays } from './overlay.ts';
 import { paramHeaders } from './param-headers.ts';
 import type { ListedTool } from './protocol.ts';
-
-export interface McpDiscovery {
-  /** Sorted by id. */
-  readonly tools: readonly BoundTool[];
-  /** What was left out, and why, one sentence each. */
-  readonly problems: readonly string[];
-  /** The same, of those that have a name, by id. */
-  readonly left: LeftOut;
-  readonly server: Agreement['server'];
-  readonly protocol: string;
-  /** What the server says to models about its tools. It is a stranger's text. */
-  readonly instructions?: string;
-}
 
 export interface DiscoverOptions {
   readonly name: string;
@@ -97,7 +77,7 @@ export function bindTools(
   listed: readonly unknown[],
   agreement: Agreement,
   options: DiscoverOptions,
-): McpDiscovery {
+): Discovery {
   const { name, overlays } = options;
   const problems: string[] = [];
   const faulty: { tool: unknown; fault: string }[] = [];

@@ -150,7 +150,7 @@ export function openHttpChannel(options: HttpChannelOptions): Channel {
         if (!isModern()) void tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
         throw how.signal.reason;
       }
-      throw closing.signal.aborted ? closing.signal.reason : sentOrNot(thrown);
+      throw closing.signal.aborted ? closing.signal.reason : sentOrNot(name, thrown);
     }
   };
 
@@ -217,10 +217,13 @@ function modernHeaders({ method, params }: JsonObject): Record<string, string> {
 }
 
 /** The handle calls the outcome of a POST unknown where it may have left; what else it says of connections was before. */
-function sentOrNot(thrown: unknown): unknown {
+function sentOrNot(name: string, thrown: unknown): unknown {
   if (!isFailure(thrown) || thrown.details?.status !== undefined) return thrown;
-  const early = thrown.reason === 'time.deadline' && thrown.details?.sent === false;
-  return thrown.reason === 'http.failed' || early ? markUnsent(thrown) : thrown;
+  const { reason, message, details } = thrown;
+  if (reason === 'time.deadline' && details?.sent === false) return markUnsent(thrown);
+  if (reason !== 'http.failed') return thrown;
+  const place = message.replace(/^Cannot (?:request|connect) /, '');
+  return unsent('tool.unhealthy', `Cannot reach "${name}" at ${place}`, details);
 }
 
 function statusFailure(name: string, status: number): Failure {

@@ -1,5 +1,6 @@
 // Owns: for tests, the adapter connected to the fixture server in each of its four forms.
 // Refuses: to leave a server behind.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -10,7 +11,8 @@ import type { HttpHandle } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { installationOf } from '../../contract/tools-for-tests.ts';
 import { crashPrograms } from '../fixtures-for-tests.ts';
-import { createMcpAdapter, type McpConnection, type McpDiscovery, type McpHandles } from './mcp.ts';
+import type { Discovery, ServerConnection, ServerDeps } from '../server-adapter.ts';
+import { createMcpAdapter } from './mcp.ts';
 
 export const SERVER = join(import.meta.dirname, 'server-for-tests.ts');
 export const MODULES = join(import.meta.dirname, '../../../node_modules');
@@ -24,15 +26,15 @@ export const FORMS = [
 export type Form = (typeof FORMS)[number];
 
 export interface McpFixture {
-  readonly connection: McpConnection;
-  readonly discovery: McpDiscovery;
+  readonly connection: ServerConnection;
+  readonly discovery: Discovery;
   /** Ends the server as a crash would; over HTTP another one takes its place at the same port. */
   crash(): Promise<void>;
 }
 
 export interface McpFixtureOptions {
   readonly config?: JsonObject;
-  readonly handles?: Partial<McpHandles>;
+  readonly handles?: Partial<ServerDeps>;
 }
 
 export async function withMcp<T>(

@@ -1,29 +1,23 @@
 // Owns: tools of MCP servers, over pipes and over streamable HTTP, of the revisions with a handshake and without one.
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
 //
-// Wiring: `createMcpAdapter({ handlesFor })` once; `open(installation, tools)` for each server, whose `config` fits
+// Wiring: `createMcpAdapter(deps)` once; `open(installation, tools)` for each server, whose `config` fits
 // `adapter.config`. To install a server: `open(installation, [])`, then `discover(signal)`; its tools (already under their
 // overlays) are what later `open`s are given. `onChange` tells that it is time to discover again: the server said that
 // its tools changed, or was lost and found. Nothing is started before the first use.
 
-import type {
-  Adapter,
-  AdapterConnection,
-  CallHandles,
-  HandlesFor,
-  Invocation,
-} from '../../contract/adapter.ts';
+import type { CallHandles, Invocation } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
-import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { type Program, type ProgramStart, programEffects } from '../../contract/program.ts';
-import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
-import { fillConfig, type SecretsFor } from '../config-filling.ts';
-import type { LogFor, ServerLog } from '../line-program.ts';
+import { USUAL_BREAKER } from '../circuit-breaker.ts';
+import { fillConfig } from '../config-filling.ts';
+import type { ServerLog } from '../line-program.ts';
 import { createLink, type Linked, linkedConnection, longestMessage } from '../link.ts';
-import { callNeeds, programOf, type StartFor } from '../program-config.ts';
+import { callNeeds, programOf } from '../program-config.ts';
 import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
+import type { ServerAdapter, ServerConnection, ServerDeps } from '../server-adapter.ts';
 import { readCallResult } from './call-result.ts';
 import {
   type Agreement,
@@ -32,49 +26,23 @@ import {
   type ConverseOptions,
   converse,
 } from './converse.ts';
-import { bindTools, listTools, type McpDiscovery } from './discover.ts';
+import { bindTools, listTools } from './discover.ts';
 import { openHttpChannel } from './http-channel.ts';
 import { MCP_CONFIG, type McpConfig, mcpConfig, mcpProblem, withFixed } from './overlay.ts';
 import { headersOf, type ParamHeader } from './param-headers.ts';
 import { MODERN_VERSION } from './protocol.ts';
 import { openStdioChannel } from './stdio-channel.ts';
 
-export type { McpDiscovery } from './discover.ts';
-
-export interface McpHandles {
-  readonly handlesFor: HandlesFor;
-  /** Without it, no config may name a secret. */
-  readonly secretsFor?: SecretsFor;
-  /** Without it, programs run where they lie. */
-  readonly startFor?: StartFor;
-  /** Without it, what programs write to stderr is kept nowhere. */
-  readonly logFor?: LogFor;
-  readonly scheduler?: Scheduler;
-  readonly breaker?: BreakerOptions;
-}
-
-export interface McpConnection extends AdapterConnection {
-  /** The server's tools as they are now, under the overlays of the config. Rejects where it cannot be reached. */
-  discover(signal: AbortSignal): Promise<McpDiscovery>;
-  /** Answers with the function that ends the subscription. */
-  onChange(listener: () => void): () => void;
-}
-
-interface McpAdapter extends Adapter {
-  /** What is wrong with a config that fits the schema: it begins with the key. */
-  problemOf(config: JsonObject): string | undefined;
-  open(installation: Installation, tools: readonly BoundTool[]): McpConnection;
-}
-
 const TIMEOUT_MS = 300_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 const PROTOCOLS = { auto: 'auto', '2025-11-25': 'handshake', [MODERN_VERSION]: 'modern' } as const;
 
-export function createMcpAdapter(handles: McpHandles): McpAdapter {
-  const { scheduler = SYSTEM_SCHEDULER, breaker = USUAL_BREAKER } = handles;
+export function createMcpAdapter(deps: ServerDeps): ServerAdapter {
+  const { scheduler = SYSTEM_SCHEDULER, breaker = USUAL_BREAKER } = deps;
   return {
     name: 'mcp',
+    strategy: 'mcp',
     config: MCP_CONFIG,
     problemOf: mcpProblem,
     needs({ installation: { name, config: given }, site }) {
@@ -87,7 +55,7 @@ export function createMcpAdapter(handles: McpHandles): McpAdapter {
       if (config.url !== undefined) return [{ kind: 'net.connect', ...parseHttpUrl(config.url).target }];
       return programEffects({ needs: callNeeds(config, tool.contract.mutates) }, site.place);
     },
-    open: (installation, tools) => openServer(installation, tools, { ...handles, scheduler, breaker }),
+    open: (installation, tools) => openServer(installation, tools, { ...deps, scheduler, breaker }),
   };
 }
 
@@ -101,8 +69,8 @@ function openServer(
     logFor,
     scheduler,
     breaker,
-  }: McpHandles & Required<Pick<McpHandles, 'scheduler' | 'breaker'>>,
-): McpConnection {
+  }: ServerDeps & Required<Pick<ServerDeps, 'scheduler' | 'breaker'>>,
+): ServerConnection {
   const { name } = installation;
   const config = mcpConfig(name, installation.config);
   const listeners = new Set<() => void>();

@@ -1,5 +1,6 @@
 // Owns: for tests, servers of a few lines each, over real pipes and real HTTP, with the adapter connected to them.
 // Refuses: to be proper servers; `server-for-tests.ts` is one.
+
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +10,8 @@ import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { handlesOn, stillPace } from '../fixtures-for-tests.ts';
-import { createMcpAdapter, type McpConnection } from './mcp.ts';
+import type { ServerConnection } from '../server-adapter.ts';
+import { createMcpAdapter } from './mcp.ts';
 
 const TOOL = [boundTool('odd.x', 'mcp', { name: 'x' })];
 
@@ -28,7 +30,7 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
 
 export async function withScripted<T>(
   odd: string,
-  use: (connection: McpConnection) => Promise<T>,
+  use: (connection: ServerConnection) => Promise<T>,
   config: JsonObject = {},
 ): Promise<T> {
   return withPrograms({}, async (fixture) => {
@@ -49,7 +51,10 @@ export type Route = (
   response: ServerResponse,
 ) => void;
 
-export async function withRoute<T>(route: Route, use: (connection: McpConnection) => Promise<T>): Promise<T> {
+export async function withRoute<T>(
+  route: Route,
+  use: (connection: ServerConnection, close: () => Promise<void>) => Promise<T>,
+): Promise<T> {
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
@@ -64,12 +69,18 @@ export async function withRoute<T>(route: Route, use: (connection: McpConnection
     installationOf('odd', { url, headers: { authorization: 'Bearer t' } }),
     TOOL,
   );
+  /** From then on its port refuses connections. */
+  const close = async () => {
+    const closed = server.listening ? once(server, 'close') : undefined;
+    server.closeAllConnections();
+    server.close();
+    await closed;
+  };
   try {
-    return await use(connection);
+    return await use(connection, close);
   } finally {
     await connection.close();
     await http.close();
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
 }

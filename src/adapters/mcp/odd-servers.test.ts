@@ -1,16 +1,17 @@
 // Owns: servers that are allowed to be odd, and servers that are not: each a few lines, over real pipes and real HTTP.
 // Refuses: what the official SDKs do; `mcp.test.ts` has those.
+
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { invocationOf } from '../fixtures-for-tests.ts';
-import type { McpConnection } from './mcp.ts';
+import type { ServerConnection } from '../server-adapter.ts';
 import { type Route, withRoute, withScripted } from './odd-servers-for-tests.ts';
 
 const never = new AbortController().signal;
 
-const call = (connection: McpConnection) => connection.invoke(invocationOf('odd.x', {}));
+const call = (connection: ServerConnection) => connection.invoke(invocationOf('odd.x', {}));
 const CALLED = { ok: true, data: { text: 'called' } };
 
 /** What a server answers to a call, beside the id, as an expression; and what is said of it. */
@@ -250,6 +251,28 @@ describe('mcp over HTTP', () => {
       };
       await withRoute(route, async (connection) => assert.deepEqual(await call(connection), CALLED));
     });
+
+  it('calls a server that is down unhealthy, before a call left and between two', async () => {
+    const down = { reason: 'tool.unhealthy', message: /^Cannot reach "odd" at http:\/\/127\.0\.0\.1:\d+: / };
+    const route: Route = (message, _, response) => {
+      const result = message?.method === 'initialize' ? initialized : called;
+      if (message?.method === 'server/discover') response.writeHead(404).end();
+      else if (message?.id === undefined) response.writeHead(202).end();
+      else json(response, { jsonrpc: '2.0', id: message.id, result });
+    };
+    await withRoute(route, async (connection, close) => {
+      assert.deepEqual(await call(connection), CALLED);
+      await close();
+      // The first finds a connection that was open, and cannot say what became of it.
+      await assert.rejects(call(connection));
+      await assert.rejects(call(connection), down);
+    });
+    await withRoute(route, async (connection, close) => {
+      await close();
+      await assert.rejects(call(connection), down);
+      await assert.rejects(connection.discover(never), down);
+    });
+  });
 
   it('takes an answer up again where the server left its stream', async () => {
     let resumed: string | undefined;

@@ -1,5 +1,6 @@
 // Owns: servers from npm as people install them, contained, killed and restarted under load.
 // Refuses: fakes; what a server is told to do must show in its files and in its answers.
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +15,8 @@ import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { installationOf } from '../../contract/tools-for-tests.ts';
 import { crashPrograms, handlesOn, invocationOf } from '../fixtures-for-tests.ts';
-import { createMcpAdapter, type McpConnection, type McpDiscovery } from './mcp.ts';
+import type { Discovery, ServerConnection } from '../server-adapter.ts';
+import { createMcpAdapter } from './mcp.ts';
 import { MODULES } from './mcp-for-tests.ts';
 
 const never = new AbortController().signal;
@@ -23,7 +25,7 @@ const script = (name: string) => join(MODULES, '@modelcontextprotocol', name, 'd
 async function withInstalled<T>(
   name: string,
   config: JsonObject | ((fixture: ProgramFixture) => JsonObject),
-  use: (connection: McpConnection, discovery: McpDiscovery, fixture: ProgramFixture) => Promise<T>,
+  use: (connection: ServerConnection, discovery: Discovery, fixture: ProgramFixture) => Promise<T>,
 ): Promise<T> {
   const http = createHttpCapability();
   try {

@@ -1,11 +1,13 @@
 // Owns: programs that break the protocol of JSON lines: each a few lines, over real pipes.
 // Refuses: what a program may do; `stdio.test.ts` has that.
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withPrograms } from '../../capabilities/exec/programs-for-tests.ts';
 import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { handlesOn, invocationOf, stillPace } from '../fixtures-for-tests.ts';
-import { createStdioAdapter, type StdioConnection } from './stdio.ts';
+import type { ServerConnection } from '../server-adapter.ts';
+import { createStdioAdapter } from './stdio.ts';
 
 const never = new AbortController().signal;
 const SECRET = 'k3y-that-nobody-may-see';
@@ -13,7 +15,7 @@ const SECRET = 'k3y-that-nobody-may-see';
 /** `hello` and `reply` are what is answered, without the id; each an expression. */
 async function withProgram<T>(
   { hello = '{ ok: true, data: { tools: [] } }', reply = '{}' },
-  use: (connection: StdioConnection) => Promise<T>,
+  use: (connection: ServerConnection) => Promise<T>,
 ): Promise<T> {
   const source = `
 const T = (name, more) => ({ name, input: { type: 'object' }, ...more });

@@ -8,7 +8,8 @@ import type { BoundTool } from '../../contract/manifest.ts';
 import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { adapterSuite } from '../../testing/adapter-suite.ts';
 import { crashPrograms, handlesOn, invocationOf, runningPrograms, stillPace } from '../fixtures-for-tests.ts';
-import { createStdioAdapter, type StdioConnection, type StdioHandles } from './stdio.ts';
+import type { ServerConnection, ServerDeps } from '../server-adapter.ts';
+import { createStdioAdapter } from './stdio.ts';
 
 const FIXTURE = join(import.meta.dirname, 'fixture.py');
 const NAMES = ['echo', 'fail', 'wait', 'big', 'flood', 'env', 'still_waiting', 'exit'];
@@ -17,7 +18,7 @@ const tools = (idempotent = false): BoundTool[] =>
 const never = new AbortController().signal;
 
 interface Opened {
-  readonly connection: StdioConnection;
+  readonly connection: ServerConnection;
   readonly fixture: ProgramFixture;
   /** In the arguments of its program and of no other. */
   readonly marker: string;
@@ -26,7 +27,7 @@ interface Opened {
 async function withStdio<T>(
   config: JsonObject,
   use: (opened: Opened) => Promise<T>,
-  handles: Partial<StdioHandles> = {},
+  handles: Partial<ServerDeps> = {},
   bound = tools(),
 ): Promise<T> {
   return withPrograms({}, async (fixture) => {

@@ -1,27 +1,20 @@
 // Owns: tools of a program that keeps running and speaks JSON lines: docs/reference/stdio.md has the protocol.
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
 //
-// Wiring: `createStdioAdapter({ handlesFor })` once; `open(installation, tools)` for each installation, whose `config` fits
+// Wiring: `createStdioAdapter(deps)` once; `open(installation, tools)` for each installation, whose `config` fits
 // `adapter.config`. `connection.discover(signal)` asks the program for its tools. Nothing is started before the first use.
 
 import { isRecord } from '../../base/is-record.ts';
-import type {
-  Adapter,
-  AdapterConnection,
-  HandlesFor,
-  Invocation,
-  InvocationResult,
-} from '../../contract/adapter.ts';
+import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { passedVariables } from '../../contract/own-variable.ts';
 import { type Program, type ProgramHandle, programEffects } from '../../contract/program.ts';
-import type { ReadInputs } from '../../contract/runs.ts';
 import { readEnvelope, readProgress, replyFault, shownValue } from '../answer.ts';
-import { type BreakerOptions, USUAL_BREAKER } from '../circuit-breaker.ts';
-import { fillConfig, type SecretsFor } from '../config-filling.ts';
-import { type LogFor, lastWords, type ServerLog, startLineProgram, wordsOf } from '../line-program.ts';
+import { USUAL_BREAKER } from '../circuit-breaker.ts';
+import { fillConfig } from '../config-filling.ts';
+import { lastWords, type ServerLog, startLineProgram, wordsOf } from '../line-program.ts';
 import { createLink, type Linked, linkedConnection, longestMessage } from '../link.ts';
 import {
   callNeeds,
@@ -29,33 +22,12 @@ import {
   type ProgramConfig,
   programConfig,
   programOf,
-  type StartFor,
   withReads,
 } from '../program-config.ts';
 import { createRequests, oversizedLines } from '../requests.ts';
-import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
-import { depthFault, type LeftOut, leftOut, nameTools, refuseTooMany, shownNames } from '../tool-list.ts';
-
-export interface StdioHandles {
-  readonly handlesFor: HandlesFor;
-  /** Without it, no config may name a secret. */
-  readonly secretsFor?: SecretsFor;
-  /** Without it, programs run where they lie. */
-  readonly startFor?: StartFor;
-  /** Digests of what tools may read. Without it, one that may read anything is not replayed. */
-  readonly readInputs?: ReadInputs;
-  /** Without it, what programs write to stderr is kept nowhere. */
-  readonly logFor?: LogFor;
-  readonly scheduler?: Scheduler;
-  readonly breaker?: BreakerOptions;
-}
-
-export interface StdioConnection extends AdapterConnection {
-  /** What the program says about its tools. Rejects where it cannot be started. */
-  discover(signal: AbortSignal): Promise<Discovery>;
-  /** Told when it was lost and found: it may be another by then. Answers with the function that ends that. */
-  onChange(listener: () => void): () => void;
-}
+import { SYSTEM_SCHEDULER } from '../scheduler.ts';
+import type { Discovery, ServerAdapter, ServerDeps } from '../server-adapter.ts';
+import { depthFault, leftOut, nameTools, refuseTooMany, shownNames } from '../tool-list.ts';
 
 /** JSON Schema of `installation.config`. */
 export const STDIO_CONFIG = {
@@ -65,11 +37,7 @@ export const STDIO_CONFIG = {
   additionalProperties: false,
 } as const;
 
-interface StdioAdapter extends Adapter {
-  open(installation: Installation, tools: readonly BoundTool[]): StdioConnection;
-}
-
-export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
+export function createStdioAdapter(deps: ServerDeps): ServerAdapter {
   const {
     handlesFor,
     secretsFor,
@@ -78,9 +46,10 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
     readInputs,
     scheduler = SYSTEM_SCHEDULER,
     breaker = USUAL_BREAKER,
-  } = handles;
+  } = deps;
   return {
     name: 'stdio',
+    strategy: 'connection',
     config: STDIO_CONFIG,
     needs: ({ installation: { name, config }, site }) =>
       programEffects(programOf(programConfig(name, config)), site.place),
@@ -146,15 +115,6 @@ export function createStdioAdapter(handles: StdioHandles): StdioAdapter {
       };
     },
   };
-}
-
-interface Discovery {
-  /** Sorted by id. */
-  readonly tools: readonly BoundTool[];
-  /** What was left out, and why, one sentence each. */
-  readonly problems: readonly string[];
-  /** The same, of those that have a name, by id. */
-  readonly left: LeftOut;
 }
 
 const TIMEOUT_MS = 60_000;

@@ -7,7 +7,7 @@ import { findPlainSettings, isSecretSetting } from './plain-settings.ts';
 import { endOfPrivateKey, findPrivateKeys, findSecretFormats } from './secret-formats.ts';
 import { findAssignments, isSecretKey } from './secret-keys.ts';
 
-export interface RedactorOptions {
+interface RedactorOptions {
   /** Values that must never be seen. Those under 4 characters are not registered: they would hide ordinary words. */
   readonly secrets?: readonly string[];
   /**
@@ -93,7 +93,7 @@ const canHide = (member: unknown): boolean => member !== null && typeof member !
 const latin1Of = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 
-export interface RedactionStream {
+interface RedactionStream {
   /** Takes a piece; answers what can be shown by now. Output comes by whole lines. */
   push(chunk: Uint8Array): Uint8Array;
   /** Answers the rest. Nothing may be pushed afterwards. */

@@ -41,14 +41,14 @@ function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1).toWellFormed()}…` : text;
 }
 
-export const MAX_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 /** The parser is quadratic in unquoted `{` of one word (65,536 of them: 17 s; 1,000: 4 ms). */
 const MAX_BRACES = 1000;
 /** And in here-documents (16,384 of them: 0.6 s). */
 const MAX_HERE_DOCS = 2000;
 const NOWHERE = { pos: 0, end: 0 };
 
-export function checkSource(source: string): void {
+function checkSource(source: string): void {
   const bytes = Buffer.byteLength(source);
   if (bytes > MAX_BYTES)
     refuse('shell.unparsable', `Cannot read the command: it has ${bytes} bytes, over ${MAX_BYTES}`, NOWHERE);

@@ -3,7 +3,7 @@
 import { quotePath } from './quote-path.ts';
 import { byteOrderMark, type TextLines, textLines, wholeLine } from './text-lines.ts';
 
-export interface DiffOptions {
+interface DiffOptions {
   /** Lines kept around each change. */
   readonly context?: number;
   /** Over this much differing text, counted in characters of both sides, lines are not matched up. */
@@ -101,7 +101,7 @@ export interface Change {
 }
 
 /** Ascending and apart. Beyond `maxBytes` of changed text, one change spans first to last difference. */
-export async function lineChanges(before: TextLines, after: TextLines, maxBytes: number): Promise<Change[]> {
+async function lineChanges(before: TextLines, after: TextLines, maxBytes: number): Promise<Change[]> {
   const middle = trimmed(before, after);
   if (isEmpty(middle)) return [];
   if (isOneSided(middle) || weight(before, after, middle) > maxBytes) return [middle];

@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { createRedactor } from '../../base/redact/create-redactor.ts';
-import type { CallScope } from '../../contract/capability.ts';
+import type { CallScope, ProcessQuery } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
-import type { ProcessQuery } from '../../contract/processes.ts';
 import { createProcessHandle } from './handle.ts';
 import { commandLine, parseStat } from './list-processes.ts';
 

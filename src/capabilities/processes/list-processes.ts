@@ -6,8 +6,8 @@ import { setImmediate } from 'node:timers/promises';
 import { REDACTED } from '../../base/redact/automaton.ts';
 import { createRedactor, type Redactor } from '../../base/redact/create-redactor.ts';
 import { isSecretKey } from '../../base/redact/secret-keys.ts';
+import type { ProcessInfo, ProcessListing, ProcessQuery } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
-import type { ProcessInfo, ProcessListing, ProcessQuery } from '../../contract/processes.ts';
 
 /** Milliseconds after which others get their turn. */
 const SLICE = 10;

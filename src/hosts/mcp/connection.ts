@@ -1,13 +1,14 @@
 // Owns: one MCP client's conversation: which request gets which answer, over any transport.
 // Refuses: bytes and pipes (serve-stdio.ts), and any method that is not about tools or artifacts.
+import { isRecord } from '../../base/is-record.ts';
 import type { Rejection } from '../../base/rejection.ts';
 import { parseStrict } from '../../base/strict-json.ts';
+import type { EventMessage } from '../../contract/envelope.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import { catalogueOf } from './catalogue.ts';
 import { callResult, type Pieces } from './mapping.ts';
-import { createProgressSender } from './progress.ts';
 import {
   BATCH_VERSION,
   ENVELOPE_VERSIONS,
@@ -142,9 +143,7 @@ export function createConnection(
   async function callTool({ params, extra, cancellation }: Request): Promise<Pieces> {
     const { name, arguments: args = {}, _meta: meta } = params;
     if (typeof name !== 'string') throw rpcError(RPC.params, 'tools/call needs params.name');
-    if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-      throw rpcError(RPC.params, 'params.arguments must be an object');
-    }
+    if (!isRecord(args)) throw rpcError(RPC.params, 'params.arguments must be an object');
     const token = meta?.progressToken;
     const progress =
       token === undefined
@@ -198,9 +197,7 @@ export function createConnection(
   };
 
   const take = (message: unknown): void => {
-    if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-      return refuse(null, rpcError(RPC.request, 'A message is one JSON-RPC object'));
-    }
+    if (!isRecord(message)) return refuse(null, rpcError(RPC.request, 'A message is one JSON-RPC object'));
     const { method, id, params = {} } = message as RpcMessage;
     if (typeof params !== 'object' || params === null) {
       return refuse(idOf(message), rpcError(RPC.request, 'params must be an object'));
@@ -305,4 +302,69 @@ class Cancellation {
     this.#cancelled = true;
     this.#controller?.abort();
   }
+}
+
+interface ProgressSender {
+  onEvent(event: EventMessage): void;
+  /**
+   * To be called before the answer, which has all of the output: what is still held would arrive together with it, and
+   * clients take an answer first and then complain about progress of nothing.
+   */
+  end(): void;
+}
+
+const OUTPUT_MS = 100;
+/** A client that hears nothing for long gives a call up. */
+const SILENCE_MS = 5_000;
+/** The most of the output that one message holds. */
+const LONGEST = 2_000;
+
+function createProgressSender(token: unknown, send: (message: Pieces) => unknown): ProgressSender {
+  /** MCP's progress must grow with every notification; a tool's percentage need not. */
+  let last = 0;
+  let hasTotal = false;
+  let held = '';
+  let due: NodeJS.Timeout | undefined;
+  let ended = false;
+  const started = Date.now();
+
+  const notify = (pct: number, message: string | undefined) => {
+    last = Math.max(last + 0.001, pct);
+    const params = {
+      progressToken: token,
+      progress: last,
+      ...(hasTotal ? { total: 100 } : {}),
+      ...(message === undefined ? {} : { message }),
+    };
+    send([JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })]);
+    silence.refresh();
+  };
+  const flush = () => {
+    due = undefined;
+    const message = held.trimEnd();
+    held = '';
+    if (message !== '') notify(0, message);
+  };
+  const silence = setTimeout(() => {
+    notify(0, `still running after ${Math.round((Date.now() - started) / 1000)} s`);
+  }, SILENCE_MS).unref();
+
+  return {
+    onEvent({ event, progress, data }) {
+      if (ended) return;
+      if (progress) {
+        hasTotal ||= progress.pct !== undefined;
+        notify(progress.pct ?? 0, progress.message);
+      } else if (event === 'TaskOutput') {
+        const { text } = data as { readonly text: string };
+        held = held.length + text.length > LONGEST ? `…${(held + text).slice(-LONGEST)}` : held + text;
+        due ??= setTimeout(flush, OUTPUT_MS).unref();
+      }
+    },
+    end() {
+      ended = true;
+      clearTimeout(due);
+      clearTimeout(silence);
+    },
+  };
 }

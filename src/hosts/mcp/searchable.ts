@@ -42,7 +42,8 @@ export function createSearchableMode(): SearchableMode {
     extra: string,
   ): Promise<Used> {
     try {
-      const answered = await tool.run(args, { tools: () => listings(runtime), search });
+      const explainMissing = (id: string) => runtime.installations.explainMissing(id);
+      const answered = await tool.run(args, { tools: () => listings(runtime), search, explainMissing });
       if ('call' in answered) return answered;
       const { data, text } = answered;
       const content = JSON.stringify([{ type: 'text', text }]);

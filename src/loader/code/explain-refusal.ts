@@ -1,8 +1,10 @@
 // Owns: telling from a server's own words what its sandbox refused it, by path, and the line that would grant it.
 // Refuses: to guess: a path is named in its complaint, and what would be shown to it is there.
+
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, posix, relative } from 'node:path';
 import { readCommandCode } from '../../base/command-code.ts';
+import { isRecord } from '../../base/is-record.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { readRegularText } from '../read-regular.ts';
 
@@ -228,8 +230,7 @@ function merged(config: JsonObject, more: JsonObject): JsonObject {
   );
 }
 
-const isMap = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is JsonObject => isRecord(value);
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 

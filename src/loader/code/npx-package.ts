@@ -7,12 +7,13 @@ import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
 import { newId } from '../../base/new-id.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
+import type { Unpinned } from '../../contract/lock.ts';
+import type { ProgramStart } from '../../contract/program.ts';
 import { readRegularText } from '../read-regular.ts';
 import { CODE_BOUNDS, type CodeCopies } from './code-copies.ts';
 import { isFault, readTree } from './read-tree.ts';
-import type { TakenServer } from './taken-server.ts';
 
-export interface NpxCommand {
+interface NpxCommand {
   /** As npm takes it: `name@version`, a folder, an archive. */
   readonly spec: string;
   /** Which program of the package; by default its only one, or the one that is called like it. */
@@ -186,3 +187,13 @@ const noProgram = (spec: string, bin: string | undefined, all: readonly string[]
     'pack.invalid',
     `Cannot run "${spec}": ${bin === undefined ? 'it does not say which program to run' : `it has no program "${bin}"`}; it has ${all.join(', ') || 'none'}`,
   );
+
+export interface TakenServer {
+  /** Over all of it; undefined where there is nothing to pin. */
+  readonly digest?: string;
+  /** Every file, by a path that is the same on two machines, with its SHA-256. */
+  readonly files: { readonly [path: string]: string };
+  readonly unpinned: readonly Unpinned[];
+  /** Looked at again at every start. Throws `tool.changed`. */
+  start(): ProgramStart;
+}

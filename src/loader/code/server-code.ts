@@ -19,18 +19,19 @@ import { isWithin } from '../is-within.ts';
 import { readRegularText } from '../read-regular.ts';
 import type { CodeFolder } from './code-copies.ts';
 import { lockedFiles } from './locked-files.ts';
-import { type NpxSite, parseNpx, takeNpx } from './npx-package.ts';
-import type { TakenServer } from './taken-server.ts';
+import { type NpxSite, parseNpx, type TakenServer, takeNpx } from './npx-package.ts';
 
-/** A program that is started here, or a service that is reached. */
-export type ServerConfig = ServerCommand | { readonly url: string };
+/** A program that is started here, a service that is reached, or what an adapter needs neither for. */
+export type ServerConfig = ServerCommand | { readonly url: string } | { readonly url?: never };
 
 export async function takeServer(config: ServerConfig, site: NpxSite): Promise<TakenServer> {
   const { root, code } = site;
-  if ('url' in config) {
+  if ('url' in config && config.url !== undefined) {
     const unpinned = [{ what: parseHttpUrl(config.url).url.origin, why: 'a service that runs elsewhere' }];
     return { files: {}, unpinned, start: () => ({ copies: [] }) };
   }
+  // What is no program of this machine has nothing that could be pinned.
+  if (!('command' in config)) return { files: {}, unpinned: [], start: () => ({ copies: [] }) };
   const npx = parseNpx(config.command);
   if (npx) {
     const taken = await takeNpx(npx, site);

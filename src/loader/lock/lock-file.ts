@@ -1,69 +1,43 @@
 // Owns: `haft.lock` in the workspace: read whole, replaced whole.
 // Refuses: a link in its place: it would be another's file.
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { parseStrict } from '../../base/strict-json.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { LockFile } from '../../contract/lock.ts';
-import { readRegularText } from '../read-regular.ts';
+import { withRegular } from '../read-regular.ts';
 
 const NAME = 'haft.lock';
 
+const readText = (file: string): string =>
+  withRegular(file, (descriptor) => readFileSync(descriptor, 'utf8'));
+
 /** Undefined where there is none: then nothing is pinned. Throws `lockfile.invalid`. */
 export function readLockFile(workspace: string): LockFile | undefined {
-  let descriptor: number;
+  let text: string;
   try {
-    descriptor = openSync(
-      join(workspace, NAME),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    );
+    text = readText(join(workspace, NAME));
   } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
+    const { code = '' } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    if (code === 'ELOOP') throw fail('lockfile.invalid', 'Cannot read haft.lock: it is a link');
-    throw fail('lockfile.invalid', `Cannot read haft.lock: the system reports ${code}`);
+    throw fail('lockfile.invalid', `Cannot read haft.lock: ${FACTS[code] ?? `the system reports ${code}`}`);
   }
-  try {
-    if (!fstatSync(descriptor).isFile())
-      throw fail('lockfile.invalid', 'Cannot read haft.lock: it is not a regular file');
-    return parseLock(readFileSync(descriptor, 'utf8'));
-  } finally {
-    closeSync(descriptor);
-  }
+  return parseLock(text);
 }
+
+const FACTS: Readonly<Record<string, string>> = {
+  ELOOP: 'it is a link',
+  ENOTREG: 'it is not a regular file',
+};
 
 /** SHA-256 of it in Haft's own spelling, or of its bytes where it cannot be read as one; null where there is none. */
 export function lockDigest(workspace: string): string | null {
-  let descriptor: number;
   try {
-    descriptor = openSync(
-      join(workspace, NAME),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    );
+    return sha256Hex(respelled(readText(join(workspace, NAME))));
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    return 'unreadable';
-  }
-  try {
-    if (!fstatSync(descriptor).isFile()) return 'unreadable';
-    const text = readFileSync(descriptor, 'utf8');
-    return sha256Hex(respelled(text));
-  } catch {
-    return 'unreadable';
-  } finally {
-    closeSync(descriptor);
+    return (thrown as NodeJS.ErrnoException).code === 'ENOENT' ? null : 'unreadable';
   }
 }
 
@@ -79,7 +53,7 @@ function respelled(text: string): string {
 export function writeLockFile(workspace: string, lock: LockFile): boolean {
   const file = join(workspace, NAME);
   const text = renderLock(lock);
-  if (readText(file) === text) return false;
+  if (presentText(file) === text) return false;
   const temporary = `${file}.${process.pid}.tmp`;
   try {
     rmSync(temporary, { force: true });
@@ -99,9 +73,9 @@ export function writeLockFile(workspace: string, lock: LockFile): boolean {
   }
 }
 
-function readText(file: string): string | undefined {
+function presentText(file: string): string | undefined {
   try {
-    return lstatSync(file).isFile() ? readRegularText(file) : undefined;
+    return readText(file);
   } catch {
     return undefined;
   }
@@ -127,25 +101,25 @@ export function parseLock(text: string): LockFile {
 }
 
 function problemOf(value: unknown): string | undefined {
-  if (!isMap(value)) return 'it is no JSON object';
+  if (!isRecord(value)) return 'it is no JSON object';
   if (value.version !== 1) return `it is of version ${JSON.stringify(value.version)}, and this Haft knows 1`;
   const { packs, tools } = value;
-  if (!isMap(packs) || !isMap(tools)) return 'it has no packs or no tools';
+  if (!isRecord(packs) || !isRecord(tools)) return 'it has no packs or no tools';
   for (const [name, pack] of Object.entries(packs)) {
     const fine =
-      isMap(pack) &&
+      isRecord(pack) &&
       typeof pack.origin === 'string' &&
       typeof pack.config === 'string' &&
-      (pack.files === undefined || isMap(pack.files));
+      (pack.files === undefined || isRecord(pack.files));
     if (!fine) return `packs: "${name.slice(0, 80)}" is not what Haft writes`;
   }
   for (const [id, tool] of Object.entries(tools)) {
     const fine =
-      isMap(tool) &&
+      isRecord(tool) &&
       typeof tool.pack === 'string' &&
       typeof tool.digest === 'string' &&
-      isMap(tool.definition) &&
-      (tool.files === undefined || isMap(tool.files));
+      isRecord(tool.definition) &&
+      (tool.files === undefined || isRecord(tool.files));
     if (!fine) return `tools: "${id.slice(0, 80)}" is not what Haft writes`;
   }
   return undefined;
@@ -157,13 +131,10 @@ const invalid = (fact: string): Failure =>
     `Cannot read haft.lock: ${fact}; mend it, or remove it and look at what "haft tools lock" writes anew`,
   );
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Names in order, all the way down; lists stay as they are. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  if (!isMap(value)) return value;
+  if (!isRecord(value)) return value;
   // `fromEntries` keeps a key `__proto__` as what it is: a key.
   return Object.fromEntries(
     Object.keys(value)

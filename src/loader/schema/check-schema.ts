@@ -1,12 +1,13 @@
 // Owns: whether a schema is one (every keyword, every pattern), and making it whole in itself for a validator.
 // Refuses: compiling it, which costs a hundred times as much and waits for the first call; where references lead is bundle-schema.ts.
 import { closest } from '../../base/closest.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { describeFound } from '../yaml/located.ts';
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import { bundleSchema } from './bundle-schema.ts';
 import { DIALECT_URIS, type Dialect, dialectOf } from './dialect.ts';
-import { eachSchema, isRecord, keywordNames, keywordOf } from './keywords.ts';
+import { eachSchema, keywordNames, keywordOf } from './keywords.ts';
 import type { Refusal } from './resolve-reference.ts';
 import { type DocumentSource, indexDocument, type SchemaDocument } from './schema-document.ts';
 

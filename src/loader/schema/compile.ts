@@ -5,10 +5,11 @@ import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { closest } from '../../base/closest.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonSchema, SchemaCheck, SchemaProblem } from '../../contract/json.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
-import { isRecord, keywordOf, mapSchemas } from './keywords.ts';
+import { keywordOf, mapSchemas } from './keywords.ts';
 import { linearRegExp } from './linear-reg-exp.ts';
 
 export function createAjvCompiler(): (schema: JsonSchema) => SchemaCheck {

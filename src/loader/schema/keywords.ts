@@ -1,5 +1,6 @@
 // Owns: the keywords of each dialect: what the value of each must be, and where there are schemas in it.
 // Refuses: what a keyword does to an instance; the validator knows.
+import { isRecord } from '../../base/is-record.ts';
 import type { Dialect } from './dialect.ts';
 
 /** How a keyword's value holds schemas; what holds none is data, whatever it looks like. */
@@ -61,9 +62,6 @@ export function eachSchema(
     }
   }
 }
-
-export const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isNumber = (value: unknown): value is number => typeof value === 'number';

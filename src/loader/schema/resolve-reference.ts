@@ -2,10 +2,10 @@
 // Refuses: reading files; the site opens documents, or says why not.
 
 import { closest } from '../../base/closest.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { quoted } from '../../contract/diagnostic.ts';
 import { describeFound } from '../yaml/located.ts';
 import type { Way } from '../yaml/way.ts';
-import { isRecord } from './keywords.ts';
 import { resolveUri, type SchemaDocument, type SchemaResource } from './schema-document.ts';
 
 /** A schema that was referred to. */

@@ -1,10 +1,11 @@
 // Owns: what can be referred to in one document: its resources by `$id`, their anchors, and whose every schema is.
 // Refuses: following references; see bundle-schema.
 
+import { isRecord } from '../../base/is-record.ts';
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import type { Dialect } from './dialect.ts';
-import { eachSchema, isRecord, keywordOf } from './keywords.ts';
+import { eachSchema, keywordOf } from './keywords.ts';
 
 /** A schema, and everything in it, as it was read from one file. */
 export interface SchemaDocument {

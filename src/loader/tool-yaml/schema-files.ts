@@ -7,7 +7,7 @@ import { openDocument, type WholeSite, wholeSchema } from '../schema/check-schem
 import type { Dialect } from '../schema/dialect.ts';
 import type { Refusal } from '../schema/resolve-reference.ts';
 import { type DocumentSource, indexDocument, type SchemaDocument } from '../schema/schema-document.ts';
-import { findNonJson } from '../yaml/find-non-json.ts';
+import { findNonJson } from '../yaml/check-shape.ts';
 import { type Located, START, toPlain } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { createTeller, type Problem } from '../yaml/problem.ts';

@@ -2,12 +2,12 @@
 // Refuses: stopping at the first problem, and letting anything through that the table does not name.
 
 import { closest } from '../../base/closest.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { quoted } from '../../contract/diagnostic.ts';
 import { applyShape, type ByShape, type ListShape, type MapShape, type Shape } from '../../contract/shape.ts';
-import { findNonJson } from './find-non-json.ts';
 import { describeFound, isUnreadable } from './located.ts';
 import type { ShapeSite } from './shape-site.ts';
-import { type Way, wayText } from './way.ts';
+import { type Way, wayOf, wayText } from './way.ts';
 
 type Map = { readonly [key: string]: unknown };
 
@@ -140,8 +140,7 @@ function wrongType(shape: Shape, value: unknown, way: Way | undefined, site: Sha
   return undefined;
 }
 
-const isMap = (value: unknown): value is Map =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isUnreadable(value);
+const isMap = (value: unknown): value is Map => isRecord(value) && !isUnreadable(value);
 
 /** Tells of the key at the end of the way. Answers with the key that was meant, where that is clear. */
 function unknownKey(
@@ -308,3 +307,55 @@ const FLAG_WORDS: { readonly [word: string]: string } = {
   0: 'false',
   false: 'false, without quotes',
 };
+
+interface NonJson {
+  readonly way: Way | undefined;
+  readonly fact: string;
+  /** Whether a diagnostic was made of it already. */
+  readonly told: boolean;
+}
+
+/** The first one, or undefined where all of it is JSON. Nothing is made as long as all is well. */
+export function findNonJson(value: unknown, way: Way | undefined): NonJson | undefined {
+  const found = find(value);
+  return found && { way: wayOf(found.steps.reverse(), way), fact: found.fact, told: found.told };
+}
+
+/** The steps are from the inside to the outside. */
+function find(value: unknown): Found | undefined {
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : bad('it holds half a character');
+  if (typeof value === 'number') return isExact(value) ? undefined : bad(`${NUMBER_FACT}: ${value}`);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (isUnreadable(value)) return bad(`found ${describeFound(value)}`, value.told);
+  if (Array.isArray(value)) {
+    for (let step = 0; step < value.length; step++) {
+      const found = find(value[step]);
+      if (found) return below(found, step);
+    }
+    return undefined;
+  }
+  for (const step of Object.keys(value)) {
+    const found = step.isWellFormed()
+      ? find((value as { readonly [key: string]: unknown })[step])
+      : bad('its key holds half a character');
+    if (found) return below(found, step);
+  }
+  return undefined;
+}
+
+interface Found extends Omit<NonJson, 'way'> {
+  readonly steps: (string | number)[];
+}
+
+const bad = (fact: string, told = false): Found => ({ fact, told, steps: [] });
+
+function below(found: Found, step: string | number): Found {
+  found.steps.push(step);
+  return found;
+}
+
+const NUMBER_FACT = 'it is a number that JSON cannot hold exactly';
+
+/** Beyond 2^53 the digits would claim a precision that is not there; from 1e21 on there is an exponent. */
+const isExact = (value: number): boolean =>
+  Number.isFinite(value) && (Math.abs(value) <= Number.MAX_SAFE_INTEGER || Math.abs(value) >= 1e21);

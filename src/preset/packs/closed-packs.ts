@@ -1,15 +1,14 @@
 // Owns: why a tool of a pack that is not opened cannot be called: who disabled the pack, and what enables it.
 // Refuses: to open such a pack: of a server only its name is known, of a folder its manifests are read.
-import { join } from 'node:path';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
 import type { ToolNames } from '../../contract/runtime.ts';
 import type { Store } from '../../contract/store.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
-import { ToolpackLoader } from '../../loader/tool-yaml/toolpack-loader.ts';
-import { isToolpackFolder, readPackFiles } from '../../loader/toolpack/pack-files.ts';
-import { type PackEntry, packEntries } from './pack-entries.ts';
+import { packEntries } from './pack-entries.ts';
+import type { PackEntry } from './pack-source.ts';
+import { sourceOf } from './sources/index.ts';
 
 export interface ClosedSite {
   readonly root: string;
@@ -87,14 +86,11 @@ function entriesOf(packs: readonly (string | JsonObject)[]): readonly PackEntry[
 
 /** Ids of servers begin with the name of their pack; those of a folder are what was accepted of it, or what its files say. */
 async function hasTool(entry: PackEntry, ids: readonly string[], site: ClosedSite): Promise<boolean> {
-  const { name, kind, path = '.' } = entry;
+  const { name } = entry;
   if (ids.some((id) => id === name || id.startsWith(`${name}.`) || id.startsWith(`${name}-`))) return true;
-  if (kind !== 'path') return false;
-  const folder = join(site.root, path);
-  if (ids.some((id) => pinnedIn(id, site.root) === name || isInToolpack(id, folder))) return true;
-  const loader = new ToolpackLoader({ quarantine: true });
-  await loader.loadDir(folder, { root: site.root }).catch(() => {});
-  return loader.ids().some((id) => ids.includes(id) || ids.includes(site.names.nameOf(id)));
+  if (ids.some((id) => pinnedIn(id, site.root) === name)) return true;
+  const { hasTool: has } = sourceOf(entry, site.root);
+  return (await has?.(entry, ids, { root: site.root, nameOf: (id) => site.names.nameOf(id) })) ?? false;
 }
 
 function pinnedIn(id: string, root: string): string | undefined {
@@ -104,13 +100,4 @@ function pinnedIn(id: string, root: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** As its text says: its code is not run. */
-function isInToolpack(id: string, folder: string): boolean {
-  if (!isToolpackFolder(folder)) return false;
-  const files = readPackFiles(folder);
-  if (!('files' in files)) return false;
-  const named = new RegExp(`\\btoolName\\s*:\\s*(['"\`])${id.replaceAll(/\W/g, '\\$&')}\\1`);
-  return files.files.some(({ content }) => named.test(Buffer.from(content).toString('latin1')));
 }

@@ -1,64 +1,43 @@
-// Owns: which adapter reaches which kind of pack.
-// Refuses: to know what any of them does.
+// Owns: the packs of a host with all that is around them: health, credentials, logs, folders that are followed.
+// Refuses: to know how any of them is reached; its source does.
 import { resolve } from 'node:path';
-import { combineAdapters } from '../../adapters/combined.ts';
-import type { SecretsFor } from '../../adapters/config-filling.ts';
-import { createHttpAdapter } from '../../adapters/http/http.ts';
-import { createMcpAdapter } from '../../adapters/mcp/mcp.ts';
-import { createProcessAdapter } from '../../adapters/process/process.ts';
-import { createStdioAdapter } from '../../adapters/stdio/stdio.ts';
 import { toErrorEntry } from '../../contract/errors.ts';
-import type { JsonObject } from '../../contract/json.ts';
-import type { Installation } from '../../contract/manifest.ts';
+import type { MaybePromise } from '../../contract/json.ts';
+import type { PolicyFile } from '../../contract/policy.ts';
 import type { Runtime } from '../../contract/runtime.ts';
 import { createCodeCopies } from '../../loader/code/code-copies.ts';
-import type { NpxSite } from '../../loader/code/npx-package.ts';
 import { createReadInputs } from '../../loader/code/read-inputs.ts';
-import { type ServerConfig, takeServer } from '../../loader/code/server-code.ts';
-import type { TakenServer } from '../../loader/code/taken-server.ts';
 import { applyLock, checkFrozen } from '../../loader/lock/apply-lock.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { watchFolders } from '../../loader/watch-folders.ts';
 import { createHealthMonitor, systemTiming } from '../../runtime/health/create-health-monitor.ts';
 import { openCredentials } from '../open-credentials.ts';
-import { createHealthMemory } from './health-memory.ts';
 import { createKnownCredentials } from './known-credentials.ts';
-import { folderOpener } from './open-folder.ts';
 import { createPacks, type PackLock, type WatchedPacks } from './open-packs.ts';
-import { serverOpener } from './open-server.ts';
-import { toolpackOpener } from './open-toolpack-folder.ts';
+import { installedPacks } from './pack-entries.ts';
 import type { PackSite } from './pack-site.ts';
-import { packStates } from './pack-states.ts';
-import { createServerLogs } from './server-logs.ts';
-import { serverNeeds } from './server-needs.ts';
-import { watchPacks } from './watch-packs.ts';
+import type { OpenEntry, PackParts, PackSource } from './pack-source.ts';
+import { createServerLogs } from './server-needs.ts';
+import { sourceOf } from './sources/index.ts';
+import { createHealthMemory, packStates, watchPacks } from './watch-packs.ts';
 
 export function createDefaultPacks(site: PackSite): WatchedPacks {
   const { runtime, root, store, onWarning = () => {}, fresh = false, living = false, lock = 'hold' } = site;
-  const { handlesFor } = runtime.installations;
-  const schemas = createSchemaCompiler();
   const credentials = openCredentials({ workspace: root, users: async () => store.credentials });
-  const secretsFor: SecretsFor = async ({ config }) =>
-    (await credentials.resolve(serverNeeds(config), '')).secrets;
-  const code = createCodeCopies(`${root}/.haft`);
-  const readInputs = createReadInputs(root);
-  const server = {
+  const logs = createServerLogs(`${root}/.haft`, credentials);
+  const parts: PackParts = {
     root,
-    schemas,
-    cacheFolder: `${root}/.haft/cache/packs`,
+    runtime,
+    schemas: createSchemaCompiler(),
+    credentials,
+    code: createCodeCopies(`${root}/.haft`),
+    readInputs: createReadInputs(root),
+    logFor: logs.logFor,
     onWarning,
     fresh,
     living,
-    credentials,
   };
-  const servers = createServers({ root, code, install: fresh });
-  const logs = createServerLogs(`${root}/.haft`, credentials);
-  const handles = { handlesFor, startFor: servers.startFor, logFor: logs.logFor };
-  const yaml = combineAdapters('yaml', [
-    createProcessAdapter({ handlesFor, copyOf: (at, digest) => code.use({ at }, digest), readInputs }),
-    createHttpAdapter({ handlesFor }),
-  ]);
   const health = createHealthMonitor({
     timing: systemTiming(site.clock),
     events: site.events,
@@ -75,19 +54,13 @@ export function createDefaultPacks(site: PackSite): WatchedPacks {
     onBroken: site.onBroken,
     retooled: () => settle(),
     ...(lock === 'ignore' ? {} : { lock: () => lockOf(root, lock === 'frozen') }),
-    openers: {
-      mcp: serverOpener({ ...server, ...servers, adapter: createMcpAdapter({ ...handles, secretsFor }) }),
-      stdio: serverOpener({
-        ...server,
-        ...servers,
-        adapter: createStdioAdapter({ ...handles, secretsFor, readInputs }),
-      }),
-      path: toolpackOpener(
-        { root, runtime, schemas, cacheFolder: `${root}/.haft/cache/toolpacks` },
-        folderOpener({ ...server, root, code, adapter: yaml, sessions: runtime.sessions }),
-      ),
-    },
+    open: openBySource(parts),
   });
+  /** Those of haft.yaml, and those that were added beside it. */
+  const packsOf = async ({ packs: written = [] }: Pick<PolicyFile, 'packs'>) => {
+    if (site.packs || site.below) return site.packs ?? written;
+    return installedPacks(written, await store.installations.list());
+  };
   const watchAgain = () =>
     follower?.set(
       packs.folders().map((path) => resolve(root, path)),
@@ -124,7 +97,7 @@ export function createDefaultPacks(site: PackSite): WatchedPacks {
   return {
     ...packs,
     async follow(policy) {
-      await packs.follow(policy);
+      await packs.follow({ packs: await packsOf(policy) });
       await settle();
     },
     refresh,
@@ -140,15 +113,14 @@ export function createDefaultPacks(site: PackSite): WatchedPacks {
   };
 }
 
-/** What the servers of this host are made of, by installation: its digest is of that, too. */
-function createServers(site: NpxSite) {
-  const taken = new Map<string, TakenServer>();
-  const keyOf = ({ name, digest }: Installation) => `${name} ${digest}`;
-  return {
-    takeCode: (config: JsonObject) => takeServer(config as unknown as ServerConfig, site),
-    started: (installation: Installation, server: TakenServer): void =>
-      void taken.set(keyOf(installation), server),
-    startFor: (installation: Installation) => taken.get(keyOf(installation))?.start() ?? { copies: [] },
+/** Each source is opened once, when the first entry of it is. */
+function openBySource(parts: PackParts): OpenEntry {
+  const opened = new Map<PackSource, MaybePromise<OpenEntry>>();
+  return async (entry, follow) => {
+    const source = sourceOf(entry, parts.root);
+    const open = opened.get(source) ?? source.open(parts);
+    opened.set(source, open);
+    return (await open)(entry, follow);
   };
 }
 

@@ -1,32 +1,13 @@
-// Owns: a server that is running: asked again for its tools when it says that they changed, or was lost and found.
-// Refuses: to let a call leave for what nobody accepted, and to forget what is known because the server could not be asked.
+// Owns: a server over time: asked again for its tools when they changed or it was lost; asked once for all while nobody knows them yet.
+// Refuses: to let a call leave for what nobody accepted, to forget what is known because it could not be asked, and to ask again and again what just failed.
+import type { Discovery, ServerAdapter, ServerConnection } from '../../adapters/server-adapter.ts';
 import { orAborted } from '../../base/or-aborted.ts';
-import type { Adapter, AdapterConnection } from '../../contract/adapter.ts';
+import type { Adapter } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
-import type { JsonObject } from '../../contract/json.ts';
-import type { BoundTool, Installation } from '../../contract/manifest.ts';
+import type { Installation } from '../../contract/manifest.ts';
+import type { AbsentPack } from '../../contract/runtime.ts';
 
-/** An adapter whose other side says which tools it has. */
-export interface ServerAdapter extends Adapter {
-  /** What is wrong with a config that fits the schema: one sentence, which begins with the key. */
-  problemOf?(config: JsonObject): string | undefined;
-  open(installation: Installation, tools: readonly BoundTool[]): ServerConnection;
-}
-
-export interface ServerConnection extends AdapterConnection {
-  discover(signal: AbortSignal): Promise<Discovery>;
-  /** Told when it is time to discover again. */
-  onChange?(listener: () => void): () => void;
-}
-
-export interface Discovery {
-  readonly tools: readonly BoundTool[];
-  readonly problems: readonly string[];
-  /** Tools that it has and that were left out: why, by id. */
-  readonly left?: { readonly [id: string]: string };
-}
-
-export interface FollowOptions {
+interface FollowOptions {
   /** Settles when it is taken over. */
   told(found: Discovery): Promise<void>;
   /** Why a tool of it cannot be called by now; undefined where it can. */
@@ -68,7 +49,7 @@ export function followServer(adapter: ServerAdapter, options: FollowOptions): Ad
     open(installation, tools) {
       const connection = adapter.open(installation, tools);
       const ask = createAsking(connection, installation, options);
-      connection.onChange?.(() => void ask());
+      connection.onChange(() => void ask());
       let asked: Promise<Failure | undefined> | undefined;
       const { invoke: send } = connection;
       const invoke: typeof send = async (invocation) => {
@@ -145,7 +126,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /** Looks again and again for a server that was not there, more and more seldom, until a look succeeds. */
-export function awaitServer(look: () => Promise<unknown>, signal: AbortSignal): void {
+function awaitServer(look: () => Promise<unknown>, signal: AbortSignal): void {
   let pause = FIRST_PAUSE_MS;
   const later = () => {
     if (signal.aborted) return;
@@ -159,4 +140,108 @@ export function awaitServer(look: () => Promise<unknown>, signal: AbortSignal): 
     pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
   };
   later();
+}
+
+interface AbsentServerSite extends Pick<FollowOptions, 'told' | 'signal'> {
+  readonly name: string;
+  look(): Promise<Discovery>;
+  /** The host stays: it is asked at once, and again until it is there. */
+  readonly living: boolean;
+  /** What is known from before. */
+  readonly last: LastAbsence | undefined;
+  keep(absence: LastAbsence | undefined): void;
+  readonly onWarning: (message: string) => void;
+}
+
+export interface LastAbsence {
+  readonly message: string;
+  readonly at: number;
+  readonly details?: Failure['details'];
+}
+
+/** Within this time a listing does not wait for it again, and after a failure calls are told so before it is asked once more. */
+const RECENT_MS = 10 * 60_000;
+const REST_MS = 2_000;
+
+export function createAbsentServer(site: AbsentServerSite): AbsentPack {
+  const { name, told, signal, living } = site;
+  let last = site.last;
+  let found = false;
+  let warned: string | undefined;
+  let failedAt: number | undefined;
+  let asking: Promise<Discovery> | undefined;
+
+  const note = (failure: Failure) => {
+    const { message, details } = failure;
+    last = { message, at: Date.now(), ...(details ? { details } : {}) };
+    site.keep(last);
+    if (warned === message) return;
+    warned = message;
+    site.onWarning(`The tools of "${name}" are not known: ${message}`);
+  };
+  const look = (): Promise<Discovery> => {
+    asking ??= site
+      .look()
+      .catch((thrown: unknown) => {
+        const failure = isFailure(thrown)
+          ? thrown
+          : fail('tool.unhealthy', `Cannot reach "${name}": ${(thrown as Error).message}`);
+        if (!signal.aborted) note(failure);
+        failedAt = performance.now();
+        throw failure;
+      })
+      .finally(() => {
+        asking = undefined;
+      });
+    return asking;
+  };
+  /** Its tools are in the registry when it settles. */
+  const take = async (what: Discovery): Promise<void> => {
+    found = true;
+    try {
+      await told(what);
+    } catch (thrown) {
+      found = false;
+      failedAt = performance.now();
+      if (isFailure(thrown) && !signal.aborted) note(thrown);
+      throw thrown;
+    }
+    last = undefined;
+    site.keep(undefined);
+  };
+  let taking: Promise<void> | undefined;
+  const ask = (): Promise<void> => {
+    taking ??= look()
+      .then(take)
+      .finally(() => {
+        taking = undefined;
+      });
+    taking.catch(() => {});
+    return taking;
+  };
+  const isResting = () => failedAt !== undefined && performance.now() - failedAt < REST_MS;
+
+  if (living) {
+    ask().catch(() => awaitServer(() => ask(), signal));
+  }
+  return {
+    get last() {
+      return last;
+    },
+    get known() {
+      return found;
+    },
+    get isRecent() {
+      return last !== undefined && Date.now() - last.at < RECENT_MS;
+    },
+    slow(ms) {
+      if (!found && taking)
+        note(fail('tool.unhealthy', `Cannot reach "${name}": it did not answer within ${ms} ms`));
+    },
+    ask(waiting) {
+      if (found) return Promise.resolve();
+      if (isResting() && last) return Promise.reject(fail('tool.unhealthy', last.message, last.details));
+      return orAborted(ask(), waiting);
+    },
+  };
 }

@@ -6,8 +6,7 @@ import type { HealthReport } from '../../contract/manifest.ts';
 import { createHealthMonitor, systemTiming } from '../../runtime/health/create-health-monitor.ts';
 import { createEventBus } from '../../runtime/record.ts';
 import type { DefaultRuntime } from '../default.ts';
-import { healthSubjects } from './health-subjects.ts';
-import { withProblem } from './pack-states.ts';
+import { healthSubjects, withProblem } from './watch-packs.ts';
 import { withWorkspacePacks } from './workspace-packs.ts';
 
 export type Looked = readonly (readonly [name: string, report: HealthReport])[];

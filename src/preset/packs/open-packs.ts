@@ -4,30 +4,21 @@ import { canonicalText } from '../../base/canonical-json.ts';
 import { createTurns } from '../../base/turns.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { HealthMonitor } from '../../contract/health.ts';
-import type { BoundTool } from '../../contract/manifest.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
 import type { OpenPack, PackState, Runtime } from '../../contract/runtime.ts';
-import { type PackEntry, packEntries, readEntries } from './pack-entries.ts';
-
-/** Opens an entry of its kind. One kind of entry may be several packs. */
-export type OpenEntry = (entry: PackEntry, follow: PackFollow) => Promise<readonly OpenPack[]>;
-
-/** How a pack that is open tells what became of it. */
-export interface PackFollow {
-  /** The pack says this from now on; settles when it does, rejects where it cannot. What nobody accepted is quarantined. */
-  changed(name: string, said: PackSaid): Promise<void>;
-  /** Why a tool of the pack cannot be called: nobody accepted it. */
-  barred(name: string, id: string): string | undefined;
-  /** Aborts when the pack is not open any more. */
-  readonly signal: AbortSignal;
-}
-
-/** What a server says of itself. */
-export type PackSaid = Pick<OpenPack, 'tools' | 'refused' | 'problems'>;
+import { isFolder, packEntries, readEntries } from './pack-entries.ts';
+import {
+  areSameIds,
+  areSameTools,
+  type OpenEntry,
+  type PackEntry,
+  type PackFollow,
+  type PackSaid,
+} from './pack-source.ts';
 
 export interface PacksOptions {
   readonly runtime: Pick<Runtime, 'installations'>;
-  readonly openers: { readonly [kind in PackEntry['kind']]: OpenEntry };
+  readonly open: OpenEntry;
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Starts without the packs that are wrong, and tells of each. */
   readonly onBroken?: ((message: string) => void) | undefined;
@@ -71,7 +62,7 @@ export interface WatchedPacks extends Packs {
 }
 
 export function createPacks(options: PacksOptions): Packs {
-  const { runtime, openers, onWarning, onBroken, lock = () => NO_LOCK } = options;
+  const { runtime, open: openEntry, onWarning, onBroken, lock = () => NO_LOCK } = options;
   const { installations } = runtime;
   /** By entry, as text. */
   const open = new Map<string, Opened>();
@@ -96,7 +87,7 @@ export function createPacks(options: PacksOptions): Packs {
       },
     };
     try {
-      const packs = await openers[entry.kind](entry, follow);
+      const packs = await openEntry(entry, follow);
       return { key, following, packs };
     } catch (thrown) {
       following.abort();
@@ -225,7 +216,7 @@ export function createPacks(options: PacksOptions): Packs {
 
   const refresh = async (): Promise<void> => {
     const accepted = lock();
-    let left = [...entries].filter(([, { kind }]) => kind === 'path');
+    let left = [...entries].filter(([, entry]) => isFolder(entry));
     // A tool may have moved from one to another: what could not be before can be once the other has let go of it.
     for (let before = left.length + 1; left.length > 0 && left.length < before; ) {
       before = left.length;
@@ -254,7 +245,7 @@ export function createPacks(options: PacksOptions): Packs {
       accepted.check([...kept.flatMap(([, { packs }]) => packs.map(({ pack }) => pack)), ...fine]);
     for (const [key, opened] of [...open]) if (!wanted.has(key)) await closeOne(key, opened);
     for (const [key, opened] of kept) open.set(key, await lockAgain(key, wanted.get(key)!, opened, accepted));
-    const wrong: string[] = [];
+    const wrong: Failure[] = [];
     for (const { key, following, packs } of found) {
       try {
         if (isFailure(packs)) throw packs;
@@ -262,18 +253,18 @@ export function createPacks(options: PacksOptions): Packs {
       } catch (thrown) {
         following.abort();
         if (!isFailure(thrown)) throw thrown;
-        wrong.push(thrown.message);
+        wrong.push(thrown);
       }
     }
     if (wrong.length === 0) return;
-    if (!onBroken) throw fail('pack.invalid', `Cannot start: packs have problems\n${wrong.join('\n')}`);
-    for (const problem of wrong) onBroken(problem);
+    if (!onBroken) throw notOpened(wrong);
+    for (const { message } of wrong) onBroken(message);
   };
 
   return {
     follow: (policy) => inTurn(() => follow(policy)),
     refresh: () => inTurn(refresh),
-    folders: () => [...entries.values()].flatMap(({ kind, path = '.' }) => (kind === 'path' ? [path] : [])),
+    folders: () => [...entries.values()].filter(isFolder).map(({ path = '.' }) => path),
     problems: () => problems,
     spoken: () =>
       [...open.values()].flatMap(({ packs }) => packs.flatMap(({ pack, spoken }) => (spoken ? [pack] : []))),
@@ -298,6 +289,18 @@ interface Found {
   readonly key: string;
   readonly following: AbortController;
   readonly packs: readonly OpenPack[] | Failure;
+}
+
+/** With the lines that would admit it, where policy alone stands in the way and one grant is enough. */
+function notOpened(wrong: readonly Failure[]): Failure {
+  const admits = new Set(wrong.map(({ details }) => details?.admit));
+  const [admit] = admits;
+  const messages = wrong.map(({ message }) => message).join('\n');
+  return fail(
+    'pack.invalid',
+    `Cannot start: packs have problems\n${messages}`,
+    admits.size === 1 && typeof admit === 'string' ? { admit } : undefined,
+  );
 }
 
 /** The words of such an error may hold paths of this machine: its kind has to do. */
@@ -332,9 +335,3 @@ const areSamePacks = (before: Opened['packs'], after: readonly OpenPack[]): bool
       areSameTools(pack.tools, tools)
     );
   });
-
-export const areSameIds = (a: OpenPack['refused'] = {}, b: OpenPack['refused'] = {}): boolean =>
-  JSON.stringify(a) === JSON.stringify(b);
-
-export const areSameTools = (a: readonly BoundTool[], b: readonly BoundTool[]): boolean =>
-  a === b || JSON.stringify(a) === JSON.stringify(b);

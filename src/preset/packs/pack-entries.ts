@@ -1,30 +1,19 @@
-// Owns: what `packs:` of haft.yaml names, each with its kind, its name and its config.
-// Refuses: two packs of one name, and an entry that says no kind or two.
-
+// Owns: the packs of a workspace as entries: what `packs:` of haft.yaml names, without what was disabled, and what was added beside it.
+// Refuses: two packs of one name, an entry that says no kind or two, and what was added in the place of what haft.yaml names.
 import { basename } from 'node:path';
 import { isRecord } from '../../base/is-record.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
+import type { InstallationRecord } from '../../contract/store.ts';
+import type { PackEntry } from './pack-source.ts';
+import { PACK_SOURCES } from './sources/index.ts';
 
-/** How a pack is described: by the folder it lies in, or by the server that it is. */
-export type PackKind = 'path' | 'mcp' | 'stdio';
-
-export interface PackEntry {
-  readonly kind: PackKind;
-  /** `[a-z][a-z0-9_]*`. What ids of a server's tools begin with. */
-  readonly name: string;
-  /** Of a pack in a folder: relative to haft.yaml. */
-  readonly path?: string;
-  readonly config: JsonObject;
-  readonly enabled: boolean;
-}
-
-const KINDS: readonly PackKind[] = ['path', 'mcp', 'stdio'];
+const KINDS: readonly string[] = [...new Set(PACK_SOURCES.map(({ key }) => key))];
 const NAME = /^[a-z][a-z0-9_]*$/;
 
 /** What is wrong with one entry, by its place in `packs:`. */
-export interface EntryProblem {
+interface EntryProblem {
   readonly at: number;
   readonly message: string;
 }
@@ -73,6 +62,10 @@ export function readEntries(
   return { entries, problems };
 }
 
+/** What it is lies in a folder, and may change there while a host runs. */
+export const isFolder = ({ kind }: Pick<PackEntry, 'kind'>): boolean =>
+  PACK_SOURCES.some(({ key, folder }) => key === kind && folder === true);
+
 function entryOf(pack: JsonObject, cannot: string): PackEntry {
   const refuse = (fact: string) => fail('pack.invalid', `${cannot}: ${fact}`);
   const kinds = KINDS.filter((kind) => kind in pack);
@@ -86,8 +79,8 @@ function entryOf(pack: JsonObject, cannot: string): PackEntry {
   const name = given ?? (typeof description === 'string' ? nameOf(description) : undefined);
   if (typeof name !== 'string' || !NAME.test(name))
     throw refuse('it needs a name of small letters, digits and _, which the ids of its tools begin with');
-  if (kind === 'path') {
-    if (typeof description !== 'string') throw refuse('path is the folder of the pack');
+  if (isFolder({ kind })) {
+    if (typeof description !== 'string') throw refuse(`${kind} is the folder of the pack`);
     if (!isRecord(config)) throw refuse('config is a map');
     return { kind, name, path: description, config, enabled };
   }
@@ -102,4 +95,54 @@ function nameOf(path: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]/g, '_');
   return /^[a-z]/.test(name) ? name : `pack_${name}`;
+}
+
+type Pack = NonNullable<PolicyFile['packs']>[number];
+
+/** In the form of `packs:`. What is kept for a pack that haft.yaml names can disable it, and nothing else. */
+export function installedPacks(
+  written: readonly Pack[],
+  records: readonly InstallationRecord[],
+): readonly Pack[] {
+  if (records.length === 0) return written;
+  const byName = new Map(records.map((record) => [record.name, record]));
+  const named = readEntries(written).entries.map((entry, at) => {
+    const pack = written[at]!;
+    // One that is wrong is told by whoever opens packs.
+    if (!entry) return pack;
+    const record = byName.get(entry.name);
+    byName.delete(entry.name);
+    if (record?.enabled !== false) return pack;
+    return { ...(typeof pack === 'string' ? { path: pack } : pack), enabled: false };
+  });
+  const added = [...byName.values()].flatMap(({ name, entry, enabled }): JsonObject[] =>
+    entry ? [{ ...entry, name, enabled }] : [],
+  );
+  return [...named, ...added];
+}
+
+/** What a person is told of a pack. */
+export interface KnownPack {
+  readonly name: string;
+  readonly kind: string;
+  readonly from: 'haft.yaml' | 'added';
+  readonly enabled: boolean;
+  /** Of a pack in a folder: relative to haft.yaml. */
+  readonly path?: string;
+  readonly config: JsonObject;
+}
+
+/** By name; without those that cannot be read. */
+export function knownPacks(
+  written: readonly Pack[],
+  records: readonly InstallationRecord[],
+): readonly KnownPack[] {
+  const named = new Set(readEntries(written).entries.map((entry) => entry?.name));
+  return readEntries(installedPacks(written, records))
+    .entries.filter((entry) => entry !== undefined)
+    .map(({ name, kind, enabled, path, config }) => {
+      const from: KnownPack['from'] = named.has(name) ? 'haft.yaml' : 'added';
+      return { name, kind, from, enabled, ...(path === undefined ? {} : { path }), config };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

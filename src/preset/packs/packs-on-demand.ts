@@ -7,24 +7,21 @@ import type { PackSite } from './pack-site.ts';
 export function createPacksOnDemand(site: PackSite): WatchedPacks {
   let loaded: Promise<WatchedPacks> | undefined;
   let open: WatchedPacks | undefined;
-  const packsOf = async ({ packs = [] }: Pick<PolicyFile, 'packs'>): Promise<typeof packs> => {
-    if (site.packs) return site.packs;
-    if (site.below) return packs;
-    const records = await site.store.installations.list();
-    if (records.length === 0) return packs;
-    return (await import('./installed-packs.ts')).installedPacks(packs, records);
+  const hasPacks = async ({ packs = [] }: Pick<PolicyFile, 'packs'>): Promise<boolean> => {
+    if (site.packs) return site.packs.length > 0;
+    if (packs.length > 0) return true;
+    return !site.below && (await site.store.installations.list()).length > 0;
   };
   return {
     async follow(policy: Pick<PolicyFile, 'packs'>) {
-      const packs = await packsOf(policy);
-      if (!loaded && packs.length === 0 && site.lock !== 'frozen') return;
+      if (!loaded && site.lock !== 'frozen' && !(await hasPacks(policy))) return;
       loaded ??= import('./default-packs.ts').then((module) =>
         // What is only tried out is told to nobody.
         module.createDefaultPacks(site.packs ? site : { ...site, retooled: () => keepNames(site) }),
       );
       open = await loaded;
       site.names.recall(await site.store.toolNames.all());
-      await open.follow({ packs });
+      await open.follow(policy);
     },
     states: () => open?.states() ?? [],
     get health() {

@@ -10,8 +10,9 @@ import type { JsonObject } from '../../contract/json.ts';
 import { boundTool } from '../../contract/tools-for-tests.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../default.ts';
 import { writeTrusted } from '../trust/trust-for-tests.ts';
-import { createPacks, type OpenEntry } from './open-packs.ts';
+import { createPacks } from './open-packs.ts';
 import { packEntries } from './pack-entries.ts';
+import type { OpenEntry } from './pack-source.ts';
 
 describe('the packs of haft.yaml', () => {
   const good: readonly [string | JsonObject, JsonObject][] = [
@@ -56,7 +57,7 @@ describe('following a policy', () => {
   it('opens what is new, closes what is gone, and leaves alone what stays', async () => {
     await withRuntime(async (runtime) => {
       const opened: string[] = [];
-      const packs = createPacks({ runtime, openers: openers(opened) });
+      const packs = createPacks({ runtime, open: opener(opened) });
       await packs.follow({ packs: ['a', 'b'] });
       await packs.follow({ packs: ['b', 'c', { path: 'd', enabled: false }] });
       assert.deepEqual(opened, ['a', 'b', 'c']);
@@ -71,7 +72,7 @@ describe('following a policy', () => {
 
   it('refuses to start with a pack that is wrong, and names every one', async () => {
     await withRuntime(async (runtime) => {
-      const packs = createPacks({ runtime, openers: openers([]) });
+      const packs = createPacks({ runtime, open: opener([]) });
       await assert.rejects(packs.follow({ packs: ['bad1', 'ok', 'bad2'] }), {
         reason: 'pack.invalid',
         message: /bad1[\s\S]*bad2/,
@@ -83,7 +84,7 @@ describe('following a policy', () => {
     await withRuntime(async (runtime) => {
       const warnings: string[] = [];
       const onBroken = (message: string) => warnings.push(message);
-      const packs = createPacks({ runtime, openers: openers([]), onBroken });
+      const packs = createPacks({ runtime, open: opener([]), onBroken });
       await packs.follow({ packs: ['bad1', 'ok'] });
       assert.equal(runtime.installations.all().length, 1);
       assert.match(warnings.join(), /bad1/);
@@ -140,13 +141,13 @@ describe('following a policy', () => {
   it('keeps an unforeseen error in one pack to that pack', async () => {
     await withRuntime(async (runtime) => {
       const broken: string[] = [];
-      const usual = openers([]);
-      const path: OpenEntry = async (entry, follow) => {
+      const usual = opener([]);
+      const open: OpenEntry = async (entry, follow) => {
         if (entry.name === 'odd') throw new TypeError('no words for it');
-        return usual.path(entry, follow);
+        return usual(entry, follow);
       };
       const onBroken = (message: string) => broken.push(message);
-      const packs = createPacks({ runtime, openers: { ...usual, path }, onBroken });
+      const packs = createPacks({ runtime, open, onBroken });
       await packs.follow({ packs: ['odd', 'ok'] });
       assert.equal(runtime.installations.all().length, 1);
       assert.match(broken.join(), /^Cannot take the pack "odd": reading it failed \(TypeError\)/);
@@ -202,7 +203,7 @@ describe('following a policy', () => {
       };
       const packs = createPacks({
         runtime,
-        openers: { path: open, mcp: open, stdio: open },
+        open,
         onWarning: (line) => warnings.push(line),
         lock: () => ({
           check() {},
@@ -248,15 +249,14 @@ describe('following a policy', () => {
 const plainTool = (id: string) => boundTool(id, 'inprocess', {});
 
 /** Packs without tools; those whose name begins with `bad` cannot be opened. */
-function openers(opened: string[]): Parameters<typeof createPacks>[0]['openers'] {
-  const open: OpenEntry = async ({ name, config }) => {
+function opener(opened: string[]): OpenEntry {
+  return async ({ name, config }) => {
     if (name.startsWith('bad')) throw fail('pack.invalid', `${name} is wrong`);
     opened.push(name);
     const health = { status: 'unverified', checkedTs: null } as const;
     const installation = { name, origin: 'test', digest: '', config, enabled: true, health };
     return [{ installation, adapter: createInprocessAdapter({}), tools: [] }];
   };
-  return { path: open, mcp: open, stdio: open };
 }
 
 async function withWorkspace(use: (workspace: string) => Promise<void>): Promise<void> {

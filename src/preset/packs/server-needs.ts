@@ -1,11 +1,11 @@
-// Owns: the credentials of a pack that is a server: those that its config names, of the system.
-// Refuses: those of users: one server answers the calls of all sessions.
+// Owns: the credentials of a pack that is a server, those of the system that its config names; and its log without them.
+// Refuses: those of users: one server answers the calls of all sessions. Writing the log is loader/pack-log.ts.
+import { type LogFor, secretsOf } from '../../adapters/line-program.ts';
 import type { CredentialNeed, Credentials } from '../../contract/credentials.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
-import type { JsonObject, SchemaCompiler } from '../../contract/json.ts';
-import { OWN_VARIABLE } from '../../contract/own-variable.ts';
+import type { JsonObject } from '../../contract/json.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
-import type { ServerAdapter } from './follow-server.ts';
+import { openPackLog, type PackLog } from '../../loader/pack-log.ts';
 
 /** Which fields of them it uses is in its templates, so that nothing is known about their schema. */
 export function serverNeeds({ credentials }: JsonObject): readonly CredentialNeed[] {
@@ -42,27 +42,30 @@ export async function withoutServerSecrets(
   return fail(reason, redactor.text(message), details && redactor.value(details));
 }
 
-/** The key and the tokens of Haft are no server's, whatever its config says. */
-export function refuseOwnVariables(pack: string, { env }: JsonObject): void {
-  const { passthrough = [] } = (env ?? {}) as { readonly passthrough?: readonly string[] };
-  const own = passthrough.find((name) => OWN_VARIABLE.test(name));
-  if (own === undefined) return;
-  const hint = 'name a secret that it needs under credentials';
-  throw fail(
-    'pack.invalid',
-    `Cannot take the pack "${pack}": env.passthrough[${passthrough.indexOf(own)}] is ${own}, a variable of Haft itself; ${hint}`,
-  );
+interface ServerLogs {
+  readonly logFor: LogFor;
+  flush(): Promise<void>;
 }
 
-/** All that is wrong with the config of a server: each begins with a JSON pointer into it. */
-export async function configProblems(
-  config: JsonObject,
-  { config: schema, problemOf }: Pick<ServerAdapter, 'config' | 'problemOf'>,
-  schemas: SchemaCompiler,
-): Promise<readonly string[]> {
-  if (schema === undefined) return [];
-  const check = await schemas.compile(schema);
-  const problems = (await check(config)).map(({ path, message }) => `${path} ${message}`);
-  const further = problems.length === 0 ? problemOf?.(config) : undefined;
-  return further === undefined ? problems : [further];
+export function createServerLogs(folder: string, credentials: Credentials): ServerLogs {
+  const logs = new Map<string, PackLog>();
+  return {
+    logFor({ name, config }, env) {
+      const needs = serverNeeds(config);
+      const redact = async (text: string): Promise<string> => {
+        const { createRedactor } = await import('../../base/redact/create-redactor.ts');
+        const own = createRedactor({ secrets: secretsOf(env) }).text(text);
+        // Where they cannot be had any more, nothing is kept: see pack-log.ts.
+        return needs.length === 0 ? own : (await credentials.resolve(needs, '')).redactor.text(own);
+      };
+      const log = openPackLog({ folder, name, redact });
+      // Of one that was started before, what it said is still to be written, with the secrets of then.
+      void logs.get(name)?.flush();
+      logs.set(name, log);
+      return log;
+    },
+    async flush() {
+      await Promise.all([...logs.values()].map((log) => log.flush()));
+    },
+  };
 }

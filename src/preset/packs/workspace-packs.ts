@@ -17,8 +17,8 @@ import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';
 import { localPerson, openState, recordManagement } from '../record-management.ts';
 import { givenTrust, keepLockTrust } from '../trust/trust.ts';
-import { installedPacks, type KnownPack, knownPacks } from './installed-packs.ts';
-import { type PackEntry, packEntries } from './pack-entries.ts';
+import { installedPacks, isFolder, type KnownPack, knownPacks, packEntries } from './pack-entries.ts';
+import type { PackEntry } from './pack-source.ts';
 
 export interface WorkspacePacks {
   /** By name. */
@@ -132,7 +132,7 @@ function createWorkspacePacks(
         { packs: [{ ...entry, name }] },
         () => `Cannot add "${name.slice(0, 80)}"`,
       );
-      if (checked?.kind === 'path') throw notHere(name, checked.path ?? '');
+      if (checked && isFolder(checked)) throw notHere(name, checked.path ?? '');
       await refuseTaken(name);
       const { pins, problems } = await tryOut(workspace, [{ ...entry, name }], true);
       const now = Date.now();

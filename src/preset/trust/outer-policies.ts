@@ -2,13 +2,13 @@
 // Refuses: a stranger's: a haft.yaml above that this user neither owns nor trusts says nothing here.
 import { relative } from 'node:path';
 import { canonicalText } from '../../base/canonical-json.ts';
+import { shiftPathGlob } from '../../base/glob.ts';
 import { escapeGlob } from '../../base/glob-parse.ts';
 import { isUnder } from '../../base/rel-path.ts';
 import { type Diagnostic, formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { type LoadedPolicy, type OuterPolicy, type PolicyFile, packFolders } from '../../contract/policy.ts';
-import { shiftPathGlob } from '../../contract/shift-glob.ts';
 import type { OuterFolder } from '../../loader/haft-yaml/outer-folders.ts';
 import { comparePolicies } from '../../policy/compare-policies.ts';
 import type { Section, SeenGlob } from '../../policy/section.ts';

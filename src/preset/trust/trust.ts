@@ -2,7 +2,7 @@
 // Refuses: a yes without the policy's own hash, and a policy that grants more than the one that was trusted.
 import { type Failure, fail } from '../../contract/errors.ts';
 import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
-import type { TrustRecord } from '../../contract/trust.ts';
+import type { TrustRecord } from '../../contract/store.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
 import { comparePolicies, describeChange } from '../../policy/compare-policies.ts';
 import type { PolicyChange } from '../../policy/section.ts';

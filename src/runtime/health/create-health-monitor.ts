@@ -2,10 +2,9 @@
 // Refuses: to look twice at once, to wait for a look beyond its time, and to leave a timer behind.
 import { orAborted } from '../../base/or-aborted.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
-import type { EventBus } from '../../contract/event.ts';
 import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
-import type { Clock } from '../../contract/runtime.ts';
+import type { Clock, EventBus } from '../../contract/runtime.ts';
 import { type HealthState, judge, type Look, UNVERIFIED } from './judge.ts';
 import { PROBES } from './probes.ts';
 

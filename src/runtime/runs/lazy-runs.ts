@@ -1,8 +1,9 @@
 // Owns: runs for a runtime that may never have one: everything is loaded with the first question.
 // Refuses: to cost a call of an ordinary tool anything.
+
+import { checkFields, type KnownFields } from '../../contract/envelope.ts';
 import { fail } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
-import { checkFields, type KnownFields } from '../../contract/known-fields.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
 import type { RunQuery, RunStore } from '../../contract/run-store.ts';

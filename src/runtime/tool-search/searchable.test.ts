@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { BUILTIN_TOOLS } from '../../tools/index.ts';
 import { createToolSearch } from './create-tool-search.ts';
@@ -52,12 +53,34 @@ describe('describe_tool', () => {
     assert.deepEqual(JSON.parse(answer.text), JSON.parse(JSON.stringify(answer.data)));
   });
 
-  it('names the nearest where there is none, and hides disabled ones', async () => {
+  it('says why a tool is disabled, or its pack', async () => {
+    const [curl] = BUILTIN_TOOLS.filter(({ id }) => id === 'curl');
+    const describeTool = SEARCHABLE_TOOLS.find(({ name }) => name === 'describe_tool')!;
+    const [search] = [site().search];
+    for (const [more, message] of [
+      [{}, /it is disabled: policy does not grant it$/],
+      [{ denied: 'no backend can run it' }, /it is disabled: no backend can run it$/],
+      [{ quarantined: 'it changed' }, /it is disabled: it changed$/],
+      [{ lacks: ['haft credentials set github'] }, /credential .* haft credentials set github$/],
+      [{ admit: 'network:\n  allowed_domains: [a.org]\n' }, /lines of haft\.yaml:\nnetwork:/],
+    ] as const) {
+      const tools = () => [{ contract: curl!, origin: 'builtin', enabled: false, ...more }];
+      await assert.rejects(describeTool.run({ tool: 'curl' }, { tools, search }), {
+        reason: 'tool.disabled',
+        message,
+      });
+    }
+    const explainMissing = async () => fail('tool.disabled', 'Cannot call "x.y": its pack "x" is disabled');
+    await assert.rejects(describeTool.run({ tool: 'x.y' }, { tools: () => [], search, explainMissing }), {
+      message: /its pack "x" is disabled/,
+    });
+  });
+
+  it('names the nearest where there is none', async () => {
     await assert.rejects(use('describe_tool', { tool: 'fil_read' }), {
       reason: 'tool.unknown',
       message: /did you mean "file_read"/,
     });
-    await assert.rejects(use('describe_tool', { tool: 'curl' }), { reason: 'tool.unknown' });
   });
 });
 

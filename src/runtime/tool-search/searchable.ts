@@ -2,7 +2,7 @@
 // Refuses: to call anything: what `call_tool` is given becomes the call of the tool that it names, and nothing else.
 import { closest } from '../../base/closest.ts';
 import type { CallRequest } from '../../contract/envelope.ts';
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { ToolListing } from '../../contract/runtime.ts';
 import type { ToolSearch } from '../../contract/tool-search.ts';
@@ -18,8 +18,10 @@ export interface SearchableTool {
 }
 
 export interface SearchableSite {
-  /** The tools that there are, in any order; disabled ones are neither found nor described. */
+  /** The tools that there are, in any order; disabled ones are not found, and described by why they are disabled. */
   tools(): readonly ToolListing[];
+  /** Why a tool that is none of them cannot be used, where somebody knows: its pack is disabled. */
+  explainMissing?(id: string): Promise<Failure | undefined>;
   /** Over those tools. */
   readonly search: ToolSearch;
 }
@@ -72,11 +74,19 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
       additionalProperties: false,
     },
     readOnly: true,
-    async run(args, { tools }) {
+    async run(args, { tools, explainMissing }) {
       const id = textOf(args, 'describe_tool', 'tool');
-      const all = tools().filter(({ enabled }) => enabled);
-      const contract = all.find((one) => one.contract.id === id || one.name === id)?.contract;
-      if (!contract) {
+      const known = tools();
+      const found = known.find((one) => one.contract.id === id || one.name === id);
+      if (found && !found.enabled)
+        throw fail(
+          'tool.disabled',
+          `Cannot describe "${id.slice(0, 80)}": it is disabled: ${whyDisabled(found)}`,
+        );
+      if (!found) {
+        const closed = await explainMissing?.(id);
+        if (closed) throw closed;
+        const all = known.filter(({ enabled }) => enabled);
         const near = closest(
           id,
           all.map((one) => one.contract.id),
@@ -84,7 +94,7 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
         const hint = near ? `did you mean "${near}"?` : 'find_tool knows their names';
         throw fail('tool.unknown', `Cannot describe "${id.slice(0, 80)}": no such tool; ${hint}`);
       }
-      const { title, description, input, mutates, idempotent } = contract;
+      const { title, description, input, mutates, idempotent } = found.contract;
       const data = { tool: id, title, description, input_schema: input as JsonObject, mutates, idempotent };
       return { data, text: JSON.stringify(data) };
     },
@@ -112,6 +122,12 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
     },
   },
 ];
+
+function whyDisabled({ quarantined, denied, lacks, admit }: ToolListing): string {
+  if (lacks) return `it needs a credential that nobody has set; a person sets it with ${lacks.join(', ')}`;
+  if (admit) return `policy does not grant it; a person allows it with these lines of haft.yaml:\n${admit}`;
+  return quarantined ?? denied ?? 'policy does not grant it';
+}
 
 function textOf(args: JsonObject, name: string, field: string): string {
   const value = args[field];

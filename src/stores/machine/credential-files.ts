@@ -4,8 +4,7 @@ import { ignoreErrors } from '../../base/ignore-errors.ts';
 import type { CredentialKey, CredentialRows, SealedCredential } from '../../contract/credentials.ts';
 import { fail } from '../../contract/errors.ts';
 import { toFailure } from '../store-failure.ts';
-import { type MachineFiles, openMachineFiles } from './machine-file.ts';
-import type { MachineSite } from './machine-folder.ts';
+import { type MachineFiles, type MachineSite, openMachineFiles } from './machine-file.ts';
 
 const ENDING = '.json';
 

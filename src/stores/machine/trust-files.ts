@@ -3,10 +3,9 @@
 import { sha256Hex } from '../../base/digest.ts';
 import { succeeds } from '../../base/ignore-errors.ts';
 import { fail } from '../../contract/errors.ts';
-import type { TrustRecord } from '../../contract/trust.ts';
+import type { TrustRecord } from '../../contract/store.ts';
 import { toFailure } from '../store-failure.ts';
-import { findMachineFiles, type MachineFiles, namesOf } from './machine-file.ts';
-import type { MachineSite } from './machine-folder.ts';
+import { findMachineFiles, type MachineFiles, type MachineSite, namesOf } from './machine-file.ts';
 
 const FORMAT = 1;
 const MAX_BYTES = 4 * 1024 * 1024;
