@@ -11,11 +11,13 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
+  type Stats,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fromBytes, toSystem } from '../base/byte-path.ts';
 import { followLinks } from '../base/follow-links.ts';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 import { parseGitConfig } from '../base/parse-git-config.ts';
 
 /** What `.git` leads to. Paths are absolute, real and as base/byte-path.ts has them; they may not exist (yet), and lie anywhere. */
@@ -260,47 +262,31 @@ function realOf(path: string, links?: Set<string>): string {
   return real ?? led ?? resolve(path);
 }
 
-function realPathOf(path: string): string | undefined {
-  try {
-    return fromBytes(realpathSync.native(toSystem(path), 'buffer'));
-  } catch {
-    return undefined;
-  }
-}
+/** Undefined where nothing is there. */
+export const realPathOf = (path: string): string | undefined =>
+  ignoreErrors(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 export const isThere = (path: string): boolean => statOf(path) !== undefined;
 
 /** Undefined where nothing is there, or nothing that may be looked at. */
-function statOf(path: string) {
-  try {
-    return lstatSync(toSystem(path), { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
+export const statOf = (path: string): Stats | undefined =>
+  ignoreErrors(() => lstatSync(toSystem(path), { throwIfNoEntry: false }));
 
-function isLink(path: string): boolean {
-  return statOf(path)?.isSymbolicLink() === true;
-}
+const isLink = (path: string): boolean => statOf(path)?.isSymbolicLink() === true;
 
 function linksIn(folder: string): string[] {
   if (!isThere(folder)) return [];
-  try {
-    return readdirSync(toSystem(folder), { withFileTypes: true, encoding: 'buffer' }).flatMap((entry) =>
-      entry.isSymbolicLink() ? [join(folder, fromBytes(entry.name))] : [],
-    );
-  } catch {
-    return [];
-  }
+  const entries = ignoreErrors(() =>
+    readdirSync(toSystem(folder), { withFileTypes: true, encoding: 'buffer' }),
+  );
+  return (entries ?? []).flatMap((entry) =>
+    entry.isSymbolicLink() ? [join(folder, fromBytes(entry.name))] : [],
+  );
 }
 
 function namesIn(folder: string): string[] {
-  if (!isThere(folder)) return [];
-  try {
-    return readdirSync(toSystem(folder), 'buffer').slice(0, MAX_GIT_DIRS).map(fromBytes);
-  } catch {
-    return [];
-  }
+  const names = isThere(folder) ? ignoreErrors(() => readdirSync(toSystem(folder), 'buffer')) : undefined;
+  return (names ?? []).slice(0, MAX_GIT_DIRS).map(fromBytes);
 }
 
 function topmost(paths: readonly string[]): string[] {

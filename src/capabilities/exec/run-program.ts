@@ -2,8 +2,7 @@
 // from start to end, or one that is kept and talked to, and for whom it works at the moment.
 // Refuses: to announce the call: whoever calls a tool that changes something has done so before. To let a kept program use the
 // network for a call that is over: each connection is decided for the one that it serves now.
-import { existsSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { leadsOut } from '../../base/follow-links.ts';
 import { ignoreErrors } from '../../base/ignore-errors.ts';
@@ -21,18 +20,11 @@ import {
   type StandingProgram,
   type StderrListener,
 } from '../../contract/program.ts';
-import type {
-  SandboxBind,
-  SandboxHandle,
-  SandboxNetwork,
-  SandboxResult,
-  SandboxSpec,
-  SandboxStream,
-} from '../../contract/sandbox.ts';
+import type { SandboxBind, SandboxHandle, SandboxSpec, SandboxStream } from '../../contract/sandbox.ts';
 import type { FencedRoot, FenceFinder, Fences } from './fences/find-fences.ts';
 import { holdPlaceholders } from './fences/placeholders.ts';
 import { type FenceKeeper, identities, withFences, withoutFences } from './fences/with-fences.ts';
-import { decideConnection } from './run-shell.ts';
+import { checkedResult, isContained, openNetwork } from './run-shell.ts';
 
 export interface ProgramSite {
   readonly scope: CallScope;
@@ -50,11 +42,10 @@ export async function runProgram(
   const { spec, roots, fences } = programSpec(scope, program, site.fences);
   const signal = how.signal ? AbortSignal.any([how.signal, scope.signal]) : scope.signal;
   signal.throwIfAborted();
-  const contained = await isContained(site);
+  const contained = await isContained(site.scope, site.sandbox, 'program');
   const connections: EgressConnection[] = [];
   const network = await openNetwork(
-    site.openProxy,
-    program,
+    program.needs.network.length > 0 ? site.openProxy : undefined,
     () => scope,
     (one) => connections.push(one),
   );
@@ -66,76 +57,14 @@ export async function runProgram(
       : await withoutFences(scope, site.fences, roots, async () =>
           (await import('./run-bare.ts')).runBareProgram(scope.root, full),
         );
-    return { ...checked(scope, result, signal), connections };
+    return { ...checkedResult(scope, result, 'program', signal), connections };
   } finally {
     await network.close();
   }
 }
 
-/** Throws where there is no sandbox and policy requires one; says so where it does not. */
-export async function isContained({ scope, sandbox }: ProgramSite): Promise<boolean> {
-  const available = await sandbox.available();
-  if (available.ok) return true;
-  if (!scope.policy.sandboxOptional)
-    throw fail('sandbox.unavailable', `Cannot run the program: ${available.reason}`, {
-      hint: available.hint,
-    });
-  scope.warn({
-    reason: 'sandbox.unavailable',
-    message: `The program ran without a sandbox: ${available.reason}`,
-  });
-  return false;
-}
-
 export const usualEnv = ({ sandbox }: ProgramSite, { needs }: Program): Readonly<Record<string, string>> =>
   needs.subprocess ? sandbox.baseEnv : sandbox.loneEnv;
-
-export interface ProgramNetwork {
-  readonly network: SandboxNetwork;
-  close(): Promise<void>;
-}
-
-/** `scope` is asked for every connection: a program that serves several calls has another one each time. */
-export async function openNetwork(
-  openProxy: OpenProxy,
-  { needs }: Program,
-  scope: () => CallScope,
-  record: (connection: EgressConnection) => void,
-): Promise<ProgramNetwork> {
-  if (needs.network.length === 0) return { network: 'none', close: async () => {} };
-  const folder = mkdtempSync(join(tmpdir(), 'haft-proxy-'));
-  const proxy = await openProxy({
-    socket: join(folder, 'proxy'),
-    allow: (target) => decideConnection(scope(), target),
-    record,
-  });
-  return {
-    network: { proxy: proxy.address },
-    async close() {
-      await proxy.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-function checked(scope: CallScope, result: SandboxResult, signal: AbortSignal): SandboxResult {
-  if (result.refused) {
-    const { reason, message, hint } = result.refused;
-    throw fail(reason, message, hint ? { hint } : undefined);
-  }
-  if (result.aborted) throw signal.reason;
-  if (result.lost && result.limitHit === undefined)
-    throw fail(
-      'call.outcome_unknown',
-      'Cannot say how the program ended: its keeper was killed from outside',
-    );
-  for (const path of result.disturbed)
-    scope.warn({
-      reason: 'path.protected',
-      message: `${path} changed while the program ran; look at it before you trust it`,
-    });
-  return result;
-}
 
 /** Everything but streams, time, network and the environment. */
 type ProgramSpec = Required<
@@ -287,10 +216,9 @@ export async function startProgram(
   const fenced = programSpec(current, program, site.fences);
   const { spec, fences } = fenced;
   const profile = profileOf(current, program, site.fences, fenced);
-  const contained = await isContained(site);
+  const contained = await isContained(site.scope, site.sandbox, 'program');
   const network = await openNetwork(
-    site.openProxy,
-    program,
+    program.needs.network.length > 0 ? site.openProxy : undefined,
     () => current,
     (connection) => listener?.(connection),
   );

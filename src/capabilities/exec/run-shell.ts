@@ -18,7 +18,7 @@ import type { EgressConnection } from '../../contract/http.ts';
 import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
 import type { Fence } from '../../contract/policy.ts';
 import { compilePathGlob } from '../../contract/policy-match.ts';
-import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
+import type { SandboxHandle, SandboxNetwork, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { shellEffects } from '../../contract/shell-effects.ts';
 import type { Fences } from './fences/find-fences.ts';
 import type { Held } from './fences/placeholders.ts';
@@ -40,17 +40,7 @@ export async function runShell(
   for (const effect of shellEffects(analysis, line.cwd, line.allowNetwork, scope.place)) scope.admit(effect);
   checkEnvironment(line.env);
 
-  const available = await sandbox.available();
-  if (!available.ok) {
-    if (!scope.policy.sandboxOptional) {
-      throw fail('sandbox.unavailable', `Cannot run the command: ${available.reason}`, {
-        hint: available.hint,
-      });
-    }
-    scope.warn({
-      reason: 'sandbox.unavailable',
-      message: `The command ran without a sandbox: ${available.reason}`,
-    });
+  if (!(await isContained(scope, sandbox, 'command'))) {
     const git = environmentOf(scope, analysis, () => keeper.find(scope, rootsOf(scope)), false);
     await scope.intend([]);
     const { runBareLine } = await import('./run-bare.ts');
@@ -67,15 +57,11 @@ export async function runShell(
   const intended = scope.intend([]);
   intended.catch(() => {}); // whoever waits for it learns of it
   const connections: EgressConnection[] = [];
-  const folder = line.allowNetwork ? mkdtempSync(join(tmpdir(), 'haft-proxy-')) : undefined;
-  const proxy =
-    folder === undefined
-      ? undefined
-      : await openProxy({
-          socket: join(folder, 'proxy'),
-          allow: (target) => decideConnection(scope, target),
-          record: (one) => connections.push(one),
-        });
+  const network = await openNetwork(
+    line.allowNetwork ? openProxy : undefined,
+    () => scope,
+    (one) => connections.push(one),
+  );
   try {
     const captures = capturesFor(scope, line);
     const { stdout, stderr } = captures;
@@ -92,7 +78,7 @@ export async function runShell(
       expectAnother: Object.keys(line.env).length === 0 && held.paths.length === 0,
       hidden: fences.hidden,
       readOnly: fences.readOnly,
-      network: proxy ? { proxy: proxy.address } : 'none',
+      network: network.network,
       limits: { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },
       captureBytes: 0,
       onOutput(stream, chunk) {
@@ -101,13 +87,12 @@ export async function runShell(
       },
     });
     const result = await withFences(scope, keeper, roots, fences, (held) => sandbox.run(specWith(held)));
-    const outcome = outcomeOf(scope, result);
+    const outcome = outcomeOf(checkedResult(scope, result, 'command', scope.signal));
     const said = await stderr.finish();
     if (outcome.code !== 0) tellFences(scope, line.cmd, line.cwd, said.bytes);
     return { ...outcome, stdout: await stdout.finish(), stderr: said, connections };
   } finally {
-    await proxy?.close();
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    await network.close();
   }
 }
 
@@ -153,39 +138,80 @@ function entriesAbove(root: string): string[] {
   return parent === root ? [] : [join(parent, '.git'), ...entriesAbove(parent)];
 }
 
-function outcomeOf(
+const outcomeOf = (result: SandboxResult): Omit<ShellOutcome, 'stdout' | 'stderr' | 'connections'> => ({
+  code: result.code,
+  signal: result.signal,
+  timedOut: result.timedOut,
+  ...(result.limitHit ? { limitHit: result.limitHit } : {}),
+  wallMs: result.usage.wallMs,
+  ...(result.observed ? { sandbox: result.observed } : {}),
+});
+
+/** Throws where there is no sandbox and policy requires one; says so where it does not. */
+export async function isContained(
+  scope: CallScope,
+  sandbox: SandboxHandle,
+  what: 'command' | 'program',
+): Promise<boolean> {
+  const available = await sandbox.available();
+  if (available.ok) return true;
+  const { reason, hint } = available;
+  if (!scope.policy.sandboxOptional)
+    throw fail('sandbox.unavailable', `Cannot run the ${what}: ${reason}`, { hint });
+  scope.warn({ reason: 'sandbox.unavailable', message: `The ${what} ran without a sandbox: ${reason}` });
+  return false;
+}
+
+/** Throws what kept a program from an end of its own. */
+export function checkedResult(
   scope: CallScope,
   result: SandboxResult,
-): Omit<ShellOutcome, 'stdout' | 'stderr' | 'connections'> {
+  what: 'command' | 'program',
+  signal: AbortSignal,
+): SandboxResult {
   if (result.refused) {
     const { reason, message, hint } = result.refused;
     throw fail(reason, message, hint ? { hint } : undefined);
   }
-  if (result.aborted) throw scope.signal.reason;
+  if (result.aborted) throw signal.reason;
   // Whoever fills its memory with files takes its keeper along; what ended it is known all the same.
   if (result.lost && result.limitHit === undefined)
     throw fail(
       'call.outcome_unknown',
-      'Cannot say how the command ended: its keeper was killed from outside',
+      `Cannot say how the ${what} ended: its keeper was killed from outside`,
     );
-  for (const path of result.disturbed) {
+  for (const path of result.disturbed)
     scope.warn({
       reason: 'path.protected',
-      message: `${path} changed while the command ran; look at it before you trust it`,
+      message: `${path} changed while the ${what} ran; look at it before you trust it`,
     });
-  }
+  return result;
+}
+
+/** Without a proxy none. `scope` is asked for every connection: a program that serves several calls has another one each time. */
+export async function openNetwork(
+  openProxy: OpenProxy | undefined,
+  scope: () => CallScope,
+  record: (connection: EgressConnection) => void,
+): Promise<{ readonly network: SandboxNetwork; close(): Promise<void> }> {
+  if (!openProxy) return { network: 'none', close: async () => {} };
+  const folder = mkdtempSync(join(tmpdir(), 'haft-proxy-'));
+  const proxy = await openProxy({
+    socket: join(folder, 'proxy'),
+    allow: (target) => decideConnection(scope(), target),
+    record,
+  });
   return {
-    code: result.code,
-    signal: result.signal,
-    timedOut: result.timedOut,
-    ...(result.limitHit ? { limitHit: result.limitHit } : {}),
-    wallMs: result.usage.wallMs,
-    ...(result.observed ? { sandbox: result.observed } : {}),
+    network: { proxy: proxy.address },
+    async close() {
+      await proxy.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 
 /** Each connection is one more access: the same policy, asked while the program runs. */
-export function decideConnection(scope: CallScope, target: { scheme: string; host: string; port: number }) {
+function decideConnection(scope: CallScope, target: { scheme: string; host: string; port: number }) {
   const effect = { kind: 'net.connect', ...target } as const;
   try {
     scope.admit(effect);

@@ -3,7 +3,7 @@
 // Refuses: more than a sandbox can hold, and roots too large to look through.
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { isText, toPrintable } from '../../../base/byte-path.ts';
 import { type GlobToken, parseGlob } from '../../../base/glob-parse.ts';
 import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { packWords } from '../../../base/pack-words.ts';
@@ -11,7 +11,7 @@ import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { compilePathGlob } from '../../../contract/policy-match.ts';
-import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
+import { gitFolders, isThere, partsFromAbove, readText, realPathOf } from '../../git-folders.ts';
 import { searchLinkedFolders } from './linked-folders.ts';
 import type { Wanted } from './placeholders.ts';
 import {
@@ -273,7 +273,7 @@ const isWritable = (roots: readonly FencedRoot[], path: string): boolean =>
 function realPlace(path: string): string {
   const folder = dirname(path);
   if (folder === path) return path;
-  const real = realOf(folder) ?? realPlace(folder);
+  const real = realPathOf(folder) ?? realPlace(folder);
   return `${real === '/' ? '' : real}/${basename(path)}`;
 }
 
@@ -304,7 +304,7 @@ function merge(found: readonly Found[], scans: readonly TreeScan[]): Found[] {
 /** What a link stands for: a mount cannot be put on the link itself. */
 function ledTo(one: Found): string[] {
   if (one.kind === 'git') return [];
-  const real = realOf(one.path);
+  const real = realPathOf(one.path);
   return real === undefined ? [] : [real];
 }
 
@@ -318,7 +318,7 @@ function beyond(one: Found, workspace: string): string[] {
   // Where it cannot be told what is a pack, anything in the folder may be one.
   if (!words) return [folder];
   return words.flatMap((word) => {
-    const path = realOf(resolve(folder, word));
+    const path = realPathOf(resolve(folder, word));
     return path === undefined || isWithin(folder, path) ? [] : [path];
   });
 }
@@ -327,12 +327,6 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   for (let at = dirname(path); at !== dirname(at); at = dirname(at)) if (folders.has(at)) return true;
   return false;
 }
-
-const isThere = (path: string): boolean =>
-  ignoreErrors(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
-
-const realOf = (path: string): string | undefined =>
-  ignoreErrors(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 function nameIn(workspace: string, path: string): string {
   if (path === workspace) return '.';

@@ -8,7 +8,6 @@ import {
   lstatSync,
   mkdirSync,
   readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -20,7 +19,7 @@ import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { type Failure, fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
-import { gitFolders } from '../../git-folders.ts';
+import { gitFolders, isThere, realPathOf, statOf } from '../../git-folders.ts';
 import { programsOfRepository } from '../git-environment.ts';
 import type { FencedRoot, FenceFinder, Fences } from './find-fences.ts';
 import { type Held, holdFences, holdPlaceholders, type ProcessNames } from './placeholders.ts';
@@ -162,7 +161,7 @@ const isSame = (before: Found | undefined, now: Found): boolean =>
 
 /** What a rule names only through a link that the program made was perhaps there before: the link goes. */
 function byNewLink(one: Found, followed: ReadonlyMap<string, string>): Found {
-  const link = one.via?.find((path) => followed.get(path) !== realOf(path));
+  const link = one.via?.find((path) => followed.get(path) !== realPathOf(path));
   return link === undefined ? one : { ...one, path: link, type: 'link' };
 }
 
@@ -251,11 +250,6 @@ const copyAway = (path: string, target: string): boolean =>
     cpSync(path, target, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
     rmSync(path, { recursive: true, force: true });
   });
-
-const realOf = (path: string): string | undefined =>
-  ignoreErrors(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
-
-const isThere = (path: string): boolean => (statOf(path) ?? undefined) !== undefined;
 
 function quarantined(root: string, all: readonly Moved[]) {
   const nameOf = (path: string) => toPrintable(isWithin(path, root) ? path.slice(root.length + 1) : path);
@@ -346,7 +340,6 @@ function foldersBetween(root: string, path: string): string[] {
   return folders;
 }
 
-const statOf = (path: string) => ignoreErrors(() => lstatSync(toSystem(path), { throwIfNoEntry: false }));
 const isFolder = (path: string): boolean => statOf(path)?.isDirectory() === true;
 
 const targetOf = (path: string): string | undefined =>

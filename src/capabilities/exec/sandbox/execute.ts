@@ -13,30 +13,19 @@ import type {
 } from '../../../contract/sandbox.ts';
 import type { Inspection } from './inspect.ts';
 import { type CgroupCounters, type ResolvedLimits, type SlotCgroup, watchDisk } from './limits.ts';
+import type { Prepared } from './prepare.ts';
 import { bytesWritten, descendants, treeUse } from './process-tree.ts';
 import type { Slot, SlotEnd, SlotStreams } from './slot.ts';
 
-export interface Job {
+export interface Job extends Omit<Prepared, 'mounts'> {
   readonly slot: Slot;
-  readonly profile: readonly string[];
-  readonly setting: readonly string[];
-  readonly argv: readonly string[];
-  /** Whether `profile` takes `singleProcessProgram` from descriptor 6. */
-  readonly single: boolean;
-  /** See `Engine.mountsSeen`. */
-  readonly mountsSeen: string;
   readonly spec: Pick<
     SandboxSpec,
     'timeoutMs' | 'signal' | 'awaits' | 'graceMs' | 'captureBytes' | 'onOutput'
   >;
-  readonly limits: ResolvedLimits;
-  /** What it can write to, outside. */
-  readonly workspace: string;
   readonly stdin: boolean;
   /** Whether stdout goes to the caller instead of being captured. */
   readonly handOver: boolean;
-  /** Looks at the sandbox around its first process, before the program begins. */
-  inspect(initPid: number): Inspection;
 }
 
 export interface Execution {

@@ -6,7 +6,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { mountsBelow, parseMounts } from './inspect.ts';
-import { identities, withSandbox } from './sandbox-fixture.ts';
+import { identities, withSandbox } from './probes.ts';
 
 const FILES = { 'sub/under.txt': 'under', 'sub/.env': 'UNDER', 'haft.yaml': 'version: 1\n' };
 

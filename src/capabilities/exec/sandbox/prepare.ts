@@ -14,6 +14,7 @@ import type { Engine } from './engine.ts';
 import { type ExpectedMount, type Inspection, idOfChecked, inspect } from './inspect.ts';
 import { type ResolvedLimits, resolveLimits } from './limits.ts';
 import { FORWARDER_TASKS, forwarderPrelude, INSIDE_PROXY, proxyEnv } from './proxy-bridge.ts';
+import type { SlotJob } from './slot.ts';
 import { INSIDE_HOME, INSIDE_ID, NEVER_BOUND, NEVER_WRITABLE } from './system-paths.ts';
 import {
   type CheckedCopy,
@@ -25,15 +26,12 @@ import {
   type WorkspaceMounts,
 } from './workspace-mounts.ts';
 
-export interface Prepared {
-  readonly profile: readonly string[];
-  readonly setting: readonly string[];
-  readonly argv: readonly string[];
-  readonly single: boolean;
-  readonly mountsSeen: string;
+export interface Prepared extends Pick<SlotJob, 'profile' | 'setting' | 'argv' | 'single' | 'mountsSeen'> {
   readonly limits: ResolvedLimits;
   readonly mounts: WorkspaceMounts;
+  /** What it can write to, outside. */
   readonly workspace: string;
+  /** Looks at the sandbox around its first process, before the program begins. */
   inspect(initPid: number): Inspection;
 }
 

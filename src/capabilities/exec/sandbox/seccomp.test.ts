@@ -2,7 +2,7 @@
 // Refuses: to stand for the kernel; `escape.test.ts` tries the loaded filter for real.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { identities, withSandbox } from './sandbox-fixture.ts';
+import { identities, withSandbox } from './probes.ts';
 import { seccompFilter, singleProcessProgram } from './seccomp.ts';
 
 const ALLOW = 0x7fff0000;

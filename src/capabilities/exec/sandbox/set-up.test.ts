@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { startKeeper } from './engine.ts';
 import { execute } from './execute.ts';
 import { resolveLimits } from './limits.ts';
-import { textOf } from './sandbox-fixture.ts';
+import { textOf } from './probes.ts';
 import { createScratch, removeScratch } from './scratch.ts';
 import { openSlot } from './slot.ts';
 

@@ -237,7 +237,7 @@ const CLOSING_MS = 2_000;
 /** Somebody who runs one command often runs the next within this time. */
 const LAID_OUT_MS = 15_000;
 
-interface SlotJob {
+export interface SlotJob {
   /** The words after `bwrap`: those that rarely change, then those around this program, then its own. */
   readonly profile: readonly string[];
   readonly setting: readonly string[];

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { createSandbox } from './create-sandbox.ts';
-import { identities, withSandbox } from './sandbox-fixture.ts';
+import { identities, withSandbox } from './probes.ts';
 import { behindShims, detectToolchains } from './toolchains.ts';
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'haft-home-')));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, describe, it } from 'node:test';
-import { eventually } from '../../../../test/support/eventually.ts';
-import { createHttpKit, startTcpServer } from '../servers-for-tests.ts';
-import { startProxy, status, talk } from './proxy-for-tests.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import { startProxy, status, talk } from './egress/proxy-for-tests.ts';
+import { createHttpKit, startTcpServer } from './servers-for-tests.ts';
 
 const { server, opened, closeAll } = createHttpKit();
 afterEach(closeAll);
