@@ -7,6 +7,7 @@ import type { Capability, PathChange } from '../contract/capability.ts';
 import { fail } from '../contract/errors.ts';
 import { defineBuiltin } from '../contract/tool.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../preset/default.ts';
+import { createCapabilities } from './capabilities.ts';
 
 const POLICY = `version: 1
 shell_allow: ['^.*']
@@ -274,6 +275,16 @@ describe('a capability with a life', () => {
     await refused({ name: 'fs', handle: () => ({}) as never });
     await refused({ name: 'warn', handle: () => ({}) });
     await refused({ ...words, protects: ['../elsewhere'] });
+  });
+
+  it('that does not subscribe costs calls nothing: their work is done as it is', () => {
+    const capabilities = [{ name: 'plain', handle: () => ({}) }];
+    const { follow } = createCapabilities({ root: workspace.root, capabilities } as never);
+    const work = Promise.resolve({});
+    assert.equal(
+      follow({} as never, () => work),
+      work,
+    );
   });
 
   it('is closed with the runtime', async () => {

@@ -1,5 +1,6 @@
 // Owns: ranking tools by the words that they share with a query (BM25 over weighted fields), with an index that is kept.
 // Refuses: chance and clocks: equal queries over equal tools rank equally, whatever was added or removed before.
+
 import { editDistance } from '../../base/edit-distance.ts';
 import type { ToolContract } from '../../contract/tool.ts';
 import type { RankedTool, ToolRanker } from '../../contract/tool-search.ts';
