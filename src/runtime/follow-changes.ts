@@ -85,7 +85,7 @@ export function createFollower(parts: Parts, lives: readonly Life[]): Follower {
       await Promise.race([told, deadline.aborted]);
     } catch (thrown) {
       const error = shownError(parts, thrown);
-      if (life.capability.open) await life.close().catch((fault) => shownError(parts, fault));
+      await life.close().catch((fault) => shownError(parts, fault));
       const message = `the capability "${name}" could not follow the change and is opened anew: ${error.message}`;
       warn?.({ reason: 'capability.failed', message });
       await writeFault(parts, { capability: name, callId, error });
