@@ -58,7 +58,7 @@ export interface Capability<Name extends string = string, State = unknown> {
   /** Called when first needed, never twice at once. What it throws fails the calls that wait for it; the next one tries again. */
   open?(site: CapabilitySite): MaybePromise<State>;
   /**
-   * Subscribes to changes. While it is open it is told, one after the other, what may not be as it was: by a call of this
+   * Of a capability with `open`: subscribes to changes. While it is open it is told, one after the other, what may not be as it was: by a call of this
    * runtime before that call is answered, by calls of other processes before `state` next returns. What programs changed is
    * found by looking at the files before and after. Where it throws, the state is closed and opened anew when next needed.
    */

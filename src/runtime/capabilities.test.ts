@@ -7,6 +7,7 @@ import type { Capability, PathChange } from '../contract/capability.ts';
 import { fail } from '../contract/errors.ts';
 import { defineBuiltin } from '../contract/tool.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../preset/default.ts';
+import { createCapabilities } from './capabilities.ts';
 
 const POLICY = `version: 1
 shell_allow: ['^.*']
@@ -274,6 +275,11 @@ describe('a capability with a life', () => {
     await refused({ name: 'fs', handle: () => ({}) as never });
     await refused({ name: 'warn', handle: () => ({}) });
     await refused({ ...words, protects: ['../elsewhere'] });
+  });
+
+  it('that does not subscribe costs calls nothing: nothing is around their work', () => {
+    const capabilities = [{ name: 'plain', handle: () => ({}) }];
+    assert.equal(createCapabilities({ root: workspace.root, capabilities } as never).follow, undefined);
   });
 
   it('is closed with the runtime', async () => {

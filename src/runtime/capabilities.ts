@@ -2,7 +2,7 @@
 // Refuses: to know one by name; to open one before somebody needs it, and to let one that does not open stop the others.
 import { once } from '../base/once.ts';
 import { normalizeRelPath } from '../base/rel-path.ts';
-import type { CallScope, Capability, CapabilityFactories } from '../contract/capability.ts';
+import type { Capability, CapabilityFactories } from '../contract/capability.ts';
 import { fail } from '../contract/errors.ts';
 import type { LoadedPolicy } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
@@ -17,30 +17,33 @@ export interface LiveCapabilities {
   locks(call: Pick<CallRecord, 'tool' | 'effects'>): readonly LockRequest[];
   /** The policy, which also refuses what capabilities keep for themselves. */
   protect(loaded: LoadedPolicy): LoadedPolicy;
-  /** Does the work of a call; whoever subscribes has been told what it changed when it settles. */
-  follow(call: FollowedCall, work: () => Promise<unknown>): Promise<unknown>;
+  /** Does the work of a call; whoever subscribes has been told what it changed when it settles. Absent where nobody does. */
+  readonly follow: ((call: FollowedCall, work: () => Promise<unknown>) => Promise<unknown>) | undefined;
   close(): Promise<void>;
 }
 
 export function createCapabilities(parts: RuntimeParts): LiveCapabilities {
   const { root, capabilities } = parts;
   const lives = capabilities.map((capability) => createLife(capability, root));
-  const subscribers = lives.filter(({ capability }) => capability.changed);
+  const subscribers = lives.filter(({ capability }) => capability.open && capability.changed);
   const locking = capabilities.filter(({ locks }) => locks);
   const kept = capabilities.flatMap(({ name, protects = [] }) =>
     protects.map((path) => ({ path: protectable(path, name), capability: name })),
   );
   /** Loaded where somebody subscribes: nobody else pays for it. */
   const follower = once(async () => (await import('./follow-changes.ts')).createFollower(parts, subscribers));
-  const handles: Record<string, (scope: CallScope) => unknown> = {};
+  const handles: Record<string, Capability['handle']> = {};
   for (const life of lives) {
     const { capability } = life;
     const { name } = capability;
     if (name in handles || !/^[a-z][A-Za-z0-9]*$/.test(name))
       throw fail('usage', `Cannot create a runtime: "${name}" cannot be the name of one more capability`);
-    handles[name] = capability.changed
-      ? (scope) => capability.handle(scope, async () => (await follower()).state(life, scope.callId))
-      : (scope) => capability.handle(scope, life.open);
+    // Without a life between calls it is asked at once: every read asks for one.
+    if (!capability.open) handles[name] = capability.handle.bind(capability);
+    else if (!capability.changed) handles[name] = (scope) => capability.handle(scope, life.open);
+    else
+      handles[name] = (scope) =>
+        capability.handle(scope, async () => (await follower()).state(life, scope.callId));
   }
   return {
     handles: handles as CapabilityFactories,
@@ -56,8 +59,8 @@ export function createCapabilities(parts: RuntimeParts): LiveCapabilities {
       const resolved = { workspace: root, extraRoots: [], packs: [], ...loaded.resolved, kept };
       return { ...loaded, resolved };
     },
-    follow: (call, work) =>
-      subscribers.length === 0 ? work() : follower().then((loaded) => loaded.during(call, work)),
+    follow:
+      subscribers.length === 0 ? undefined : async (call, work) => (await follower()).during(call, work),
     async close() {
       const ends = await Promise.allSettled(lives.map((life) => life.close()));
       for (const end of ends) if (end.status === 'rejected') shownError(parts, end.reason);

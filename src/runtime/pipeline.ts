@@ -135,9 +135,9 @@ export async function runCall(
         if (run) await site.keepPolicy(run.preimage.policyHash as string, run.policy);
         const how: Execution = { engine, approved, deadline, emit, ticket, locked: locks?.locked };
         begun = registered;
-        data = await site.capabilities.follow({ record, engine }, () =>
-          execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline),
-        );
+        const work = () =>
+          execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
+        data = await (site.capabilities.follow?.({ record, engine }, work) ?? work());
         begun = 'ended';
         await checkOutput(site, registered, record, data, limits.output);
         if (!looks || engine.loaded.file.validators)
