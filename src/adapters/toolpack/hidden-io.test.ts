@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { JsonObject } from '../../contract/json.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
-import { ENVIRONMENTS, hostProgram } from './environments.ts';
 import { createSession } from './session.ts';
+import { ENVIRONMENTS, hostProgram } from './toolpack.ts';
 import { GOOD, OTHER_ID, type PackFixture, TEXT, TEXT_ID, withPacks } from './toolpack-for-tests.ts';
 
 /** What a pack may put into its params although it differs from machine to machine, from call to call. */

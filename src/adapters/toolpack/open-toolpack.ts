@@ -1,17 +1,19 @@
 // Owns: the one way from the files of a toolpack to tools that a runtime can install: asked of its module in both processes, every rule of the ABI checked.
 // Refuses: a pack with anything wrong in it, all told at once; and to start a process only to say again what is known of it.
+
+import { canonicalText } from '../../base/canonical-json.ts';
+import { sha256Hex } from '../../base/digest.ts';
 import type { HandlesFor } from '../../contract/adapter.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { isFailure } from '../../contract/errors.ts';
-import type { JsonSchema, SchemaCompiler } from '../../contract/json.ts';
+import type { Json, JsonSchema, SchemaCompiler } from '../../contract/json.ts';
 import type { Installation, LoadResult } from '../../contract/manifest.ts';
 import type { RunExecutor } from '../../contract/runs.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import type { PackFiles } from '../../contract/toolpack.ts';
 import { checkDefinition, type Described, type Dialects, type Finding, show } from './check-definition.ts';
 import { contractOf, type ToolFields } from './contract-of.ts';
-import { rememberCalls } from './remember-calls.ts';
-import { openProcesses, type Toolpack } from './toolpack.ts';
+import { type Asking, openProcesses, type Toolpack } from './toolpack.ts';
 import { createToolpackAdapter } from './toolpack-adapter.ts';
 import type { ThrownPlace } from './where-thrown.ts';
 
@@ -199,3 +201,79 @@ function toDiagnostic(finding: Finding, file: string, source: string): Diagnosti
     ...(hint ? { hint } : {}),
   };
 }
+
+interface Remembered {
+  /** As JSON: nobody can change it for the next one. */
+  readonly value: string;
+  readonly grounds: readonly Ground[];
+}
+
+/** A question that was asked meanwhile, and what stands for its answer. */
+interface Ground {
+  readonly method: string;
+  readonly params: readonly unknown[];
+  readonly answer: string;
+}
+
+const MOST = 1_000;
+/** A longer one is asked again each time. */
+const LONGEST = 64 * 1024;
+
+export function rememberCalls(canonicalize: Toolpack['canonicalize']): Toolpack['canonicalize'] {
+  const known = new Map<string, Remembered>();
+
+  return async (tool, args, how) => {
+    const key = keyOf(tool, args);
+    const before = key === undefined ? undefined : known.get(key);
+    if (before && (await stillHold(before.grounds, how.reply)))
+      return { ok: true, value: JSON.parse(before.value) };
+    const { grounds, reply } = noting(how.reply);
+    const answer = await canonicalize(tool, args, { ...how, reply });
+    const text = answer.ok ? JSON.stringify(answer.value) : undefined;
+    if (key === undefined || text === undefined || text.length > LONGEST || grounds.includes('failed'))
+      return answer;
+    known.delete(key);
+    known.set(key, { value: text, grounds: grounds as readonly Ground[] });
+    if (known.size > MOST) known.delete(known.keys().next().value!);
+    return answer;
+  };
+}
+
+/** Undefined for arguments that have no canonical form, or a long one. */
+function keyOf(tool: string, args: Json): string | undefined {
+  try {
+    const text = canonicalText(args);
+    return text.length > LONGEST ? undefined : `${tool} ${text}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function noting(reply: Asking['reply']): {
+  readonly grounds: readonly (Ground | 'failed')[];
+  readonly reply: Asking['reply'];
+} {
+  const grounds: (Ground | 'failed')[] = [];
+  return {
+    grounds,
+    async reply(method, params) {
+      try {
+        const answer = await reply(method, params);
+        grounds.push({ method, params, answer: standFor(answer) });
+        return answer;
+      } catch (thrown) {
+        grounds.push('failed');
+        throw thrown;
+      }
+    },
+  };
+}
+
+async function stillHold(grounds: readonly Ground[], reply: Asking['reply']): Promise<boolean> {
+  const asked = grounds.map(
+    async ({ method, params, answer }) => standFor(await reply(method, params)) === answer,
+  );
+  return (await Promise.all(asked).catch(() => [false])).every(Boolean);
+}
+
+const standFor = (answer: unknown): string => sha256Hex(JSON.stringify(answer) ?? '');
