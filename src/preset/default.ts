@@ -1,7 +1,7 @@
 // Owns: the runtime that everybody uses: SQLite in .haft/, the builtin tools, haft.yaml of the workspace.
 // Refuses: to start with a policy that has an error.
 import { newId } from '../base/new-id.ts';
-import { createRealNames } from '../capabilities/fs/to-place.ts';
+import { createRealNames } from '../capabilities/fs/real-names.ts';
 import type { ArtifactStore } from '../contract/artifacts.ts';
 import type { Capability } from '../contract/capability.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';

@@ -2,7 +2,7 @@
 // which git, started by a line, runs none of them.
 // Refuses: repositories whose configuration cannot be read: what they would start is not known.
 import { readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { isText, toSystem } from '../../base/byte-path.ts';
 import { parseGitConfig } from '../../base/parse-git-config.ts';
 import type { SimpleCommand } from '../../base/shell/analysis.ts';
@@ -57,17 +57,13 @@ const MACHINE = ['GIT_ATTR_NOSYSTEM', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_NOSYSTEM'
 /** Each one is two variables. */
 const MAX_SETTINGS = 1000;
 
-/** Whether a line starts git. */
-export function startsGit(commands: readonly SimpleCommand[]): boolean {
-  return commands.some(isGit);
-}
-
+/** `commands`: those of a line that start git. */
 export function gitEnvironment(commands: readonly SimpleCommand[], site: GitSite): GitEnvironment {
   const named = site.entries
     .flatMap((entry) => gitFolders(entry).gitDirs)
     .filter((gitDir, index, all) => all.indexOf(gitDir) === index && site.nameOf(gitDir) !== undefined)
     .flatMap(programsOfRepository);
-  const reads = commands.filter(isGit).every((command) => READS.has(subcommandOf(command)));
+  const reads = commands.every((command) => READS.has(subcommandOf(command)));
   const settings = new Map<string, string>();
   for (const { key, file } of named) {
     if (key === undefined) throw unreadable(site, file);
@@ -140,10 +136,6 @@ function missedOf(site: GitSite, named: readonly NamedProgram[]): string[] {
     key !== undefined && SHOWS.test(key) ? [`${key} (${site.nameOf(file) ?? 'included'})`] : [],
   );
   return [...new Set(shown)];
-}
-
-function isGit({ words }: SimpleCommand): boolean {
-  return basename(words[0] ?? '') === 'git';
 }
 
 function subcommandOf({ words }: SimpleCommand): string {

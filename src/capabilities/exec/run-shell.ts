@@ -4,7 +4,7 @@
 // beginning of an output in memory; the program waits while the rest is written.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type BoundedBuffer, createBoundedBuffer } from '../../base/bounded-buffer.ts';
 import { toPrintable } from '../../base/byte-path.ts';
 import { joinRel, normalizeRelPath } from '../../base/rel-path.ts';
@@ -23,7 +23,7 @@ import { shellEffects } from '../../contract/shell-effects.ts';
 import type { Fences } from './fences/find-fences.ts';
 import type { Held } from './fences/placeholders.ts';
 import { type FenceKeeper, withFences, withoutFences } from './fences/with-fences.ts';
-import { GIT_WITHOUT_SURPRISES, gitEnvironment, startsGit } from './git-environment.ts';
+import { GIT_WITHOUT_SURPRISES, gitEnvironment } from './git-environment.ts';
 
 /** What is beyond the answer is kept on the host's disk, where no limit of the sandbox holds. No build says this much. */
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -110,10 +110,11 @@ function environmentOf(
   fences: () => Fences,
   contained: boolean,
 ): Readonly<Record<string, string>> {
-  if (!startsGit(commands)) return GIT_WITHOUT_SURPRISES;
+  const git = commands.filter(({ words }) => basename(words[0] ?? '') === 'git');
+  if (git.length === 0) return GIT_WITHOUT_SURPRISES;
   const below = fences().found.flatMap(({ kind, path }) => (kind === 'git' ? [path] : []));
   const inside = (path: string) => path === scope.root || path.startsWith(`${scope.root}/`);
-  const { env, missed } = gitEnvironment(commands, {
+  const { env, missed } = gitEnvironment(git, {
     entries: contained ? below : [...below, ...entriesAbove(scope.root)],
     // What lies outside is not in the sandbox.
     nameOf: (path) =>

@@ -12,17 +12,21 @@ import {
   realpathSync,
 } from 'node:fs';
 import { parentOf } from '../../base/rel-path.ts';
-import { type Attempt, notAFile, osFailure, outside, raced } from './path-failures.ts';
 import {
+  type Attempt,
   absolute,
   isOnOurMount,
   type LastLink,
   type Located,
+  notAFile,
   O_NOFOLLOW,
   O_NONBLOCK,
   O_PATH,
+  osFailure,
+  outside,
   placeOf,
   type Root,
+  raced,
   release,
   sameThing,
   whereLinksLead,

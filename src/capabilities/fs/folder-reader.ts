@@ -17,8 +17,7 @@ import {
 import { chmod, rmdir, unlink } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { sha256Hex } from '../../base/digest.ts';
-import { errnoOf } from './path-failures.ts';
-import { type EntryType, isTempName, O_DIRECTORY, O_NOFOLLOW, O_PATH, typeOf } from './root.ts';
+import { type EntryType, errnoOf, isTempName, O_DIRECTORY, O_NOFOLLOW, O_PATH, typeOf } from './root.ts';
 
 /** A folder that somebody else pinned, and what it was then. */
 export interface HeldFolder {

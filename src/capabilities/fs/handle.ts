@@ -28,10 +28,12 @@ import {
   O_NONBLOCK,
   type Place,
   type Root,
+  refuseTemp,
   release,
+  spellingOf,
+  toPlace,
   typeOf,
 } from './root.ts';
-import { refuseTemp, spellingOf, toPlace } from './to-place.ts';
 
 /** What the handles of one runtime share. */
 interface Shared {

@@ -6,8 +6,7 @@ import type { TreeName } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { openLocated } from './beneath.ts';
 import { treeEntries } from './folder-reader.ts';
-import { cannot, notAFile, osFailure } from './path-failures.ts';
-import { type Located, modeOf } from './root.ts';
+import { cannot, type Located, modeOf, notAFile, osFailure } from './root.ts';
 
 const OWNER_RUNS = 0o100;
 

@@ -1,8 +1,13 @@
-// Owns: a directory that paths may lie below, how places beneath it are named, what it means that one was found and pinned, the flags
-// with which files are opened, and the names of files on their way into or out of place.
-// Refuses: to resolve its own links (a root is given already resolved), to find a place (beneath) or to read it (read-file).
+// Owns: a directory that paths may lie below, and a place beneath it: how it is named, what a path that a caller gives means by its
+// names, what it means that it was found and pinned, and the failures of places, with how an error of the operating system
+// becomes one. The flags with which files are opened, and the names of files on their way into or out of place.
+// Refuses: to resolve its own links (a root is given already resolved), to find a place (beneath) or to read it (read-file), and
+// to repeat the system's own message, which may name a path outside of the workspace.
 import { type BigIntStats, closeSync, constants, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { followLinks } from '../../base/follow-links.ts';
+import { normalizeRelPath } from '../../base/rel-path.ts';
+import type { CallScope } from '../../contract/capability.ts';
+import { type Failure, fail, isFailure, type Reason } from '../../contract/errors.ts';
 
 /** Linux: a descriptor that only marks a place. Opening it has no effect, not even on a device or a FIFO. */
 export const O_PATH = process.platform === 'linux' ? 0o10000000 : 0;
@@ -224,3 +229,104 @@ function namespaceNumber(): string | undefined {
 function random(): string {
   return Math.random().toString(36).slice(2, 8);
 }
+
+/** What effects call a path that may lie below another root; nearly all are relative, and are what they are. */
+export function spellingOf(scope: Pick<CallScope, 'place'>, path: string): string {
+  return path.startsWith('/') || path.includes('..') ? scope.place(path) : path;
+}
+
+/** By its names alone. The same spelling as effects use, so that what is declared can be compared. */
+export function toPlace(root: Root, path: string, verb: string): Place {
+  const isAbsolute = path.startsWith('/');
+  const normal = normalizeRelPath(isAbsolute ? path.replace(/^\/+/, '') || '.' : path);
+  if (!normal.ok)
+    throw fail(normal.reason, normal.message.replace('Cannot use the path', `Cannot ${verb} the path`));
+  const place = isAbsolute
+    ? placeOf(root, normal.path === '.' ? '/' : `/${normal.path}`)
+    : { root, rel: normal.path };
+  if (!place) {
+    throw fail('path.outside_workspace', `Cannot ${verb} the path: it is outside of the workspace`);
+  }
+  refuseTemp(place, verb);
+  return place;
+}
+
+/** What is staged or put aside belongs to the call that does it, whatever it is a copy of. */
+export function refuseTemp(place: Place, verb: string): void {
+  if (!hasTempName(place.rel)) return;
+  throw fail('path.protected', `${cannot({ ...place, verb })}: it is a file on its way into or out of place`);
+}
+
+/** The last component. */
+export function nameIn(rel: string): string {
+  return rel.slice(rel.lastIndexOf('/') + 1);
+}
+
+/** What a failed access was about: `verb` is the first word of the message. */
+export interface Attempt {
+  readonly root: Root;
+  readonly rel: string;
+  readonly verb: string;
+}
+
+export function outside(attempt: Attempt): Failure {
+  return fail(
+    'path.outside_workspace',
+    `${cannot(attempt)}: a link on the way leads outside of the workspace`,
+  );
+}
+
+export function raced(attempt: Attempt): Failure {
+  return fail('path.raced', `${cannot(attempt)}: it kept changing meanwhile`);
+}
+
+export function notAFile(attempt: Attempt, isDirectory: boolean): Failure {
+  return isDirectory
+    ? fail('path.is_directory', `${cannot(attempt)}: it is a directory`)
+    : fail('path.not_regular', `${cannot(attempt)}: it is neither a regular file nor a directory`);
+}
+
+/** `Cannot read "src/lib.rs"` */
+export function cannot({ root, rel, verb }: Attempt): string {
+  return `Cannot ${verb} "${nameOf(root, rel)}"`;
+}
+
+/** A failure passes through as it is. */
+export function osFailure(thrown: unknown, attempt: Attempt): Failure {
+  if (isFailure(thrown)) return thrown;
+  const errno = errnoOf(thrown);
+  const [reason, fact] = FACTS[errno] ?? ['file.io', `the operating system reports ${errno}`];
+  return fail(reason, `${cannot(attempt)}: ${fact}`, { errno });
+}
+
+/** The symbolic error number, `ENOENT`; `unknown` for what is no system error. */
+export function errnoOf(thrown: unknown): string {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  return typeof code === 'string' ? code : 'unknown';
+}
+
+const FACTS: { readonly [errno: string]: readonly [Reason, string] } = {
+  ENOENT: ['path.not_found', 'nothing is there'],
+  ENOTDIR: ['path.not_directory', 'a part of the path is not a directory'],
+  EISDIR: ['path.is_directory', 'it is a directory'],
+  EEXIST: ['path.exists', 'something is already there'],
+  ENOTEMPTY: ['path.not_empty', 'the directory is not empty'],
+  ELOOP: ['path.invalid', 'its links lead in a circle'],
+  ENAMETOOLONG: ['path.invalid', 'the name is too long'],
+  EINVAL: ['path.invalid', 'the operating system does not take this path'],
+  EILSEQ: ['path.invalid', 'the file system does not take this name'],
+  ERR_INVALID_ARG_VALUE: ['path.invalid', 'the path has a NUL byte'],
+  EACCES: ['path.denied_by_os', 'the operating system denies it'],
+  EPERM: ['path.denied_by_os', 'the operating system denies it'],
+  EBUSY: ['path.denied_by_os', 'the operating system is using it'],
+  ETXTBSY: ['path.denied_by_os', 'it is a program that is running'],
+  ENXIO: ['path.not_regular', 'it is neither a regular file nor a directory'],
+  ENOSPC: ['file.no_space', 'the disk is full'],
+  EDQUOT: ['file.no_space', 'the disk quota is used up'],
+  EFBIG: ['file.no_space', 'the file system does not take a file of this size'],
+  EROFS: ['file.read_only', 'the file system is read-only'],
+  EXDEV: ['file.io', 'source and destination lie on different file systems'],
+  EMFILE: ['file.io', 'too many files are open'],
+  ENFILE: ['file.io', 'too many files are open'],
+  EIO: ['file.io', 'the disk reports an error'],
+};

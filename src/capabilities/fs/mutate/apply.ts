@@ -5,9 +5,7 @@ import { constants, copyFile, link, mkdir, rename, rmdir, unlink } from 'node:fs
 import { promisify } from 'node:util';
 import { joinRel, parentOf } from '../../../base/rel-path.ts';
 import { enterFolder, fingerprint, leaveFolder, purge, treeEntries } from '../folder-reader.ts';
-import { errnoOf, osFailure } from '../path-failures.ts';
-import { nameOf, type Place } from '../root.ts';
-import { nameIn } from '../to-place.ts';
+import { errnoOf, nameIn, nameOf, osFailure, type Place } from '../root.ts';
 import type { SyncFolder } from './directory-sync.ts';
 import { type Given, giveFolder, type Losses } from './ownership.ts';
 import type { Folders } from './pins.ts';

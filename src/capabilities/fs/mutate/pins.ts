@@ -3,8 +3,7 @@
 import { fstatSync, readlinkSync } from 'node:fs';
 import { isFailure } from '../../../contract/errors.ts';
 import { locate } from '../beneath.ts';
-import { raced } from '../path-failures.ts';
-import { absolute, type Located, nameOf, type Place, release } from '../root.ts';
+import { absolute, type Located, nameOf, type Place, raced, release } from '../root.ts';
 
 export interface Pins {
   /** Undefined when no folder is there. Throws `path.raced` when a link is on the way. */

@@ -3,8 +3,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { Edit } from '../../../contract/capability.ts';
 import { fail, isFailure } from '../../../contract/errors.ts';
-import { cannot, notAFile } from '../path-failures.ts';
-import { modeOf, ownerIn, type Place } from '../root.ts';
+import { cannot, modeOf, notAFile, ownerIn, type Place } from '../root.ts';
 import {
   admitBelow,
   below,

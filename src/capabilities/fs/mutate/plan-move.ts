@@ -3,8 +3,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import { cannot, notAFile } from '../path-failures.ts';
-import { modeOf, ownerIn, type Place, sameThing } from '../root.ts';
+import { cannot, modeOf, notAFile, ownerIn, type Place, sameThing } from '../root.ts';
 import { givable } from './ownership.ts';
 import { planRemove, planRemoveTree, refuseRoot } from './plan-delete.ts';
 import { planCopyTree, refuseIntoItself } from './plan-write.ts';

@@ -3,8 +3,7 @@
 
 import type { Change, Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import { cannot } from '../path-failures.ts';
-import { nameOf, type Place } from '../root.ts';
+import { cannot, nameOf, type Place } from '../root.ts';
 import { givable } from './ownership.ts';
 import { planRemove, planRemoveFolder } from './plan-delete.ts';
 import { planRename, pushTreeRename } from './plan-move.ts';

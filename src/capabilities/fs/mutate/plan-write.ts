@@ -5,8 +5,7 @@
 import { isUnder } from '../../../base/rel-path.ts';
 import type { Edit } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import { cannot, notAFile } from '../path-failures.ts';
-import { modeOf, nameOf, ownerIn, type Place } from '../root.ts';
+import { cannot, modeOf, nameOf, notAFile, ownerIn, type Place } from '../root.ts';
 import { givable, type Had, loseSetId } from './ownership.ts';
 import {
   admitBelow,

@@ -8,9 +8,21 @@ import { parentOf } from '../../../base/rel-path.ts';
 import type { CallScope, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { fingerprint, type TreeEntry, treeEntries } from '../folder-reader.ts';
-import { cannot, errnoOf, osFailure, raced } from '../path-failures.ts';
-import { type LastLink, nameOf, type Place, type Root } from '../root.ts';
-import { lockNameOf, nameIn, realPlace, refuseTemp, spellingOf, toPlace } from '../to-place.ts';
+import { lockNameOf, realPlace } from '../real-names.ts';
+import {
+  cannot,
+  errnoOf,
+  type LastLink,
+  nameIn,
+  nameOf,
+  osFailure,
+  type Place,
+  type Root,
+  raced,
+  refuseTemp,
+  spellingOf,
+  toPlace,
+} from '../root.ts';
 import type { Given, Losses } from './ownership.ts';
 import type { Folders } from './pins.ts';
 import type { PreImages } from './preimage.ts';

@@ -8,10 +8,18 @@ import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { ObjectId } from '../../../contract/object-store.ts';
 import { openLocated } from '../beneath.ts';
-import { cannot, osFailure } from '../path-failures.ts';
 import { readLocated } from '../read-file.ts';
-import { type Located, modeOf, ownerIn, type Place, release, sameThing } from '../root.ts';
-import { nameIn } from '../to-place.ts';
+import {
+  cannot,
+  type Located,
+  modeOf,
+  nameIn,
+  osFailure,
+  ownerIn,
+  type Place,
+  release,
+  sameThing,
+} from '../root.ts';
 import { locateExactly } from './pins.ts';
 import type { Before, Look, PlannedEntry } from './view.ts';
 

@@ -13,8 +13,7 @@ import { isUnder, parentOf } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
 import { createFenceLook, holdsOwnState } from '../../fences-in-use.ts';
 import { gitFolders, HOOKS, partsFromAbove, readText } from '../../git-folders.ts';
-import { cannot } from '../path-failures.ts';
-import { absolute, type Place } from '../root.ts';
+import { absolute, cannot, type Place } from '../root.ts';
 
 export interface ProtectedPlaces {
   /**

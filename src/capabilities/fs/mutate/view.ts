@@ -6,9 +6,7 @@ import { isUnder, parentOf } from '../../../base/rel-path.ts';
 import type { Change, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { ObjectId } from '../../../contract/object-store.ts';
-import { cannot } from '../path-failures.ts';
-import { type EntryType, isTempName, nameOf, type Place, typeOf } from '../root.ts';
-import { nameIn } from '../to-place.ts';
+import { cannot, type EntryType, isTempName, nameIn, nameOf, type Place, typeOf } from '../root.ts';
 import type { Given, Owner } from './ownership.ts';
 import type { Folders } from './pins.ts';
 

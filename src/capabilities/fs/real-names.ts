@@ -1,46 +1,24 @@
-// Owns: what a path that a caller gives means: which root it is beneath, where it really is after links, and which other names it is to
-// be locked by: where links lead from it at this moment.
-// Refuses: paths outside of every root, those of files on their way into place, and promises: a link may be changed right after;
-// planning checks that what it changes is locked (mutate/planning.ts).
+// Owns: where a place really is after links, and which other names a path is to be locked by: where links lead from it at this moment.
+// Refuses: promises. A link may be changed right after; planning checks that what it changes is locked (mutate/planning.ts).
 import { lstatSync, realpathSync } from 'node:fs';
-import { joinRel, normalizeRelPath, parentOf } from '../../base/rel-path.ts';
-import type { CallScope, RealNames } from '../../contract/capability.ts';
-import { fail, isFailure } from '../../contract/errors.ts';
+import { joinRel, parentOf } from '../../base/rel-path.ts';
+import type { RealNames } from '../../contract/capability.ts';
+import { isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
-import { cannot, outside, raced } from './path-failures.ts';
 import {
   absolute,
-  hasTempName,
   type LastLink,
   makeRoots,
+  nameIn,
   nameOf,
+  outside,
   type Place,
   placeOf,
   type Root,
+  raced,
   release,
   whereLinksLead,
 } from './root.ts';
-
-/** What effects call a path that may lie below another root; nearly all are relative, and are what they are. */
-export function spellingOf(scope: Pick<CallScope, 'place'>, path: string): string {
-  return path.startsWith('/') || path.includes('..') ? scope.place(path) : path;
-}
-
-/** By its names alone. The same spelling as effects use, so that what is declared can be compared. */
-export function toPlace(root: Root, path: string, verb: string): Place {
-  const isAbsolute = path.startsWith('/');
-  const normal = normalizeRelPath(isAbsolute ? path.replace(/^\/+/, '') || '.' : path);
-  if (!normal.ok)
-    throw fail(normal.reason, normal.message.replace('Cannot use the path', `Cannot ${verb} the path`));
-  const place = isAbsolute
-    ? placeOf(root, normal.path === '.' ? '/' : `/${normal.path}`)
-    : { root, rel: normal.path };
-  if (!place) {
-    throw fail('path.outside_workspace', `Cannot ${verb} the path: it is outside of the workspace`);
-  }
-  refuseTemp(place, verb);
-  return place;
-}
 
 const ATTEMPTS = 8;
 
@@ -78,17 +56,6 @@ function whereItLeads({ root, rel }: Place, last: LastLink): Place | undefined {
 }
 
 const isSame = (a: Place, b: Place): boolean => a.root === b.root && a.rel === b.rel;
-
-/** What is staged or put aside belongs to the call that does it, whatever it is a copy of. */
-export function refuseTemp(place: Place, verb: string): void {
-  if (!hasTempName(place.rel)) return;
-  throw fail('path.protected', `${cannot({ ...place, verb })}: it is a file on its way into or out of place`);
-}
-
-/** The last component. */
-export function nameIn(rel: string): string {
-  return rel.slice(rel.lastIndexOf('/') + 1);
-}
 
 export function createRealNames(): RealNames {
   const known = new Map<string, Root>();
