@@ -2,23 +2,17 @@
 // Refuses: to guess: what is not certainly narrower counts as wider. Sessions are combined with the host instead (narrow-policy.ts).
 import type { Json } from '../contract/json.ts';
 import type { PolicyFile } from '../contract/policy.ts';
-import type { PolicyChange, Section } from './section.ts';
+import type { PolicyChange } from './section.ts';
 import { SECTIONS } from './sections/index.ts';
 import { shown, value } from './values.ts';
 
 /** Section by section. What only rules' examples, spelling or order change is no difference. */
 export const comparePolicies = (before: PolicyFile, after: PolicyFile): readonly PolicyChange[] =>
-  SECTIONS.flatMap((section) => changesIn(section, before, after));
-
-function changesIn(
-  { key, written }: Section,
-  before: PolicyFile,
-  after: PolicyFile,
-): readonly PolicyChange[] {
-  const { changes } = written();
-  if (changes) return changes(before[key], after[key]);
-  return value(key, before[key] as Json | undefined, after[key] as Json | undefined, () => true);
-}
+  SECTIONS.flatMap(({ key, written }) => {
+    const { changes } = written();
+    if (changes) return changes(before[key], after[key]);
+    return value(key, before[key] as Json | undefined, after[key] as Json | undefined, () => true);
+  });
 
 /** `+` is what was not there, `-` what is gone; what grants more is marked. */
 export function describeChange({ key, before, after, widens }: PolicyChange): string {

@@ -190,8 +190,11 @@ function withParts<T extends object>(self: T): T & { part<P>(make: (self: never)
   const whole = {
     ...self,
     part<P>(make: (self: never) => P): P {
-      if (!parts.has(make)) parts.set(make, make(whole as never));
-      return parts.get(make) as P;
+      const known = parts.get(make);
+      if (known !== undefined || parts.has(make)) return known as P;
+      const made = make(whole as never);
+      parts.set(make, made);
+      return made;
     },
   };
   return whole;
@@ -219,6 +222,8 @@ function decideFrom(
   effect: Effect | undefined,
 ): FindingDecision {
   const { verdict, rule, line, reason, fact } = strictestOf(findings);
+  if (verdict === 'allow' && line === undefined && effect)
+    return { verdict, rule, message: `${action}: ${fact}`, effect };
   const place = { ...(line === undefined ? {} : { line }), ...(effect ? { effect } : {}) };
   if (verdict === 'allow') return { verdict, rule, message: `${action}: ${fact}`, ...place };
   const grant = mergeObstacles(findings.map((one) => [one.verdict, one.grant]));

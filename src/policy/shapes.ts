@@ -44,11 +44,11 @@ export const choice = (of: readonly string[], doc: string, byDefault?: string): 
 export const verdict = (doc: string, byDefault?: string): ChoiceShape =>
   choice(['allow', 'ask', 'deny'], doc, byDefault);
 /** A text that stands for the map with one key set. */
-export const shorthand = (doc: string, short: TextShape, whole: MapShape): Shape => ({
+export const shorthand = (doc: string, text: TextShape, map: MapShape): Shape => ({
   is: 'shorthand',
   doc,
-  text: short,
-  map: whole,
+  text,
+  map,
 });
 export const examples = (what: string): MapShape =>
   map('Calls that this rule must let through and must not, checked whenever the policy is loaded.', {

@@ -104,7 +104,9 @@ const hashed = (own: Commands, decided: (decision: Verdict) => Verdict): unknown
 
 /** Undefined where the layer says nothing of commands. */
 const listed = ({ file, complete }: Layer) =>
-  complete || file.shell_allow ? commandsOf(file.shell_allow) : undefined;
+  complete || file.shell_allow
+    ? commandsOf(file.shell_allow).map((one, at) => ({ ...one, rule: `shell_allow[${at}]` }))
+    : undefined;
 
 /** By their text; empty until a command has to be decided. */
 const patternsOf = (): Map<string, CommandPattern> => new Map();
@@ -135,15 +137,13 @@ function decide({ command }: { readonly command: string }, policy: CompiledPolic
     // What denies may be found anywhere; turned around, it may still not be what allows the command.
     const allowed = commands.some(({ pattern }) => isFound(pattern, 'allow'));
     const missed = allowed ? [] : [patternFor(command)];
-    let matched = false;
-    for (const [at, { pattern, decision }] of commands.entries()) {
-      if (!isFound(pattern, decision)) continue;
-      matched = true;
-      const { where, ...cited } = layer.cite(`shell_allow[${at}]`);
+    const matching = commands.filter(({ pattern, decision }) => isFound(pattern, decision));
+    for (const { rule, pattern, decision } of matching) {
+      const { where, ...cited } = layer.cite(rule);
       const grant = layer.grant({ shell_allow: [{ pattern, decision: 'allow' }, ...missed] });
       findings.push({ verdict: decision, ...cited, fact: `${where} says ${decision}`, grant });
     }
-    if (!matched) findings.push(notAllowed(layer, command));
+    if (matching.length === 0) findings.push(notAllowed(layer, command));
   }
   return findings;
 }

@@ -102,13 +102,10 @@ function narrowBy(inner: LoadedPolicy, workspace: string, folder: string, outer:
   };
 }
 
-const leftPacks = (
-  { file, resolved }: LoadedPolicy,
-  own: NonNullable<PolicyFile['packs']>,
-): readonly string[] => {
+function leftPacks({ file, resolved }: LoadedPolicy, own: readonly unknown[]): readonly string[] {
   const left = packFolders({ packs: own });
   return packFolders(file).flatMap((path, at) => (left.includes(path) ? [resolved?.packs[at] ?? path] : []));
-};
+}
 
 /** A folder of the outer workspace, and none of what tools may not touch there. */
 function isOpenTo(root: string, folder: string, packs: readonly string[]): boolean {
