@@ -1,13 +1,18 @@
 // Owns: making a schema whole: everything that it refers to becomes a part of its own `$defs`, recursion included.
 // Refuses: copying what nobody refers to, and references that lead nowhere, for ever, or to what is no schema.
-
 import { isRecord } from '../../base/is-record.ts';
 import { quoted } from '../yaml/located.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import { DIALECT_URIS, type Dialect } from './dialect.ts';
 import { eachSchema, keywordOf, mapSchemas } from './keywords.ts';
-import { type Refusal, type ResolveSite, resolveReference, type Target } from './resolve-reference.ts';
-import type { SchemaDocument, SchemaResource } from './schema-document.ts';
+import {
+  type Refusal,
+  type ResolveSite,
+  resolveReference,
+  type SchemaDocument,
+  type SchemaResource,
+  type Target,
+} from './schema-document.ts';
 
 type Schema = { readonly [name: string]: unknown };
 

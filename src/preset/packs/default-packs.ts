@@ -14,12 +14,11 @@ import { watchFolders } from '../../loader/watch-folders.ts';
 import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
 import { systemTiming } from '../../runtime/health/timing.ts';
 import { openCredentials } from '../open-credentials.ts';
-import { createKnownCredentials } from './known-credentials.ts';
+import { createKnownCredentials, createServerLogs } from './known-credentials.ts';
 import { createPacks, type PackLock, type WatchedPacks } from './open-packs.ts';
 import { installedPacks } from './pack-entries.ts';
 import type { PackSite } from './pack-site.ts';
 import type { OpenEntry, PackParts, PackSource } from './pack-source.ts';
-import { createServerLogs } from './server-needs.ts';
 import { sourceOf } from './sources/index.ts';
 import { createHealthMemory, packStates, watchPacks } from './watch-packs.ts';
 
