@@ -13,8 +13,11 @@ export interface FileServers {
   close(): Promise<void>;
 }
 
-export async function openFileServers(fill: (workspace: string) => void): Promise<FileServers> {
-  const workspace = makeWorkspace();
+export async function openFileServers(
+  fill: (workspace: string) => void,
+  folder?: string,
+): Promise<FileServers> {
+  const workspace = makeWorkspace(folder);
   fill(workspace);
   const haft = openMcp(SERVERS.haft(workspace));
   const peer = openMcp(SERVERS.filesystem(workspace));

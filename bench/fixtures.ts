@@ -25,8 +25,7 @@ export function makeRunFolder(): string {
 }
 
 /** A fresh folder with the policy that `haft init` writes. */
-export function makeWorkspace(): string {
-  const folder = makeFolder();
+export function makeWorkspace(folder = makeFolder()): string {
   const init = spawnSync(process.execPath, [HAFT, 'init'], { cwd: folder, env: timedEnvironment() });
   if (init.status !== 0) throw new Error(`haft init failed: ${init.stderr}`);
   return folder;

@@ -1,8 +1,8 @@
 // Owns: the ways in which a diff, or the file that it is for, is spoilt, and what would be right then.
 // Refuses: chance: the same diffs are spoilt alike on every run.
 import { isUtf8 } from 'node:buffer';
-import { patchBytes } from '../src/tools/fs/patch-bytes.ts';
 import { patchTargets } from '../src/tools/fs/patch-targets.ts';
+import { patchBytes } from '../src/tools/fs/run-file-patch.ts';
 
 /** One file in two versions, as latin1 text, with git's diff between them. */
 export interface Diff {

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createRuntime, defineTool } from '../src/index.ts';
+import { createRuntime, defineBuiltin } from '../src/index.ts';
 
-const wordCount = defineTool<{ readonly path: string }, { readonly words: number }>({
+const wordCount = defineBuiltin<{ readonly path: string }, { readonly words: number }>({
   id: 'word_count',
   title: 'Count words',
   description: 'Counts the words of a text file.',
@@ -33,7 +33,7 @@ const wordCount = defineTool<{ readonly path: string }, { readonly words: number
 });
 
 /** A tool that says that it reads one file and reads another. */
-const liar = defineTool<{ readonly path: string }, { readonly words: number }>({
+const liar = defineBuiltin<{ readonly path: string }, { readonly words: number }>({
   ...wordCount,
   id: 'liar',
   effects: () => [{ kind: 'fs.read', path: 'harmless.txt' }],

@@ -2,10 +2,12 @@
 // Refuses: hand-written text that the code could contradict.
 import { COMMANDS } from '../src/bin/main.ts';
 import { ERRORS } from '../src/contract/errors.ts';
+import { argumentsSchema } from '../src/contract/operation.ts';
 import { COMMON_OPTIONS } from '../src/hosts/cli/command.ts';
 import { ROUTES } from '../src/hosts/daemon/routes/index.ts';
 import { renderHaftYamlReference } from '../src/loader/haft-yaml/reference.ts';
 import { renderToolYamlReference, toolYamlSchema } from '../src/loader/tool-yaml/reference.ts';
+import { OPERATIONS } from '../src/operations/index.ts';
 import { BUILTIN_TOOLS } from '../src/tools/index.ts';
 import { serversPage } from './servers-page.ts';
 
@@ -18,6 +20,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'tools.md': NOTE + toolsPage(),
     'commands.md': NOTE + (await commandsPage()),
     'http-routes.md': NOTE + routesPage(),
+    'operations.md': NOTE + (await operationsPage()),
     'haft-yaml.md': NOTE + renderHaftYamlReference(),
     'servers.md': NOTE + serversPage(),
     'tool-yaml.md': NOTE + renderToolYamlReference(),
@@ -98,11 +101,16 @@ function toolsPage(): string {
   return ['# Tools', '', ...sections].join('\n');
 }
 
-const TOKENS = { none: 'no', calls: 'calls', management: 'management' } as const;
+const TOKENS = {
+  none: 'no',
+  calls: 'calls',
+  management: 'management',
+  either: 'calls or management',
+} as const;
 
 function routesPage(): string {
-  const rows = ROUTES.map(
-    ({ method, path, token, about }) => `| \`${method} ${path}\` | ${TOKENS[token]} | ${cell(about)} |`,
+  const rows = ROUTES.flatMap(({ method, path, token, about }) =>
+    typeof token === 'function' ? [] : [`| \`${method} ${path}\` | ${TOKENS[token]} | ${cell(about)} |`],
   );
   const takes = ROUTES.flatMap(({ method, path, query, body }) =>
     Object.entries({ query, body }).flatMap(([part, schema]) => {
@@ -124,12 +132,75 @@ function routesPage(): string {
     '| route | token | answers |',
     '|---|---|---|',
     ...rows,
+    '| `POST /v1/operations/ID` | by operation | what the operation answers: see [operations.md](operations.md) |',
     '',
     '| route | in its | field | type | needed | meaning |',
     '|---|---|---|---|---|---|',
     ...takes,
     '',
   ].join('\n');
+}
+
+const ANSWERS = {
+  json: 'one JSON document',
+  lines: 'lines of JSON (`application/x-ndjson`), as they come',
+  bytes: 'bytes (`application/octet-stream`)',
+} as const;
+
+async function operationsPage(): Promise<string> {
+  const sections: string[] = [];
+  for (const { load } of Object.values(OPERATIONS)) {
+    const operation = await load();
+    const { id, summary, description, who, changes, answers = 'json', result } = operation;
+    const { properties, required } = argumentsSchema(operation) as {
+      readonly properties: Record<string, Property>;
+      readonly required: readonly string[];
+    };
+    const fields = Object.entries((result as { properties?: Record<string, Property> }).properties ?? {});
+    const facts = [
+      who === 'person' ? 'for a person' : 'for anyone who may call tools',
+      ...(changes ? ['changes something, and is in the audit'] : []),
+      `answers ${ANSWERS[answers]}`,
+    ];
+    sections.push(
+      [
+        `## ${id}`,
+        '',
+        `${summary}.${description ? ` ${description}` : ''}`,
+        '',
+        `\`haft ${id.replace('.', ' ')}\` or \`POST /v1/operations/${id}\`: ${facts.join('; ')}.`,
+        '',
+        ...table('argument', Object.entries(properties), (name) => required.includes(name)),
+        ...table('answer', fields),
+      ].join('\n'),
+    );
+  }
+  return [
+    '# Operations',
+    '',
+    'Everything that people and programs can ask beside calling a tool, at the command line and over HTTP alike. A body holds the arguments as one JSON object; ' +
+      'the answer is what `--json` prints. What is for a person takes the token for management; the rest takes either. `GET /v1/operations` lists them with their schemas.',
+    '',
+    ...sections,
+  ].join('\n');
+}
+
+function table(
+  what: string,
+  fields: readonly (readonly [string, Property])[],
+  isNeeded?: (name: string) => boolean,
+): string[] {
+  if (fields.length === 0) return [];
+  const rows = fields.map(([name, property]) => {
+    const usual = isNeeded?.(name)
+      ? '*required*'
+      : property.default === undefined
+        ? ''
+        : code(property.default);
+    return `| \`${name}\` | ${typeOf(property)} |${isNeeded ? ` ${usual} |` : ''} ${cell(property.description)} |`;
+  });
+  const head = isNeeded ? `| ${what} | type | default | meaning |` : `| ${what} | type | meaning |`;
+  return [head, isNeeded ? '|---|---|---|---|' : '|---|---|---|', ...rows, ''];
 }
 
 const code = (value: unknown) => `\`${JSON.stringify(value)}\``;

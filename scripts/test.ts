@@ -1,10 +1,12 @@
 // Owns: `npm test`: every test that can run here, and a plain list of what could not and why.
 // Refuses: to pass with a skipped test when CI=true.
-// usage: test.ts [unit | e2e | stress]
+// usage: test.ts [unit | e2e | stress] [--times]
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { BUILD_VARIABLE, builtCommand } from '../test/support/built-command.ts';
 
 interface Group {
   readonly patterns: readonly string[];
@@ -17,16 +19,26 @@ const GROUPS: Readonly<Record<string, Group>> = {
   unit: { patterns: ['src/**/*.test.ts', 'test/*.test.ts', 'test/pins/*.test.ts'] },
   e2e: { patterns: ['test/e2e/*.test.ts'] },
   /** Those that repeat something hundreds of times, with all of it. */
-  stress: { patterns: ['test/e2e/*.test.ts'], having: 'support/amount.ts', env: { HAFT_STRESS: 'full' } },
+  stress: {
+    patterns: ['test/e2e/*.test.ts', 'src/**/*.test.ts'],
+    having: 'support/amount.ts',
+    env: { HAFT_STRESS: 'full' },
+  },
 };
 const USUAL = ['unit', 'e2e'];
+/** With `--times`. */
+const SHOWN = 20;
 
 const root = join(import.meta.dirname, '..');
 /** What Haft keeps for its user: not among what the developer's own Haft keeps. */
 const config = mkdtempSync(join(tmpdir(), 'haft-config-'));
 process.once('exit', () => rmSync(config, { recursive: true, force: true }));
-const asked = process.argv[2];
-const names = asked === undefined ? USUAL : [asked];
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { times: { type: 'boolean' } },
+});
+const names = positionals.length === 0 ? USUAL : positionals;
+const build = { [BUILD_VARIABLE]: builtCommand() };
 const results = names.map((name) => runGroup(name));
 const skipped = results.flatMap((result) => result.skipped);
 
@@ -51,6 +63,7 @@ function runGroup(name: string): { readonly status: number; readonly skipped: re
     .filter((file) => having === undefined || readFileSync(join(root, file), 'utf8').includes(having))
     .sort();
   const log = join(tmpdir(), `haft-test-${process.pid}-${name}.txt`);
+  const times = join(tmpdir(), `haft-times-${process.pid}-${name}.txt`);
   console.log(`\n${name}: ${files.length} files`);
   const { status } = spawnSync(
     process.execPath,
@@ -63,9 +76,10 @@ function runGroup(name: string): { readonly status: number; readonly skipped: re
       '--test-reporter-destination=stdout',
       '--test-reporter=tap',
       `--test-reporter-destination=${log}`,
+      ...(values.times ? timesTo(times) : []),
       ...files,
     ],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, ...env, XDG_CONFIG_HOME: config } },
+    { cwd: root, stdio: 'inherit', env: { ...process.env, ...build, ...env, XDG_CONFIG_HOME: config } },
   );
   const tap = readFileSync(log, 'utf8');
   rmSync(log, { force: true });
@@ -75,8 +89,29 @@ function runGroup(name: string): { readonly status: number; readonly skipped: re
   console.log(
     `\n${counts.pass ?? 0} passed, ${counts.fail ?? 0} failed, ${counts.skipped ?? 0} skipped\n(${name}, ${Math.round((counts.duration_ms ?? 0) / 1000)} s)`,
   );
+  if (values.times) printTimes(times);
   const skips = [...tap.matchAll(/^\s*ok \d+ - (.*?) # SKIP ?(.*)$/gm)].map(
     (m) => `${m[1]}${m[2] ? `: ${m[2]}` : ''}`,
   );
   return { status: status ?? 1, skipped: skips };
+}
+
+function timesTo(file: string): readonly string[] {
+  return [
+    // One for each reporter is one too many for the stream of events.
+    '--disable-warning=MaxListenersExceededWarning',
+    '--test-reporter=./scripts/file-times.ts',
+    `--test-reporter-destination=${file}`,
+  ];
+}
+
+/** Of two that run at a time: the sum is about twice what all of them took. */
+function printTimes(log: string): void {
+  const rows = readFileSync(log, 'utf8').matchAll(/^(\d+) (.+)$/gm);
+  rmSync(log, { force: true });
+  const sorted = [...rows].map((m) => ({ ms: Number(m[1]), file: m[2]! })).sort((a, b) => b.ms - a.ms);
+  const sum = sorted.reduce((total, { ms }) => total + ms, 0);
+  console.log(`\nSeconds of the slowest files, of ${Math.round(sum / 1000)} in all:`);
+  for (const { ms, file } of sorted.slice(0, SHOWN))
+    console.log(`${(ms / 1000).toFixed(1).padStart(8)}  ${relative(root, file)}`);
 }

@@ -38,7 +38,7 @@ const STEPS: readonly {
     command: ['npm', 'run', '--silent', 'check'],
   },
   { title: 'build', command: ['npm', 'run', '--silent', 'build'] },
-  { title: 'tests', command: ['npm', 'test', '--silent'], env: { CI: 'true' } },
+  { title: 'tests', command: ['npm', 'test', '--silent', '--', '--times'], env: { CI: 'true' } },
 ];
 
 installPackages();

@@ -1,7 +1,13 @@
 // Owns: the public SDK: what a program that embeds Haft may use.
 // Refuses: default exports, and anything that is not documented in the contract.
 export { canonicalJson } from './base/canonical-json.ts';
-export type { ToolContext } from './contract/capability.ts';
+export type {
+  CallScope,
+  Capability,
+  CapabilitySite,
+  PathChange,
+  ToolContext,
+} from './contract/capability.ts';
 export type { Diagnostic } from './contract/diagnostic.ts';
 export type { Effect } from './contract/effect.ts';
 export {
@@ -17,7 +23,7 @@ export {
 export { ERRORS, type ErrorCode, type ErrorEntry, fail, isFailure, type Reason } from './contract/errors.ts';
 export type { Json, JsonObject, JsonSchema } from './contract/json.ts';
 export type { Runtime } from './contract/runtime.ts';
-export { type AnyTool, defineBuiltin as defineTool, type Tool, type ToolContract } from './contract/tool.ts';
+export { type AnyTool, defineBuiltin, type Tool, type ToolContract } from './contract/tool.ts';
 export { VERSION } from './contract/version.ts';
 export type { YamlTool } from './contract/yaml-tool.ts';
 export {

@@ -9,18 +9,22 @@ const src = resolve(import.meta.dirname, '../src');
 
 const CORE = ['contract', 'base'];
 const LEAVES = ['capabilities', 'tools', 'rules', 'adapters', 'backends', 'stores'];
-const LIBRARY = [...CORE, 'runtime', 'loader', 'testing', ...LEAVES];
-const HOST = ['preset', 'runtime', 'loader', ...CORE];
+const LIBRARY = [...CORE, 'policy', 'runtime', 'loader', 'testing', 'backends/index.ts', ...LEAVES];
+const HOST = ['operations', 'preset', 'runtime', 'loader', 'policy', ...CORE];
 
 /** Which folders a file may import, by the folder that it is in. Its own folder is always allowed. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
   contract: ['base'],
-  runtime: CORE,
-  loader: CORE,
+  policy: ['backends/index.ts', ...CORE],
+  runtime: ['policy', ...CORE],
+  loader: ['policy', ...CORE],
   testing: CORE,
   ...Object.fromEntries(LEAVES.map((leaf) => [leaf, CORE])),
+  // What each backend says of itself is data that files and policies are read by; no engine is loaded with it.
+  'backends/index.ts': ['backends', ...CORE],
   preset: LIBRARY,
+  operations: CORE,
   'hosts/cli': HOST,
   'hosts/daemon': HOST,
   'hosts/mcp': HOST,

@@ -40,7 +40,9 @@ describe('the documentation', () => {
     const records = globSync('docs/adr/*.md', { cwd: root }).sort();
     records.forEach((file, i) => {
       const text = readFileSync(join(root, file), 'utf8');
-      assert.match(file, new RegExp(`/${String(i + 1).padStart(4, '0')}-`));
+      const number = String(i + 1).padStart(4, '0');
+      assert.match(file, new RegExp(`/${number}-`));
+      assert.match(text, new RegExp(`^# ${number}: `), `${file} does not begin with its number`);
       for (const part of ['Status: ', '## Context', '## Decision', '## Consequences', '## Enforced by'])
         assert.ok(text.includes(`\n${part}`), `${file} lacks "${part}"`);
     });

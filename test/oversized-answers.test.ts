@@ -2,13 +2,13 @@
 // Refuses: tools that answer in parts by themselves; their own tests show those.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createRuntime, type DefaultRuntime, defineTool } from '../src/index.ts';
+import { createRuntime, type DefaultRuntime, defineBuiltin } from '../src/index.ts';
 import { makeWorkspace } from './e2e/support/workspace.ts';
 
 const LIMIT = 1000;
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 
-const long = defineTool<{ readonly length: number }, { readonly text: string }>({
+const long = defineBuiltin<{ readonly length: number }, { readonly text: string }>({
   id: 'long',
   title: 'Answer a long text',
   description: 'Answers a text of that length.',

@@ -29,11 +29,11 @@ describe('docs/testing.md', () => {
   it('lists every test that takes an amount, with its numbers', () => {
     const page = readFileSync(join(root, 'docs/testing.md'), 'utf8');
     const shown = new Intl.NumberFormat('en-US');
-    for (const file of globSync('test/e2e/*.test.ts', { cwd: root })) {
+    for (const file of globSync(['test/e2e/*.test.ts', 'src/**/*.test.ts'], { cwd: root })) {
       const text = readFileSync(join(root, file), 'utf8');
       const amounts = [...text.matchAll(/amount\('(\w+)', ([\d_]+), ([\d_]+)\)/g)];
       if (amounts.length === 0) continue;
-      const name = file.slice('test/e2e/'.length, -'.test.ts'.length);
+      const name = file.slice(0, -'.test.ts'.length).replace(/^(?:test\/e2e|src)\//, '');
       const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
       const numbers = (at: number) =>
         amounts.map((match) => shown.format(Number(match[at]!.replaceAll('_', '')))).join(', ');

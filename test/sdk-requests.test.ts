@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { type CallRequest, createRuntime, type DefaultRuntime, defineTool } from '../src/index.ts';
+import { type CallRequest, createRuntime, type DefaultRuntime, defineBuiltin } from '../src/index.ts';
 import { makeWorkspace, type Workspace } from './e2e/support/workspace.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a program without types would send
@@ -153,7 +153,7 @@ describe('the SDK', () => {
     ],
     [
       'a tool that mutate',
-      () => defineTool({ id: 'x', mutate: true } as Anything),
+      () => defineBuiltin({ id: 'x', mutate: true } as Anything),
       /did you mean "mutates"\?/,
     ],
   ];
@@ -171,7 +171,7 @@ describe('the SDK', () => {
 });
 
 describe('createRuntime', () => {
-  const TOOL = defineTool<object, object>({
+  const TOOL = defineBuiltin<object, object>({
     id: 'mine',
     title: 'Mine',
     description: 'Does nothing.',
@@ -184,7 +184,7 @@ describe('createRuntime', () => {
     [
       'a tool that is only an id',
       { tools: [{ id: 'x' }] },
-      /tools\[0\] is no tool: its "version" is missing.*defineTool/,
+      /tools\[0\] is no tool: its "version" is missing.*defineBuiltin/,
     ],
     ['a tool that is null', { tools: [TOOL, null] }, /tools\[1\] is no tool/],
     ['a tool without run', { tools: [{ ...TOOL, run: undefined }] }, /its "run" is missing/],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { driveBoth } from '../drive.ts';
 import { type FileServers, openFileServers } from '../file-servers.ts';
 import { makeFiles, sourceText } from '../fixtures.ts';
+import { makeJournaledFolder } from '../journaled-folder.ts';
 import type { McpClient } from '../mcp-client.ts';
 import { type Comparison, type Contender, defineSubject } from '../measure.ts';
 
@@ -68,7 +69,7 @@ export const mcpWrite = defineSubject<FileServers>({
     '1 KiB writes over MCP stdio: Haft with everything that makes them durable and undoable, against ' +
     '`@modelcontextprotocol/server-filesystem` whose writes are made to fsync the file (not the folder), and against it as it ' +
     'is, which is not durable and only for information. Throughput with 64 in flight; p50 with one call at a time, where three ' +
-    'syncs that must follow each other (intent, folder, outcome) stand against one.',
+    'syncs that must follow each other (intent, folder, outcome) stand against one. On a file system with a journal.',
   open: () =>
     openFileServers((workspace) => {
       for (const { owner } of Object.values(WRITERS)) {
@@ -76,7 +77,7 @@ export const mcpWrite = defineSubject<FileServers>({
           mkdirSync(join(workspace, owner, `folder-${i}`), { recursive: true });
         makeFiles(workspace, `${owner}/old-`, OVERWRITTEN, 1024);
       }
-    }),
+    }, makeJournaledFolder()),
   close: (servers) => servers.close(),
   comparisons: [
     comparison('write new files', (owner) => newFile(owner)),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { DefaultRuntime } from '../../src/preset/default.ts';
 import { drive } from '../drive.ts';
 import { makeFiles, makeWorkspace, sourceText } from '../fixtures.ts';
+import { makeJournaledFolder } from '../journaled-folder.ts';
 import { type Comparison, defineSubject } from '../measure.ts';
 import { mustCall, openRuntime } from '../product.ts';
 
@@ -66,9 +67,9 @@ export const writeInProcess = defineSubject<State>({
   name: 'write-in-process',
   about:
     'Durable 1 KiB `file_write` in process with intent, pre-image, fsync, rename, directory fsync and outcome, 64 in flight, ' +
-    'against a plain write and fsync of `fs.promises`, one by one.',
+    'against a plain write and fsync of `fs.promises`, one by one; on a file system with a journal.',
   async open() {
-    const workspace = makeWorkspace();
+    const workspace = makeWorkspace(makeJournaledFolder());
     makeFiles(workspace, 'ours', OVERWRITTEN, 1024);
     makeFiles(workspace, 'theirs', OVERWRITTEN, 1024);
     const whole = sourceText(64 * 1024);

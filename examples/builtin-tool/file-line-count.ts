@@ -1,8 +1,7 @@
 // Owns: `file_line_count`: how many lines a file has.
 // Refuses: files over 16 MiB, which it would have to hold whole.
 import { defineBuiltin } from '../../src/contract/tool.ts';
-import { path, record } from '../../src/tools/fs/arguments.ts';
-import { reads } from '../../src/tools/fs/file-effects.ts';
+import { path, reads, record } from '../../src/tools/fs/arguments.ts';
 
 export const fileLineCount = defineBuiltin<{ readonly path: string }, { readonly lines: number }>({
   id: 'file_line_count',

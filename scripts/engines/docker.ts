@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { ignoreErrors } from '../../src/base/ignore-errors.ts';
 import { processIdentity } from '../../src/stores/process-identity.ts';
 import { makeImages, type TestImages } from './docker-images.ts';
 import { isRunning, mountsBelow, startDaemon, stopDaemons, until } from './private-daemon.ts';
@@ -60,10 +61,10 @@ export async function startDocker(folder: string): Promise<DockerEngine> {
 export async function stopDocker(folder: string): Promise<void> {
   if (isRunning(folder, 'dockerd')) {
     const containers =
-      quietly(() => runDocker(folder, ['ps', '-aq']))
+      ignoreErrors(() => runDocker(folder, ['ps', '-aq']))
         ?.split('\n')
         .filter(Boolean) ?? [];
-    if (containers.length > 0) quietly(() => runDocker(folder, ['rm', '-f', ...containers]));
+    if (containers.length > 0) ignoreErrors(() => runDocker(folder, ['rm', '-f', ...containers]));
   }
   await stopDaemons(folder, ['dockerd', 'containerd', 'registry']);
   for (const mount of mountsBelow(folder)) spawnSync('umount', ['-l', mount]);
@@ -87,7 +88,7 @@ async function startEngine(folder: string): Promise<void> {
   ] as const;
   startDaemon(folder, { name: 'dockerd', command, env: ENV });
   const up = await until(
-    () => !isRunning(folder, 'dockerd') || quietly(() => runDocker(folder, ['version'])) !== undefined,
+    () => !isRunning(folder, 'dockerd') || ignoreErrors(() => runDocker(folder, ['version'])) !== undefined,
     30_000,
   );
   if (!up || !isRunning(folder, 'dockerd'))
@@ -96,7 +97,7 @@ async function startEngine(folder: string): Promise<void> {
     );
   // The engine ends it; it is recorded for the case that the engine is killed.
   const containerd = Number(
-    quietly(() => readFileSync(join(folder, 'exec/containerd/containerd.pid'), 'utf8')),
+    ignoreErrors(() => readFileSync(join(folder, 'exec/containerd/containerd.pid'), 'utf8')),
   );
   if (containerd > 0) writeFileSync(join(folder, 'pids/containerd'), processIdentity(containerd));
 }
@@ -153,14 +154,6 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((done) => server.close(done));
   return port;
-}
-
-function quietly<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
 }
 
 async function main(): Promise<void> {

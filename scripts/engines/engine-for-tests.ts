@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { ignoreErrors } from '../../src/base/ignore-errors.ts';
 import { isAlive, processIdentity } from '../../src/stores/process-identity.ts';
 
 /** What tells one engine from another. */
@@ -55,10 +56,5 @@ async function remove<Engine>(kind: EngineKind<Engine>, folder: string): Promise
   rmSync(folder, { recursive: true, force: true });
 }
 
-function readOwner(folder: string): string | undefined {
-  try {
-    return readFileSync(join(folder, 'owner'), 'utf8');
-  } catch {
-    return undefined;
-  }
-}
+const readOwner = (folder: string): string | undefined =>
+  ignoreErrors(() => readFileSync(join(folder, 'owner'), 'utf8'));

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ignoreErrors } from '../../src/base/ignore-errors.ts';
 import { isAlive, processIdentity } from '../../src/stores/process-identity.ts';
 
 export interface DaemonSpec {
@@ -69,27 +70,13 @@ export function mountsBelow(folder: string): string[] {
 
 function signal(identity: string, name: NodeJS.Signals): void {
   if (!isAlive(identity)) return;
-  try {
-    process.kill(Number(identity.split(':')[0]), name);
-  } catch {
-    // It ended by itself.
-  }
+  ignoreErrors(() => process.kill(Number(identity.split(':')[0]), name));
 }
 
 const record = (folder: string, name: string) => join(folder, 'pids', name);
 
-function recorded(folder: string, name: string): string | undefined {
-  try {
-    return readFileSync(record(folder, name), 'utf8');
-  } catch {
-    return undefined;
-  }
-}
+const recorded = (folder: string, name: string): string | undefined =>
+  ignoreErrors(() => readFileSync(record(folder, name), 'utf8'));
 
-function recordedNames(folder: string): string[] {
-  try {
-    return readdirSync(join(folder, 'pids'));
-  } catch {
-    return [];
-  }
-}
+const recordedNames = (folder: string): string[] =>
+  ignoreErrors(() => readdirSync(join(folder, 'pids'))) ?? [];

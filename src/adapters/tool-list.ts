@@ -1,6 +1,6 @@
 // Owns: what a list of tools of another program may be: how many, how deep their schemas, what their ids are; and who was left out, by id.
 // Refuses: to take a part of a list that is too long: nobody could say which.
-import { isNestedDeeper, MAX_DEPTH } from '../base/nesting.ts';
+import { isNestedDeeper, MAX_DEPTH } from '../base/canonical-json.ts';
 import { type Failure, fail } from '../contract/errors.ts';
 
 /** Each of them is compiled, shown and held in memory. */

@@ -3,8 +3,8 @@
 import { compileTemplate, type Template } from '../base/templating/compile-template.ts';
 import { isTemplateFault } from '../base/templating/template-fault.ts';
 import type { RunInputs, Secrets } from '../contract/adapter.ts';
+import { injectCredentials } from '../contract/credentials.ts';
 import { fail } from '../contract/errors.ts';
-import { injectCredentials } from '../contract/inject-credentials.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
 import type { BoundTool } from '../contract/manifest.ts';
 import { passedVariables } from '../contract/own-variable.ts';

@@ -8,8 +8,9 @@ import { fail, isFailure } from '../contract/errors.ts';
 import type { ExecutionPlan } from '../contract/plan.ts';
 import type { AttemptFolders } from '../contract/runs.ts';
 import { kindOf, placeOf } from './check-outputs.ts';
+import { readJson, writeOnce } from './write-once.ts';
 
-export interface AttemptFoldersParts {
+interface AttemptFoldersParts {
   /** `.haft/runs` */
   readonly root: string;
   readonly artifacts: Pick<ArtifactStore, 'materialise' | 'importPath' | 'importStream'>;
@@ -129,4 +130,14 @@ async function* pieces(paths: readonly string[]): AsyncGenerator<Uint8Array> {
       await file.close();
     }
   }
+}
+
+/** `folder` is the workspace's own: `.haft/runs`. Whoever comes first decides. */
+export async function workspaceScope(folder: string): Promise<string> {
+  const file = join(folder, 'scope.json');
+  const known = await readJson<string>(file);
+  if (known !== undefined) return known;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeOnce(file, newId('scope'));
+  return (await readJson<string>(file)) as string;
 }

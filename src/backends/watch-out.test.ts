@@ -13,8 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { OutputProblem } from './check-outputs.ts';
-import { unnamedBytes } from './unnamed-bytes.ts';
-import { roomFor, watchOut } from './watch-out.ts';
+import { roomFor, unnamedBytes, watchOut } from './watch-out.ts';
 
 let out: string;
 beforeEach(() => {

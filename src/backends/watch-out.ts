@@ -1,16 +1,16 @@
 // Owns: noticing while an attempt runs that out/ holds more than there is room for, or that its disk is full.
 // Refuses: to end anything itself, and to hold a moment against an attempt: what it may leave is looked at when it has ended.
-import { statfs } from 'node:fs/promises';
-import { type OutputProblem, overLimit } from './check-outputs.ts';
-import { outEntries } from './out-entries.ts';
-import { unnamedBytes } from './unnamed-bytes.ts';
 
-export interface OutWatch {
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { type OutputProblem, outEntries, overLimit } from './check-outputs.ts';
+
+interface OutWatch {
   /** Whether the disk was full at some look; the last look is now. */
   stop(): Promise<{ readonly diskFull: boolean }>;
 }
 
-export interface WatchSettings {
+interface WatchSettings {
   readonly out: string;
   readonly outputBytes: number;
   onOver(problem: OutputProblem): void;
@@ -92,3 +92,36 @@ async function measured(out: string, limit: number): Promise<OutputProblem | und
 
 const overRoom = (bytes: number, entries: number, limit: number): OutputProblem | undefined =>
   overLimit(bytes > roomFor(limit) ? bytes : 0, entries, limit);
+
+/** Bytes of nameless files on the disk of `folder` that the process and its descendants have open. */
+export function unnamedBytes(folder: string, initPid: number): number {
+  const disk = quietly(() => statSync(folder).dev);
+  const found = new Map<number, number>();
+  for (const pid of descendants(initPid)) {
+    for (const fd of quietly(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
+      const file = quietly(() => statSync(`/proc/${pid}/fd/${fd}`));
+      if (file?.isFile() && file.nlink === 0 && file.dev === disk) found.set(file.ino, file.blocks * 512);
+    }
+  }
+  return [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Whoever loses its parent in a container becomes a child of its first process. */
+function descendants(root: number): number[] {
+  const found = [root];
+  for (let i = 0; i < found.length; i++) {
+    for (const thread of quietly(() => readdirSync(`/proc/${found[i]}/task`)) ?? []) {
+      const children = quietly(() => readFileSync(`/proc/${found[i]}/task/${thread}/children`, 'utf8')) ?? '';
+      for (const child of children.split(' ')) if (child) found.push(Number(child));
+    }
+  }
+  return found;
+}
+
+function quietly<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,4 +1,4 @@
-// Owns: files that are written once: durable before they are visible, and never replaced by whoever comes second.
+// Owns: files that are written once: durable before they are visible, and never replaced by whoever comes second; and reading such files.
 // Refuses: to change what is there.
 import { link, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -49,5 +49,25 @@ async function syncFolder(path: string): Promise<void> {
     await folder.sync();
   } finally {
     await folder.close();
+  }
+}
+
+/** More than what is shown of it, since some of that is left out. */
+export const TAIL_BYTES = 8192;
+
+export async function readTail(path: string): Promise<Uint8Array> {
+  const file = await open(path, 'r').catch(() => undefined);
+  if (!file) return new Uint8Array();
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(
+      Buffer.alloc(TAIL_BYTES),
+      0,
+      TAIL_BYTES,
+      Math.max(0, size - TAIL_BYTES),
+    );
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
 }

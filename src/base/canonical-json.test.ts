@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import canonicalize from 'canonicalize';
 import fc from '../../test/support/properties.ts';
-import { canonicalJson, canonicalText } from './canonical-json.ts';
+import { canonicalJson, canonicalText, isNestedDeeper } from './canonical-json.ts';
 
 const VECTORS = new URL('../../../shared/data/rfc8785/', import.meta.url);
 
@@ -228,3 +228,24 @@ function rejections(): [name: string, make: () => unknown, path: string][] {
     ['an array that holds itself', self, '/0'],
   ];
 }
+
+const lists = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+
+describe('isNestedDeeper', () => {
+  it('counts arrays and objects, and nothing else', () => {
+    assert.equal(isNestedDeeper('x', 0), false);
+    assert.equal(isNestedDeeper(null, 0), false);
+    assert.equal(isNestedDeeper([], 0), true);
+    assert.equal(isNestedDeeper({ a: [1] }, 2), false);
+    assert.equal(isNestedDeeper([1, { a: [1] }], 2), true);
+    assert.equal(isNestedDeeper(lists(64)), false);
+    assert.equal(isNestedDeeper(lists(65)), true);
+  });
+
+  it('comes back from what nobody else would', () => {
+    assert.equal(isNestedDeeper(lists(1_000_000)), true);
+    const circle: unknown[] = [];
+    circle.push(circle, circle);
+    assert.equal(isNestedDeeper(circle), true);
+  });
+});

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
-import { closest } from './closest.ts';
+import { closest, editDistance } from './closest.ts';
 
 describe('closest', () => {
   const tools = ['file_read', 'file_write', 'file_patch', 'fs_list', 'grep', 'curl'];
@@ -49,5 +49,32 @@ describe('closest', () => {
 
   it('gives up on very long words', () => {
     assert.equal(closest('x'.repeat(1_000_000), ['x'.repeat(1_000_000)]), undefined);
+  });
+});
+
+describe('editDistance', () => {
+  const TABLE: readonly (readonly [a: string, b: string, edits: number])[] = [
+    ['', '', 0],
+    ['', 'abc', 3],
+    ['read', 'read', 0],
+    ['raed', 'read', 1],
+    ['fileread', 'file_read', 1],
+    ['kitten', 'sitting', 3],
+    ['ca', 'abc', 3],
+  ];
+  for (const [a, b, edits] of TABLE)
+    it(`of ${JSON.stringify(a)} and ${JSON.stringify(b)} is ${edits}, both ways`, () => {
+      assert.deepEqual([editDistance(a, b, 10), editDistance(b, a, 10)], [edits, edits]);
+    });
+
+  it('is exact up to the limit, and over it beyond', () => {
+    const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 8 });
+    fc.assert(
+      fc.property(word, word, fc.nat(8), (a, b, limit) => {
+        const exact = editDistance(a, b, 8);
+        const limited = editDistance(a, b, limit);
+        assert.ok(exact <= limit ? limited === exact : limited > limit, `${exact} ${limited} ${limit}`);
+      }),
+    );
   });
 });

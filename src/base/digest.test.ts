@@ -5,8 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
-import { createSha256, digest, isDigest, sha256Hex } from './digest.ts';
-import { createJsSha256 } from './sha256.ts';
+import { createJsSha256, createSha256, digest, isDigest, sha256Hex } from './digest.ts';
 
 const reference = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 

@@ -1,5 +1,6 @@
 // Owns: where a path leads by its names alone, links included, also when parts of it are missing.
 // Refuses: promises. The answer may be outdated when it is used: it says what to try, or why trying failed.
+import { ignoreErrors } from './ignore-errors.ts';
 import { isUnder } from './rel-path.ts';
 
 const MAX_LINKS = 40;
@@ -26,7 +27,7 @@ export function followLinks(
     const next = at === '/' ? `/${part}` : `${at}/${part}`;
     // What leads to a root is there, and is what the roots were resolved to: no link.
     const above = roots.some((root) => isBeneath(root, next));
-    const target = above ? undefined : quietly(readLink, next);
+    const target = above ? undefined : ignoreErrors(() => readLink(next));
     if (target === undefined) {
       at = next;
       if (!above && !roots.some((root) => isBeneath(next, root))) return at;
@@ -37,14 +38,6 @@ export function followLinks(
     pending.push(...target.split('/').reverse());
   }
   return at;
-}
-
-function quietly(readLink: (path: string) => string | undefined, path: string): string | undefined {
-  try {
-    return readLink(path);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether the way to `path`, which lies beneath one of the roots by its name, leaves them. A circle does not. */

@@ -180,7 +180,7 @@ function literalDirectory(tokens: readonly GlobToken[]): string[] {
   return (special === -1 ? names : names.slice(0, special)) as string[];
 }
 
-function splitNames(tokens: readonly GlobToken[]): GlobToken[][] {
+export function splitNames(tokens: readonly GlobToken[]): GlobToken[][] {
   const names: GlobToken[][] = [[]];
   for (const token of tokens) {
     if (token.kind === 'slash') names.push([]);

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
-import { compileGlob, globBase, matchesName } from './glob.ts';
+import { compilePathGlob } from '../contract/policy-match.ts';
+import { compileGlob, globBase, matchesName, shiftPathGlob } from './glob.ts';
 
 describe('compileGlob', () => {
   const table: [pattern: string, matches: string[], misses: string[]][] = [
@@ -253,3 +254,55 @@ function matchChars(pattern: string, text: string): boolean {
   if (pattern.startsWith('[!a]')) return text[0] !== 'a' && matchChars(pattern.slice(4), text.slice(1));
   return (pattern[0] === '?' || pattern[0] === text[0]) && matchChars(pattern.slice(1), text.slice(1));
 }
+
+describe('shiftPathGlob', () => {
+  const cases: readonly (readonly [glob: string, folder: string, shifted: readonly string[]])[] = [
+    ['secrets', 'sub', []],
+    ['sub/secrets', 'sub', ['secrets']],
+    ['**/.env*', 'a/b', ['**/.env*']],
+    ['sub', 'sub', ['*', '*/**', '.']],
+    ['sub', 'sub/deep', ['*', '*/**', '.']],
+    ['*/secrets', 'sub', ['secrets']],
+    ['{a,sub}/x', 'sub', ['x']],
+    ['su*', 'sub', []],
+    ['/data/**', 'sub', ['/data/**']],
+  ];
+  for (const [glob, folder, shifted] of cases) {
+    it(`reads ${glob} from ${folder} as ${shifted.join(' ') || 'nothing'}`, () => {
+      assert.deepEqual([...shiftPathGlob(glob, folder)].sort(), [...shifted].sort());
+    });
+  }
+
+  it('matches exactly what the glob matches from above', () => {
+    const name = fc.constantFrom('a', 'b', '.c', 'a[b', 'x,y');
+    const part = fc.constantFrom(
+      'a',
+      'b',
+      '*',
+      '**',
+      '?',
+      '.c',
+      '{a,b}',
+      '[ab]',
+      '[!a]',
+      'a*',
+      'a\\[b',
+      '{a,*/b}',
+      'x,y',
+    );
+    const path = (least: number) =>
+      fc.array(name, { minLength: least, maxLength: 3 }).map((names) => names.join('/'));
+    const glob = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
+    fc.assert(
+      fc.property(glob, path(1), path(1), (pattern, folder, below) => {
+        const shifted = shiftPathGlob(pattern, folder);
+        assert.equal(
+          shifted.some((one) => compilePathGlob(one).matches(below)),
+          compilePathGlob(pattern).matches(`${folder}/${below}`),
+          `${pattern} from ${folder}: ${shifted.join(' ')} on ${below}`,
+        );
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});

@@ -1,10 +1,10 @@
-// Owns: matching workspace-relative paths against a glob, in time linear in the path whatever the pattern.
+// Owns: matching workspace-relative paths against a glob, in time linear in the path whatever the pattern, also as seen from a folder further down.
 // Refuses: regular expressions (they backtrack), and to touch the disk.
-import { type CharClass, type GlobToken, parseGlob } from './glob-parse.ts';
+import { type CharClass, escapeGlob, type GlobToken, parseGlob, splitNames } from './glob-parse.ts';
 
 export { globBase } from './glob-parse.ts';
 
-export interface GlobOptions {
+interface GlobOptions {
   /** Whether wildcards match names that begin with a dot. Off: only a dot that is written out does. */
   readonly dot?: boolean;
 }
@@ -214,3 +214,62 @@ function symbolsOf(steps: readonly Step[]): (code: number) => number {
   const ascii = Int32Array.from({ length: 128 }, (_, code) => symbol(code));
   return (code) => (code < 128 ? ascii[code]! : symbol(code));
 }
+
+type Name = readonly GlobToken[];
+
+/**
+ * Globs that match, relative to `folder`, what `glob` matches relative to where the folder lies; none where it is about
+ * other places. `folder` is relative, without `.` and `..`.
+ */
+export function shiftPathGlob(glob: string, folder: string): readonly string[] {
+  if (glob.startsWith('/')) return [glob];
+  const alternatives = parseGlob(glob).map(splitNames);
+  // As the rules themselves are read: where one alternative ends plain, all of them hold below, too.
+  const holdsBelow = alternatives.some((names) => isPlain(names.at(-1) ?? []));
+  const everywhere = glob.startsWith('**');
+  const shifted = alternatives.flatMap((names) => rest(names, folder.split('/'), holdsBelow));
+  return [...new Set(shifted.flatMap((names) => spell(names, holdsBelow, everywhere)))];
+}
+
+/** What is left to match once the folder's names are taken off, for every way to take them off. */
+function rest(names: readonly Name[], folder: readonly string[], holdsBelow: boolean): (readonly Name[])[] {
+  const [first, ...others] = names;
+  const [name, ...deeper] = folder;
+  if (name === undefined) return names.length === 0 && !holdsBelow ? [] : [names];
+  if (!first) return holdsBelow ? [[]] : [];
+  if (isSpanName(first)) return [...rest(names, deeper, holdsBelow), ...rest(others, folder, holdsBelow)];
+  return compileGlob(text([first]), { dot: true })(name) ? rest(others, deeper, holdsBelow) : [];
+}
+
+function spell(names: readonly Name[], holdsBelow: boolean, everywhere: boolean): readonly string[] {
+  const [first, ...others] = names;
+  // The folder itself, and so everything in it.
+  if (!first) return ['*', '*/**', '.'];
+  const wild = isPlain(names.at(-1)!) ? [] : holdsBelow ? ['/**'] : [];
+  const whole = text(names);
+  // A glob that begins with `**` is about all paths, and this one was about those of a workspace.
+  const own =
+    everywhere || !isSpanName(first)
+      ? [whole]
+      : others.length > 0
+        ? [text(others), `*/${whole}`]
+        : ['*', '*/**'];
+  return own.flatMap((one) => [one, ...wild.map((more) => `${one}${more}`)]);
+}
+
+const isSpanName = (name: Name): boolean => name.length === 2 && name.every(({ kind }) => kind === 'star');
+const isPlain = (name: Name): boolean => name.every(({ kind }) => kind === 'char');
+const text = (names: readonly Name[]): string => names.map((name) => name.map(textOf).join('')).join('/');
+
+function textOf(token: GlobToken): string {
+  if (token.kind === 'char') return escapeGlob(String.fromCodePoint(token.code));
+  if (token.kind === 'class') {
+    const ranges = token.ranges.map(([from, to]) =>
+      from === to ? inClass(from) : `${inClass(from)}-${inClass(to)}`,
+    );
+    return `[${token.negated ? '!' : ''}${ranges.join('')}]`;
+  }
+  return token.kind === 'slash' ? '/' : token.kind === 'one' ? '?' : '*';
+}
+
+const inClass = (code: number): string => `\\${String.fromCodePoint(code)}`;

@@ -40,6 +40,15 @@ describe('admitsImage', () => {
     ['a/b', `a/bc@${DIGEST}`, false],
     ['b', DIGEST, false],
     ['sha256', DIGEST, false],
+    ['busybox', `docker.io/library/busybox@${DIGEST}`, true],
+    ['docker.io/library/busybox', `busybox@${DIGEST}`, true],
+    ['docker.io/busybox:1', 'busybox:1', true],
+    ['a/b', `docker.io/a/b@${DIGEST}`, true],
+    ['a/*', `index.docker.io/a/b@${DIGEST}`, true],
+    ['docker.io/*', `busybox@${DIGEST}`, true],
+    ['busybox', `quay.io/library/busybox@${DIGEST}`, false],
+    ['busybox', `localhost/busybox@${DIGEST}`, false],
+    ['library/*', `quay.io/library/busybox@${DIGEST}`, false],
   ] as const)
     it(`${entry} ${admitted ? 'admits' : 'does not admit'} ${name}`, () =>
       assert.equal(admitsImage(entry, name), admitted));

@@ -1,4 +1,4 @@
-// Owns: the parts of an image's name, and which names an entry of a list of images stands for.
+// Owns: the parts of an image's name, its one spelling, and which names an entry of a list of images stands for.
 // Refuses: to ask anybody: a tag means what an engine says, and none is here.
 
 /** Without digest and tag. The colon of a port is followed by a slash. */
@@ -10,12 +10,29 @@ export const digestOf = (reference: string): string | undefined =>
   /(?:^|@)(sha256:[0-9a-f]{64})$/.exec(reference)?.[1];
 
 /**
+ * The name in full: Docker leaves `docker.io/library/` out of what it answers, Podman does not, and people write neither.
+ * What begins with a host (a dot, a port, `localhost`) is in full already, and so is a bare digest.
+ */
+export function fullName(reference: string): string {
+  if (/^sha256:[0-9a-f]{64}$/.test(reference)) return reference;
+  const [first = '', ...rest] = reference.split('/');
+  if (rest.length === 0) return `${HUB}/library/${reference}`;
+  if (first === 'index.docker.io' || first === HUB)
+    return rest.length === 1 && rest[0] !== '*' ? `${HUB}/library/${rest[0]}` : [HUB, ...rest].join('/');
+  return /[.:]/.test(first) || first === 'localhost' ? reference : `${HUB}/${reference}`;
+}
+
+const HUB = 'docker.io';
+
+/**
  * An entry is a digest (`name@sha256:…`, `sha256:…`), which admits it under any name, since the bytes are the same; a tag
  * (`name:tag`); a repository (`registry/name`); or all below a prefix (`registry/*`).
  */
 export function admitsImage(entry: string, name: string): boolean {
   const digest = digestOf(entry);
   if (digest !== undefined) return digest === digestOf(name);
-  if (entry.endsWith('/*')) return name.startsWith(entry.slice(0, -1));
-  return name === entry || (!name.startsWith('sha256:') && repositoryOf(name) === entry);
+  if (name.startsWith('sha256:')) return false;
+  const [wanted, given] = [fullName(entry), fullName(name)];
+  if (wanted.endsWith('/*')) return given.startsWith(wanted.slice(0, -1));
+  return given === wanted || repositoryOf(given) === wanted;
 }

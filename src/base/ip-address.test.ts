@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
-import { checkPlace } from '../capabilities/http/check-place.ts';
-import { type HostAddress, literalAddress } from '../capabilities/http/resolve-host.ts';
+import { checkPlace, type HostAddress, literalAddress } from '../capabilities/http/dial.ts';
 import { parseHttpUrl } from '../contract/http.ts';
 import { type AddressKind, classifyAddress, normalAddress } from './ip-address.ts';
 

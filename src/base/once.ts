@@ -1,4 +1,4 @@
-// Owns: making something when it is first asked for, and the same from then on.
+// Owns: making something when it is first asked for, and the same from then on; also an object whose code is loaded by the first call.
 // Refuses: to make it again, also where making failed.
 
 export function once<T>(make: () => T): () => T {
@@ -7,4 +7,19 @@ export function once<T>(make: () => T): () => T {
     made ??= { value: make() };
     return made.value;
   };
+}
+
+type Methods<T> = { readonly [K in keyof T]: (...args: never[]) => Promise<unknown> };
+
+/** Calls arrive in the order in which they were made, also those that were made before it was loaded. */
+export function lazyMethods<T extends Methods<T>>(
+  names: { readonly [K in keyof T]-?: true },
+  load: () => Promise<T>,
+): T {
+  const loaded = once(load);
+  const method =
+    (name: keyof T) =>
+    async (...args: never[]) =>
+      (await loaded())[name](...args);
+  return Object.fromEntries(Object.keys(names).map((name) => [name, method(name as keyof T)])) as T;
 }

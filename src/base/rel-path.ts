@@ -40,6 +40,10 @@ export function isUnder(path: string, dir: string): boolean {
   );
 }
 
+/** The same of two absolute ones, `/` included. */
+export const isWithin = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
+
 /** The directory that holds a normal path; the root holds itself. */
 export function parentOf(path: string): string {
   const slash = path.lastIndexOf('/');

@@ -1,12 +1,12 @@
 // Owns: one MCP client on standard input and output: told the tools at once, served by the runtime from then on.
 // Refuses: to open the runtime before the client was answered, and to print anything but MCP on standard output.
 import { ERRORS, toErrorEntry } from '../contract/errors.ts';
+import { describeError } from '../contract/terminal-text.ts';
 import { VERSION } from '../contract/version.ts';
-import { onceEnding } from '../hosts/cli/ending-signals.ts';
-import { describeError } from '../hosts/cli/output.ts';
 import { catalogueOf, readCatalogue, writeCatalogue } from '../hosts/mcp/catalogue.ts';
 import { serveStdio } from '../hosts/mcp/serve-stdio.ts';
 import type { DefaultRuntime } from '../preset/default.ts';
+import { onceEnding } from '../preset/ending-signals.ts';
 
 export interface McpServing {
   readonly workspace: string;
@@ -41,10 +41,10 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
         settled = true;
         tellTruth(runtime);
       });
-      const { followWorkspace } = await import('../hosts/cli/follow-workspace.ts');
+      const { followWorkspace } = await import('../preset/follow-workspace.ts');
       unfollow = followWorkspace(runtime, say, () => soon(runtime));
       recovering = setTimeout(async () => {
-        const { recoverRuns } = await import('../hosts/cli/recover-runs.ts');
+        const { recoverRuns } = await import('../operations/recover-runs.ts');
         unheard = recoverRuns(runtime.runs, say);
       }, RECOVER_AFTER_MS);
       exit = 0;
@@ -59,7 +59,7 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   };
   /** Somebody may trust the policy, or change it, while the client is here: then there are tools after all. */
   const awaitTrust = async (): Promise<void> => {
-    const { followTrust } = await import('../hosts/cli/follow-trust.ts');
+    const { followTrust } = await import('../preset/follow-workspace.ts');
     const { watchFiles } = await import('../loader/watch-files.ts');
     const again = () => {
       end();

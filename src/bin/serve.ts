@@ -3,11 +3,11 @@
 import { fail } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import type { Command } from '../hosts/cli/command.ts';
-import { followWorkspace } from '../hosts/cli/follow-workspace.ts';
-import { isFrozenRun } from '../hosts/cli/open-runtime.ts';
-import { recoverRuns } from '../hosts/cli/recover-runs.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
 import { takeTokens } from '../hosts/daemon/tokens.ts';
+import { recoverRuns } from '../operations/recover-runs.ts';
+import { followWorkspace } from '../preset/follow-workspace.ts';
+import { isFrozenRun } from '../preset/open-host.ts';
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 

@@ -1,17 +1,10 @@
 // Owns: which paths programs that run for a call are kept from now, in whatever process: a fence lies on the very file, and goes away when
 // another is put in its place.
 // Refuses: to write that down; exec/fences/placeholders.ts does, before each program.
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-} from 'node:fs';
+import { constants, existsSync, lstatSync, readdirSync } from 'node:fs';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 import { parentOf } from '../base/rel-path.ts';
+import { readText } from './git-folders.ts';
 
 /**
  * Whether a program is kept from this absolute path, by this workspace or by another of this user that holds the path: one in
@@ -41,7 +34,7 @@ export function createFenceLook(
 
 /** Whether a folder holds state of this user: a stranger's records could keep everybody from everything. */
 export function holdsOwnState(folder: string): boolean {
-  const stat = quietly(() => lstatSync(`${folder}/.haft`, { throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => lstatSync(`${folder}/.haft`, { throwIfNoEntry: false }));
   return stat?.isDirectory() === true && stat.uid === process.geteuid?.();
 }
 
@@ -50,41 +43,26 @@ export function fencesInUse(workspace: string, isAlive?: (process: string) => bo
   const folder = `${workspace}/.haft/placeholders`;
   // Nearly always: what is not there costs less to ask for than to be told by an error.
   if (!existsSync(folder)) return NONE;
-  const names = quietly(() => readdirSync(folder))?.filter((name) => name.startsWith('f-')) ?? [];
+  const names = ignoreErrors(() => readdirSync(folder))?.filter((name) => name.startsWith('f-')) ?? [];
   return new Set(
     names.flatMap((name) => {
-      const said = quietly(() => JSON.parse(readRecord(`${folder}/${name}`)) as Partial<Said>);
+      const said = readRecord(`${folder}/${name}`);
       if (typeof said?.process !== 'string' || isAlive?.(said.process) === false) return [];
       return (said.entries ?? []).map(({ path }) => path);
     }),
   );
 }
 
-/** Only a file: a pipe or a device that lies in its place is not waited for. Throws where there is none. */
-export function readRecord(path: string): string {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stat = fstatSync(descriptor);
-    return stat.isFile() && stat.size <= MAX_BYTES ? readFileSync(descriptor, 'utf8') : '';
-  } finally {
-    closeSync(descriptor);
-  }
-}
+/** What one process has written down. Only a file: nobody waits for a pipe or a device that lies in its place. */
+export const readRecord = (path: string): Partial<FenceRecord> | undefined =>
+  ignoreErrors(() => JSON.parse(readText(path, { maxBytes: MAX_BYTES, flags: constants.O_NOFOLLOW }) ?? ''));
 
 /** More than any record. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-interface Said {
+interface FenceRecord {
   readonly process: string;
   readonly entries: readonly { readonly path: string }[];
 }
 
 const NONE: ReadonlySet<string> = new Set();
-
-function quietly<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
-}

@@ -1,4 +1,5 @@
-// Owns: where a repository really lives: every path outside of its `.git` entry that git takes for part of it.
+// Owns: where a repository really lives: every path outside of its `.git` entry that git takes for part of it, and which words
+// of its settings name files that git, or a shell for it, would run: whether or not they are there.
 // Refuses: to throw or to walk without end: what leads nowhere, or in circles, ends the search there.
 import {
   closeSync,
@@ -10,13 +11,14 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
+  type Stats,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fromBytes, toSystem } from '../base/byte-path.ts';
 import { followLinks } from '../base/follow-links.ts';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 import { parseGitConfig } from '../base/parse-git-config.ts';
-import { programWords } from './git-commands.ts';
 
 /** What `.git` leads to. Paths are absolute, real and as base/byte-path.ts has them; they may not exist (yet), and lie anywhere. */
 export interface GitFolders {
@@ -162,16 +164,25 @@ export const HOOKS =
     ' ',
   );
 
+interface ReadLimits {
+  readonly maxBytes?: number;
+  /** Beside those that keep a pipe or a device from being waited for. */
+  readonly flags?: number;
+}
+
 /** Text of a file of reasonable size, its bytes as base/byte-path.ts has them; undefined where there is none or it cannot be read. */
-export function readText(path: string): string | undefined {
+export function readText(
+  path: string,
+  { maxBytes = MAX_TEXT_BYTES, flags = 0 }: ReadLimits = {},
+): string | undefined {
   // Most that is asked for is not there, and an error takes longer than the question.
   if (!isThere(path)) return undefined;
   let fd: number | undefined;
   try {
     // A pipe would be waited for.
-    fd = openSync(toSystem(path), constants.O_RDONLY | constants.O_NONBLOCK);
+    fd = openSync(toSystem(path), constants.O_RDONLY | constants.O_NONBLOCK | flags);
     const stat = fstatSync(fd);
-    if (!stat.isFile() || stat.size > MAX_TEXT_BYTES) return undefined;
+    if (!stat.isFile() || stat.size > maxBytes) return undefined;
     const buffer = Buffer.alloc(stat.size);
     return fromBytes(buffer.subarray(0, readSync(fd, buffer, 0, stat.size, 0)));
   } catch {
@@ -251,47 +262,31 @@ function realOf(path: string, links?: Set<string>): string {
   return real ?? led ?? resolve(path);
 }
 
-function realPathOf(path: string): string | undefined {
-  try {
-    return fromBytes(realpathSync.native(toSystem(path), 'buffer'));
-  } catch {
-    return undefined;
-  }
-}
+/** Undefined where nothing is there. */
+export const realPathOf = (path: string): string | undefined =>
+  ignoreErrors(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 export const isThere = (path: string): boolean => statOf(path) !== undefined;
 
 /** Undefined where nothing is there, or nothing that may be looked at. */
-function statOf(path: string) {
-  try {
-    return lstatSync(toSystem(path), { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
+export const statOf = (path: string): Stats | undefined =>
+  ignoreErrors(() => lstatSync(toSystem(path), { throwIfNoEntry: false }));
 
-function isLink(path: string): boolean {
-  return statOf(path)?.isSymbolicLink() === true;
-}
+const isLink = (path: string): boolean => statOf(path)?.isSymbolicLink() === true;
 
 function linksIn(folder: string): string[] {
   if (!isThere(folder)) return [];
-  try {
-    return readdirSync(toSystem(folder), { withFileTypes: true, encoding: 'buffer' }).flatMap((entry) =>
-      entry.isSymbolicLink() ? [join(folder, fromBytes(entry.name))] : [],
-    );
-  } catch {
-    return [];
-  }
+  const entries = ignoreErrors(() =>
+    readdirSync(toSystem(folder), { withFileTypes: true, encoding: 'buffer' }),
+  );
+  return (entries ?? []).flatMap((entry) =>
+    entry.isSymbolicLink() ? [join(folder, fromBytes(entry.name))] : [],
+  );
 }
 
 function namesIn(folder: string): string[] {
-  if (!isThere(folder)) return [];
-  try {
-    return readdirSync(toSystem(folder), 'buffer').slice(0, MAX_GIT_DIRS).map(fromBytes);
-  } catch {
-    return [];
-  }
+  const names = isThere(folder) ? ignoreErrors(() => readdirSync(toSystem(folder), 'buffer')) : undefined;
+  return (names ?? []).slice(0, MAX_GIT_DIRS).map(fromBytes);
 }
 
 function topmost(paths: readonly string[]): string[] {
@@ -300,3 +295,62 @@ function topmost(paths: readonly string[]): string[] {
     if (!kept.some((above) => path === above || path.startsWith(`${above}/`))) kept.push(path);
   return kept;
 }
+
+/** Paths as written: relative ones count from wherever git starts the program. `key` as parseGitConfig gives it. */
+export function programWords(key: string, value: string): string[] {
+  if (!STARTS.test(key)) return [];
+  if (key.startsWith('alias.') && !value.trimStart().startsWith('!')) return [];
+  const line = value.trimStart().replace(/^!/, '');
+  // Started without a shell, so that blanks belong to the name.
+  const whole = WITHOUT_SHELL.test(key) && line.includes('/') ? [line] : [];
+  return [...new Set([...whole, ...commandWords(line)])].filter(isFile);
+}
+
+/** By the last name of the setting, so that ones which git has yet to invent count, too. */
+const STARTS =
+  /^(?:alias|pager)\.|\.(?:[^.]*(?:cmd|command|program|hook|helper|editor|pager|askpass|proxy|tool|filter)|browser|clean|driver|external|fsmonitor|httpd|path|process|receivepack|smtpserver|smudge|textconv|tunnel|update|uploadpack)$/s;
+const WITHOUT_SHELL = /\.(?:askpass|gitproxy|path|program|smtpserver)$/;
+
+const MAX_NESTED = 4;
+
+function commandWords(line: string, nested = 0): string[] {
+  const found: string[] = [];
+  // What stands before the slash is most often the work tree, or the folder of the script itself.
+  const text = line.replace(FOLDER_BY_NAME, './');
+  /** Whether the next word is a command, or the script of an interpreter. */
+  let next: 'command' | 'script' | 'argument' = 'command';
+  for (const [token, double, single] of text.matchAll(TOKEN)) {
+    const quoted = double ?? single;
+    if (quoted === undefined && SEPARATOR.test(token)) {
+      next = 'command';
+      continue;
+    }
+    if (quoted !== undefined && nested < MAX_NESTED && /[\s;&|]/.test(quoted))
+      found.push(...commandWords(quoted, nested + 1));
+    const [, name = '', word = ''] = /^([\w-]*=)?(.*)$/s.exec(quoted ?? token) ?? [];
+    if (
+      SPELT_AS_PATH.test(word) ||
+      SCRIPT.test(word) ||
+      (next === 'command' && word.includes('/')) ||
+      (next === 'script' && !word.startsWith('-'))
+    )
+      found.push(word);
+    if (name !== '' || (next === 'command' && GOES_ON.test(word))) continue;
+    if (next === 'command') next = INTERPRETER.test(word) ? 'script' : 'argument';
+    else if (next === 'script' && (!word.startsWith('-') || /^-[cem]/.test(word))) next = 'argument';
+  }
+  return found;
+}
+
+const FOLDER_BY_NAME = /(["'])\$(?:\{[^}]*\}|\w+|\([^()]*\))\1\/|\$(?:\{[^}]*\}|\w+|\([^()]*\))\/|`[^`]*`\//g;
+const TOKEN = /"([^"]*)"|'([^']*)'|[;&|(){}`\n]+|[^\s"';&|(){}`<>]+/g;
+const SEPARATOR = /^[;&|(){}`\n]+$/;
+const SPELT_AS_PATH = /^(?:~|\.{0,2})\//;
+const SCRIPT = /[^/.]\.(?:[bz]?a?sh|py|pl|rb|[cm]?[jt]s|php|lua|awk|tcl|exe|jar|cmd|bat|ps1)$/i;
+const GOES_ON = /^(?:!|command|do|else|elif|env|exec|if|nice|nohup|sudo|then|time|until|while)$/;
+const INTERPRETER =
+  /^(?:.*\/)?(?:(?:[akz]|ba|da|fi|mk|c|tc)?sh|python[\d.]*|node|nodejs|perl|ruby|php|lua|deno|bun|tsx|source|\.)$/;
+
+/** Patterns, variables and addresses name no file of their own. */
+const isFile = (word: string): boolean =>
+  word.length <= 4096 && !/[\0$*?%]|:\/\//.test(word) && !/(?:^|\/)\.{0,2}$/.test(word);

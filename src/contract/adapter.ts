@@ -3,7 +3,7 @@
 
 import type { Capabilities } from './capability.ts';
 import type { Effect } from './effect.ts';
-import type { ShownContent } from './envelope.ts';
+import type { ShownContent, Warning } from './envelope.ts';
 import type { Failure } from './errors.ts';
 import type { JsonObject, JsonSchema, MaybePromise } from './json.ts';
 import type { BoundTool, HealthReport, Installation } from './manifest.ts';
@@ -63,6 +63,8 @@ export interface Invocation {
   readonly run?: RunTicket;
   /** Puts what was seen into the audit row of the call. No secrets. */
   testify?(facts: JsonObject): void;
+  /** Tells the caller something beside the data. */
+  warn?(warning: Warning): void;
   /** Where an answer goes that is larger than it may be. Absent for what is no call of a tool. */
   spill?(): AnswerSpill;
   /** The guarded handles of this call. Absent for what is no call of a tool: those of the installation are used. */

@@ -1,10 +1,86 @@
-// Owns: where a plan runs, and how an attempt is followed and adopted after a crash.
+// Owns: where a plan runs, all that a backend says of itself, and how an attempt is followed and adopted after a crash.
 // Refuses: run identity and replay; a backend executes one attempt and says how it ended.
 import { ATTEMPT_CAUSES, type AttemptCause, type FailureClass } from './attempt-cause.ts';
+import { fail } from './errors.ts';
+import type { Json } from './json.ts';
 import type { ExecutionPlan } from './plan.ts';
+import type { RunsPolicy } from './policy.ts';
 import type { Variables } from './run-environment.ts';
+import type { SandboxHandle } from './sandbox.ts';
+import type { MapShape } from './shape.ts';
 
-/** A leaf below `backends/`; each passes `testing/backend-suite`. */
+/**
+ * A leaf below `backends/`, as `backends/index.ts` lists it: everything that is its own. Loading it loads no engine, `open`
+ * does. The type of its settings is added to `RunsPolicy` by declaration merging in its module.
+ */
+export interface BackendKind {
+  readonly name: string;
+  /** Its part of `runs:` in haft.yaml, under its name. */
+  settings?(): MapShape;
+  /** What is wrong with that part beyond its shape: where below `runs`, the text there, and the fact. */
+  check?(runs: RunsPolicy): readonly { readonly at: string; readonly text: string; readonly fact: string }[];
+  /** How toolpacks write plans for it, by its name. Without it every plan can run there. */
+  readonly dialect?: PlanDialect;
+  /** `needed`: it takes no plan without an image. `none`: programs are those of the machine, whatever a plan names. */
+  readonly images: 'needed' | 'taken' | 'none';
+  /** Why an image that policy admits cannot run here, and the rule that says so. */
+  refuseImage?(image: string, runs: RunsPolicy): { readonly rule: string; readonly fact: string } | undefined;
+  /** What callers can choose there, each with the list of its settings that it is among. */
+  readonly placement?: { readonly [key: string]: string };
+  /** It is this machine itself: it always answers, and what it runs ends with its process. */
+  readonly here?: true;
+  /** Programs that `haft doctor` looks for. */
+  readonly programs?: readonly BackendProgram[];
+  /** What is known on this machine of an image's ENV without asking an engine. */
+  imageEnv?(image: string, runs: RunsPolicy): Promise<Variables | undefined>;
+  /** Made again when its settings, the images or the limits of policy change. */
+  open(site: BackendSite, runs: RunsPolicy): Promise<Backend>;
+}
+
+/** What differs between the plans that toolpacks write for one engine and another. */
+export interface PlanDialect {
+  /** Inputs, and the declared outputs once more, lie below `io`; else inputs lie in the plan itself. */
+  readonly io: boolean;
+  /** `image` can be left out; else null has to say that there is none. */
+  readonly mayOmitImage: boolean;
+  /** The field of an input that says where it lies, and the folder that such a place begins with. */
+  readonly dest: string;
+  readonly below: 'in' | '';
+}
+
+export interface BackendProgram {
+  readonly name: string;
+  readonly command: string;
+  readonly neededFor: string;
+  /** As most distributions call it. */
+  readonly packageName: string;
+  /** Where the engine is reached, and the command only tells that it is installed: the settings to reach it with. */
+  reach?(env: BackendSite['env']): Json;
+  /** How it is started, where it does not answer. */
+  readonly start?: string;
+}
+
+/** What a backend is made with. */
+export interface BackendSite {
+  /** The folder that attempts' folders are in. */
+  readonly root: string;
+  /** This process, as attempts know their owners, and whether another one still runs. */
+  readonly process: string;
+  isAlive(process: string): boolean;
+  /** What tells this workspace from all others on an engine, for as long as it exists. */
+  scope(): Promise<string>;
+  /** The environment of the host: PATH, DOCKER_HOST, SLURM_CONF. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  alert(message: string): void;
+  /** What an image says of the environment, from whoever knows it; undefined where runs go nowhere but to this machine. */
+  imageEnv(image: string): Promise<Variables | undefined>;
+  /** A sandbox of this machine whose workspace is `root`. */
+  sandbox(): Promise<SandboxHandle>;
+  /** The filters of that sandbox, by what `uname -m` calls the CPU. */
+  seccomp(): Promise<Readonly<Record<string, Uint8Array>>>;
+}
+
+/** Each passes `testing/backend-suite`. */
 export interface Backend {
   readonly name: string;
   /**
@@ -47,12 +123,17 @@ export interface Attempt {
   readonly placement?: Placement;
 }
 
-/** Where on a cluster, as policy admits it. No part of any identity. */
-export interface Placement {
-  readonly partition?: string;
-  readonly account?: string;
-  readonly qos?: string;
-  readonly gres?: string;
+/** Where on a backend, by the keys of its `placement`, as policy admits it. No part of any identity. */
+export type Placement = { readonly [key: string]: string };
+
+/** `partition=long,qos=high`, as commands and HTTP take it. */
+export function readPlacement(text: string): Placement {
+  const pairs = text.split(',').map((pair) => {
+    const [, key, value] = /^(\w+)=(.+)$/.exec(pair) ?? [];
+    if (key !== undefined) return [key, value];
+    throw fail('usage', `Cannot place the run: a place is KEY=VALUE, not "${pair.slice(0, 80)}"`);
+  });
+  return Object.fromEntries(pairs);
 }
 
 export interface EngineJob {

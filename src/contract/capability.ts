@@ -1,4 +1,4 @@
-// Owns: the guarded handles that a running tool holds, and what a capability is given to build one.
+// Owns: what a capability is, the guarded handles that a running tool holds, and what a capability is given to build one.
 // Refuses: unguarded access; whatever a handle does has passed `scope.admit`.
 import type { ArtifactsHandle, OpenFile } from './artifacts.ts';
 import type { Effect, EffectShapes } from './effect.ts';
@@ -8,7 +8,6 @@ import type { HttpHandle } from './http.ts';
 import type { JsonObject, MaybePromise } from './json.ts';
 import type { ObjectId, ObjectStore } from './object-store.ts';
 import type { Fence } from './policy.ts';
-import type { ProcessHandle } from './processes.ts';
 import type { RunTicket } from './runs.ts';
 import type { RunsHandle } from './runs-handle.ts';
 import type { SearchHandle } from './search.ts';
@@ -44,7 +43,52 @@ export interface ToolContext extends Capabilities {
   readonly history: HistoryHandle;
 }
 
-/** The handles there are. A new capability adds a line here and a factory in its own folder. */
+/**
+ * A capability: the handle that calls hold, and what lives between calls. The preset has the list; the runtime loops over it
+ * and names none. `State` is what `open` makes: an index, a connection.
+ */
+export interface Capability<Name extends string = string, State = unknown> {
+  /** As calls hold it: `ctx.NAME`. */
+  readonly name: Name;
+  /** Called once for a call that asks for it. `state` returns what `open` made, opening it where nobody has yet. */
+  handle(
+    scope: CallScope,
+    state: () => Promise<State>,
+  ): Name extends keyof Capabilities ? Capabilities[Name] : unknown;
+  /** Called when first needed, never twice at once. What it throws fails the calls that wait for it; the next one tries again. */
+  open?(site: CapabilitySite): MaybePromise<State>;
+  /**
+   * Of a capability with `open`: subscribes to changes. While it is open it is told, one after the other, what may not be as it was: by a call of this
+   * runtime before that call is answered, by calls of other processes before `state` next returns. What programs changed is
+   * found by looking at the files before and after. Where it throws, the state is closed and opened anew when next needed.
+   */
+  changed?(changes: readonly PathChange[], state: State, signal: AbortSignal): MaybePromise<void>;
+  /** Called after the last call, once, with what was opened; of a capability with `open`, only where it was. */
+  close?(state: State): MaybePromise<void>;
+  /** Paths in the workspace that are its own, with all below them: refused to tools and hidden from programs. */
+  readonly protects?: readonly string[];
+  /** Of a call that changes something: names that no other call holds while it runs, in any process of the workspace. */
+  locks?(call: { readonly tool: string; readonly effects: readonly Effect[] }): readonly string[];
+}
+
+export interface CapabilitySite {
+  /** The absolute, resolved workspace root. */
+  readonly root: string;
+  /** The absolute path of a folder in Haft's own state, for what it keeps on disk. Nobody has made it; all processes share it. */
+  readonly folder: string;
+}
+
+/** A place that may not be as it was, as effects name it: look there again. Nothing need be there any more. */
+export interface PathChange {
+  readonly path: string;
+  /** With everything below it. */
+  readonly tree: boolean;
+}
+
+/** What is below roots, by path as effects name it: a stamp that differs once it was changed, with `d` before those of folders. */
+export type TreeScan = ReadonlyMap<string, string>;
+
+/** The handles there are. A capability adds its own, here or from its own file (`declare module`). */
 export interface Capabilities {
   readonly fs: FsHandle;
   readonly exec: ExecHandle;
@@ -54,7 +98,7 @@ export interface Capabilities {
   readonly artifacts: ArtifactsHandle;
 }
 
-/** How the preset offers the handles: one factory each, called once for a call that asks for it. */
+/** Handles alone, without a life between calls: what a harness for tools needs. */
 export type CapabilityFactories = {
   readonly [K in keyof Capabilities]: (scope: CallScope) => Capabilities[K];
 };
@@ -287,4 +331,48 @@ export interface CallHistory {
   readonly attribution?: JsonObject;
   /** What it replaced was given up by retention. */
   readonly givenUp?: true;
+}
+
+/** Looks at the process table, as far as the operating system shows it to this process. */
+export interface ProcessHandle {
+  /**
+   * Asks `scope.admit` for `proc.list`. Secrets in command lines are made unreadable before anybody sees them. A process
+   * that ends while it is looked at is left out. Throws `tool.failed` where the system has no /proc.
+   */
+  list(query: ProcessQuery): Promise<ProcessListing>;
+}
+
+export interface ProcessQuery {
+  /** Whether a process is wanted, by its command line as it is shown. Absent: all are. */
+  readonly wants?: ((cmd: string) => boolean) | undefined;
+  readonly limit: number;
+}
+
+export interface ProcessListing {
+  /** The first `limit`, those that used most processor time first, then in order of their ids. */
+  readonly processes: readonly ProcessInfo[];
+  /** How many are wanted in all. */
+  readonly total: number;
+}
+
+export interface ProcessInfo {
+  readonly pid: number;
+  /** 0 where it has none that can be seen. */
+  readonly ppid: number;
+  /**
+   * The command line, its arguments parted by blanks, cut at 4096 characters. The name in brackets where there is none:
+   * kernel threads, and processes that have ended and wait to be collected. Bytes that are not UTF-8 are shown as U+FFFD.
+   */
+  readonly cmd: string;
+  /**
+   * Processor time in per cent of the time since it started, as `ps` shows %cpu: 100 is one processor kept busy, and
+   * more than that several.
+   */
+  readonly cpu: number;
+  /** Resident memory in MiB, as `ps` shows RSS. */
+  readonly memMb: number;
+  /** Whose rights it has (the effective user): a name, or the number where there is no name. */
+  readonly user: string;
+  /** When it started, in milliseconds since 1970; exact to a few clock ticks of 10 ms. */
+  readonly startedMs: number;
 }

@@ -19,3 +19,7 @@ export function formatDiagnostic(d: Diagnostic): string {
   const head = `${d.file}:${d.line}:${d.column}: ${d.severity} ${d.code}: ${d.message}`;
   return d.hint ? `${head}\n  hint: ${d.hint}` : head;
 }
+
+/** A text of a file as diagnostics show it. */
+export const quoted = (text: string): string =>
+  JSON.stringify(text.length > 60 ? `${text.slice(0, 59).toWellFormed()}…` : text.toWellFormed());

@@ -3,7 +3,7 @@
 import { isUnder } from '../base/rel-path.ts';
 
 /**
- * The kinds of effect. A leaf that touches something new adds a line here and a decider in `runtime/policy`.
+ * The kinds of effect. A section of haft.yaml that decides another one adds it in its own module, by declaration merging.
  * Paths are normalised and relative to the workspace root ('.' is the root itself), or absolute when they
  * lie below one of `paths.extra_roots`. `tree` means the path and everything below it.
  */
@@ -64,12 +64,15 @@ const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** One line for people: `read src/lib.rs`, `connect https://example.org:443`. */
 export function describeEffect(effect: Effect): string {
-  return (DESCRIPTIONS[effect.kind] as (effect: Effect) => string)(effect);
+  const { kind, ...said } = effect;
+  const describe = DESCRIPTIONS[kind] as ((effect: Effect) => string) | undefined;
+  return describe?.(effect) ?? [...kind.split('.').reverse(), ...Object.values(said)].join(' ');
 }
 
 const tree = (e: { path: string; tree?: true }) => `${e.path}${e.tree ? '/**' : ''}`;
 
-const DESCRIPTIONS: { readonly [K in EffectKind]: (effect: EffectShapes[K]) => string } = {
+/** Of others their kind and what they name: `device.use` of `gpu0` is `use device gpu0`. */
+const DESCRIPTIONS: { readonly [K in EffectKind]?: (effect: EffectShapes[K]) => string } = {
   'fs.read': (e) => `read ${tree(e)}`,
   'fs.write': (e) => `write ${tree(e)}`,
   exec: (e) => (e.command === '*' ? 'start other programs' : `run ${e.command}`),

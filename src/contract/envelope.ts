@@ -1,9 +1,10 @@
-// Owns: the five messages of the SDK spec, as they travel, and their one conversion to TypeScript's spelling.
+// Owns: the five messages of the SDK spec, as they travel, their one conversion to TypeScript's spelling, and the check that only known fields were named.
 // Refuses: to touch `args` and `data`: they pass as they were sent.
+
+import { closest } from '../base/closest.ts';
 import { isRecord } from '../base/is-record.ts';
 import { type ErrorEntry, fail } from './errors.ts';
 import type { JsonObject } from './json.ts';
-import { type KnownFields, unknownField } from './known-fields.ts';
 
 /** As it travels. `timestamp` is in seconds. */
 export interface ToolRequest {
@@ -183,4 +184,31 @@ const CALL_REQUEST: KnownFields<CallRequest> = { tool: true, args: true, request
 function isPlain(value: object): boolean {
   const proto: unknown = Object.getPrototypeOf(value);
   return proto === Object.prototype || proto === null;
+}
+
+/** Every field of T, also those that may be left out: the compiler says where one is missing. */
+export type KnownFields<T> = { readonly [K in keyof T]-?: true };
+
+/** In words, the first field that is not known; undefined where all are. */
+function unknownField(given: object, known: { readonly [field: string]: true }): string | undefined {
+  for (const field of Object.keys(given)) {
+    if (known[field] === true) continue;
+    const names = Object.keys(known);
+    const near = closest(field, names);
+    return `no field "${field.slice(0, 80)}"; ${near ? `did you mean "${near}"?` : `there is ${names.join(', ')}`}`;
+  }
+  return undefined;
+}
+
+/** For a program's own mistakes: throws `usage`. `action` says what cannot be done. */
+export function checkFields(
+  action: string,
+  given: unknown,
+  known: { readonly [field: string]: true },
+  what = 'options',
+): void {
+  if (given === undefined) return;
+  if (!isRecord(given)) throw fail('usage', `Cannot ${action}: the ${what} are not an object`);
+  const unknown = unknownField(given, known);
+  if (unknown !== undefined) throw fail('usage', `Cannot ${action}: the ${what} have ${unknown}`);
 }

@@ -1,7 +1,8 @@
 // Owns: when a rule of haft.yaml matches: path globs, tool names, domains, command patterns, and which verdict is stricter.
-// Refuses: deciding a call (runtime/policy) and reading files; the loader checks examples with the same functions.
+// Refuses: deciding a call (src/policy) and reading files; the loader checks examples with the same functions.
 import { compileGlob, compileGlobProgress, matchesName } from '../base/glob.ts';
 import { type GlobToken, parseGlob } from '../base/glob-parse.ts';
+import { isUnder, normalizeRelPath } from '../base/rel-path.ts';
 import type { BackendName, RunsPolicy, Verdict } from './policy.ts';
 
 const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };
@@ -18,10 +19,12 @@ export function strictestOf(verdicts: Iterable<Verdict>): Verdict | undefined {
 /** What makes two entries of a list the same rule: everything but its decision. A text is its own identity. */
 export function ruleIdentity(entry: unknown): string {
   if (typeof entry !== 'object' || entry === null) return JSON.stringify(entry);
-  const { tool, paths, path, pattern, domain, image } = entry as { readonly [key: string]: unknown };
-  return JSON.stringify(
-    pattern ?? domain ?? image ?? (path === undefined ? [tool, paths ?? null] : ['path', path]),
-  );
+  const { decision: _, examples: __, ...rule } = entry as { readonly [key: string]: unknown };
+  const { tool, paths, path, pattern, domain, image } = rule;
+  const named = pattern ?? domain ?? image;
+  if (named !== undefined) return JSON.stringify(named);
+  if (path !== undefined) return JSON.stringify(['path', path]);
+  return JSON.stringify(tool === undefined ? rule : [tool, paths ?? null]);
 }
 
 /** Every backend that some tool may be executed on. */
@@ -223,6 +226,32 @@ function literalOf(name: Name): string | undefined {
     text += String.fromCodePoint(token.code);
   }
   return text;
+}
+
+/**
+ * The one spelling of a path that rules are held against: relative in the workspace, absolute outside of it. Undefined for
+ * what can name nothing, or climbs out of a workspace of which nobody knows where it is. Links are followed where a path
+ * is opened, and what they lead to is decided again.
+ */
+export function locatePath(given: string, workspace: string | undefined): string | undefined {
+  const path = ODD_NAME.test(given) ? normal(given, workspace) : given;
+  if (path === undefined || workspace === undefined || !path.startsWith('/')) return path;
+  if (path === workspace) return '.';
+  return isUnder(path, workspace) ? path.slice(workspace.length + 1) : path;
+}
+
+/** An empty name, `.` or `..`: effects are normalised, and one that is not must not slip past a rule. */
+const ODD_NAME = /(?:^|\/)\.{0,2}(?:\/|$)/;
+
+/** Without such names; what climbs out of the workspace becomes absolute. */
+function normal(path: string, workspace: string | undefined): string | undefined {
+  if (path.startsWith('/')) {
+    const absolute = normalizeRelPath(path.slice(1));
+    return absolute.ok ? `/${absolute.path}` : undefined;
+  }
+  const relative = normalizeRelPath(path);
+  if (relative.ok) return relative.path;
+  return workspace === undefined ? undefined : normal(`${workspace}/${path}`, undefined);
 }
 
 // ---------------------------------------------------------------------------------------------- tools

@@ -1,5 +1,5 @@
 // Owns: the shape of haft.yaml, and what a decision says.
-// Refuses: parsing (loader/haft-yaml) and deciding (runtime/policy).
+// Refuses: parsing (loader/haft-yaml) and deciding (src/policy).
 import type { Effect, EffectShapes } from './effect.ts';
 import type { Reason } from './errors.ts';
 import type { JsonObject } from './json.ts';
@@ -69,11 +69,10 @@ export const packFolders = ({ packs = [] }: { readonly packs?: readonly unknown[
     return typeof path === 'string' ? [path] : [];
   });
 
-/** The backends that policy can name. */
-export const BACKEND_NAMES = ['local', 'docker', 'slurm'] as const;
-export type BackendName = (typeof BACKEND_NAMES)[number];
+/** One of `backends/index.ts`. */
+export type BackendName = string;
 
-/** Without any of it: `local` alone, and no image. */
+/** Without any of it: `local` alone, and no image. Each backend adds its own settings, by declaration merging in its module. */
 export interface RunsPolicy {
   /** Where runs are executed when neither a rule nor the caller says otherwise; `local` by default. */
   readonly backend?: BackendName;
@@ -87,8 +86,6 @@ export interface RunsPolicy {
   readonly limits?: RunLimits;
   /** Where attempts work; nodes of a cluster must see it at the same path. By default `.haft/runs`. */
   readonly folder?: string;
-  readonly docker?: { readonly socket?: string };
-  readonly slurm?: SlurmSettings;
 }
 
 export interface RunRule {
@@ -123,35 +120,6 @@ export const LIMIT_OF: { readonly [K in keyof RunResources]: keyof RunLimits } =
   wallMs: 'wall_ms',
   outputBytes: 'output_bytes',
 });
-
-/** Of each list the first is what jobs get; the others are what callers may choose instead. */
-export interface SlurmSettings {
-  readonly partitions?: readonly string[];
-  readonly accounts?: readonly string[];
-  readonly qos?: readonly string[];
-  readonly gres?: readonly string[];
-  readonly constraint?: string;
-  /** Jobs of this workspace in the queue at one time. */
-  readonly max_jobs?: number;
-  /** The cluster's slurm.conf, where it is not the machine's own. */
-  readonly conf?: string;
-  /** Where the nodes have the unpacked file systems of images. */
-  readonly images?: readonly { readonly image: string; readonly folder: string }[];
-  readonly container?: SlurmContainer;
-}
-
-export const SLURM_CONTAINERS = ['bubblewrap', 'docker', 'podman', 'apptainer'] as const;
-
-/** What programs are contained in on the nodes; bubblewrap unless it says otherwise. Docker and Podman have images of their own. */
-export interface SlurmContainer {
-  readonly kind: (typeof SLURM_CONTAINERS)[number];
-  /** The engine's program on the nodes. */
-  readonly command?: string;
-  /** The engine's socket on the nodes. */
-  readonly socket?: string;
-  /** A statically linked busybox on the nodes, which looks at containers from inside. */
-  readonly busybox?: string;
-}
 
 /** Calls that a rule must let through and must not, checked whenever the policy is loaded. */
 export interface RuleExamples {
@@ -204,10 +172,13 @@ export interface ValidatorSetting {
   readonly enforcement: Enforcement;
 }
 
-/** A policy as a loader hands it over: checked, with the place of every rule. */
+/** The rule that audit rows of what people change outside of calls were decided by. No policy has a rule of this name. */
+export const MANAGEMENT = 'management';
+
 /** The name of the policy that holds where none is trusted: nothing can be called. */
 export const UNTRUSTED_POLICY = '(untrusted)';
 
+/** A policy as a loader hands it over: checked, with the place of every rule. */
 export interface LoadedPolicy {
   readonly file: PolicyFile;
   /** The name to show, relative to the workspace: `haft.yaml`, or `(defaults)` where there is none. */
@@ -230,6 +201,8 @@ export interface LoadedPolicy {
     readonly beside?: readonly string[];
     /** What of Haft's own folders of this user lies in the workspace, and of the links that lead to them. */
     readonly own?: { readonly folders: readonly string[]; readonly links: readonly string[] };
+    /** What capabilities keep in the workspace, by path from there. */
+    readonly kept?: readonly { readonly path: string; readonly capability: string }[];
   };
 }
 

@@ -61,6 +61,7 @@ export interface RunTicket extends PreparedRun {
   /** Where it is executed; by default on the first backend of the host. */
   readonly backend?: string;
   readonly placement?: Placement;
+  readonly otherwise?: ChosenPlace['otherwise'];
 }
 
 // -------------------------------------------------------------------------------------------- while
@@ -122,9 +123,11 @@ export interface RunOutcome {
   readonly attemptId: string;
   /** What an audit row should know: attempt, backend, what was observed. */
   readonly facts: JsonObject;
+  /** Places that did not answer, and why it went to another. */
+  readonly passedOver?: readonly { readonly backend: string; readonly why: string }[];
 }
 
-/** What `createRuntime` is given to execute runs with. Made when the first run needs it. */
+/** What `assembleRuntime` is given to execute runs with. Made when the first run needs it. */
 export interface RunParts {
   readonly backends: readonly Backend[];
   readonly folders: AttemptFolders;
@@ -153,6 +156,11 @@ export interface ChosenPlace {
   readonly backend: string;
   readonly plan: ExecutionPlan;
   readonly placement?: Placement;
+  /** The line of policy that lets it go there, and why there. */
+  readonly rule?: string;
+  readonly why?: string;
+  /** Where it goes, in this order, when this does not answer. Its run id is the same everywhere. */
+  readonly otherwise?: readonly ChosenPlace[];
 }
 
 /** The folders that attempts work in: `in/`, `out/`, `meta/`. */

@@ -2,15 +2,13 @@
 // Refuses: leaves; the preset names them.
 import type { Adapter, CallHandles } from './adapter.ts';
 import type { Placement } from './backend.ts';
-import type { CapabilityFactories, Change, RealNames } from './capability.ts';
+import type { CallScope, Capability, RealNames, TreeScan } from './capability.ts';
 import type { ResolvedCredentials } from './credentials.ts';
 import type { Effect } from './effect.ts';
-import type { CallRequest, CallResponse } from './envelope.ts';
+import type { CallRequest, CallResponse, EventMessage, KnownFields } from './envelope.ts';
 import type { Failure } from './errors.ts';
-import type { EventBus, EventListener } from './event.ts';
 import type { ToolHealth } from './health.ts';
 import type { JsonObject, MaybePromise, SchemaCompiler } from './json.ts';
-import type { KnownFields } from './known-fields.ts';
 import type { Unpinned } from './lock.ts';
 import type { BoundTool, HealthReport, Installation, LoadResult } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -44,7 +42,7 @@ export interface Runtime {
   /** What was in flight when an earlier process died. */
   readonly startup: StartupReport;
   subscribe(listener: EventListener): () => void;
-  /** Waits for calls under way to be recorded, then closes the store. */
+  /** Waits for calls under way to be recorded, then closes capabilities and the store. */
   close(): Promise<void>;
 }
 
@@ -196,7 +194,7 @@ export interface RuntimePolicy {
   /** Takes a policy over, whole, for calls that start from now on. */
   replace(policy: LoadedPolicy): Promise<void>;
   /** What would happen to this call, decided but not made. Throws when the arguments are not valid. */
-  explain(request: CallRequest): Promise<Explanation>;
+  explain(request: CallRequest, options?: Pick<CallOptions, 'backend' | 'placement'>): Promise<Explanation>;
 }
 
 export interface Explanation {
@@ -204,6 +202,14 @@ export interface Explanation {
   readonly effects: readonly Effect[];
   readonly decision: Decision;
   readonly all: readonly Decision[];
+  /** Of a run: where it would go, by which rule and why, and where else when that does not answer. */
+  readonly place?: {
+    readonly backend: string;
+    readonly placement?: Placement;
+    readonly rule: string;
+    readonly why: string;
+    readonly otherwise: readonly string[];
+  };
 }
 
 export interface RuntimeSessions {
@@ -238,10 +244,6 @@ export interface StartupReport {
   readonly inFlight: readonly AuditRow[];
 }
 
-export interface ChangeFollower {
-  changed(changes: readonly Change[], signal: AbortSignal): MaybePromise<void>;
-}
-
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -261,7 +263,7 @@ export interface ToolNames {
   recall(kept: ReadonlyMap<string, string>): void;
 }
 
-/** What `createRuntime` puts together. */
+/** What `assembleRuntime` puts together. */
 export interface RuntimeParts {
   readonly root: string;
   readonly policy: LoadedPolicy;
@@ -269,11 +271,11 @@ export interface RuntimeParts {
   readonly checkRegistry: (registry: JsonObject) => MaybePromise<LoadResult<PolicyFile>>;
   readonly tools: readonly { readonly tool: AnyTool; readonly origin: string }[];
   readonly rules: readonly RuleDefinition[];
-  /** Told of every change before rules look at it: indices, parsed trees. */
-  readonly followers: readonly ChangeFollower[];
   readonly store: Store;
   readonly objects: ObjectStore;
-  readonly capabilities: CapabilityFactories;
+  readonly capabilities: readonly Capability[];
+  /** Looks at everything below the roots, for capabilities that are told of what programs change. */
+  readonly scanTree: (roots: Pick<CallScope, 'root' | 'extraRoots'>) => Promise<TreeScan>;
   /** So that calls which reach one place by different names wait for each other. */
   readonly realNames: RealNames;
   readonly schemas: SchemaCompiler;
@@ -290,4 +292,12 @@ export interface RuntimeParts {
   readonly newId: NewId;
   /** This process, as the audit and the locks know it. */
   readonly process: string;
+}
+
+export type EventListener = (event: EventMessage) => void;
+
+export interface EventBus {
+  emit(event: EventMessage): void;
+  /** Answers with the function that ends the subscription. A listener that throws is dropped, not propagated. */
+  subscribe(listener: EventListener): () => void;
 }

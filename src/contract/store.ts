@@ -6,7 +6,7 @@ import type { CredentialRows } from './credentials.ts';
 import type { Effect } from './effect.ts';
 import type { ErrorEntry } from './errors.ts';
 import type { JsonObject } from './json.ts';
-import type { Verdict } from './policy.ts';
+import type { PolicyFile, Verdict } from './policy.ts';
 import type { RunStore } from './run-store.ts';
 
 export interface Store {
@@ -341,4 +341,17 @@ export interface InstallationStore {
   list(): Promise<readonly InstallationRecord[]>;
   /** Answers whether there was one. */
   remove(name: string): Promise<boolean>;
+}
+
+/** One workspace's. Kept outside of every workspace. */
+export interface TrustRecord {
+  /** The absolute, resolved workspace. */
+  readonly folder: string;
+  /** Its meaning: what a later edit is compared with. */
+  readonly policy: PolicyFile;
+  /** Of the bytes of haft.yaml as they were trusted; of no bytes where there was none. */
+  readonly sha256: string;
+  /** SHA-256 of haft.lock in Haft's own spelling; null where there was none. */
+  readonly lock: string | null;
+  readonly trustedTs: number;
 }

@@ -4,10 +4,9 @@ import { isRecord } from '../base/is-record.ts';
 import { once } from '../base/once.ts';
 import type { HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
+import { checkFields, type KnownFields } from './envelope.ts';
 import { fail } from './errors.ts';
-import type { HealthReport } from './health-report.ts';
 import type { JsonSchema, MaybePromise } from './json.ts';
-import { checkFields, type KnownFields } from './known-fields.ts';
 import type { PreparedRun, PrepareSite, RunInputs } from './runs.ts';
 
 /**
@@ -188,7 +187,7 @@ export function checkTools(tools: unknown): void {
       : 'id';
     if (wrong === undefined) continue;
     const fact = `tools[${at}] is no tool: its "${wrong}" is missing or not what it should be`;
-    throw fail('usage', `Cannot create a runtime: ${fact}; write it with defineTool`);
+    throw fail('usage', `Cannot create a runtime: ${fact}; write it with defineBuiltin`);
   }
 }
 
@@ -237,3 +236,14 @@ const TOOL_FIELDS: KnownFields<ToolSource<never, unknown>> = {
   needs: true,
   run: true,
 };
+
+/** What is told of the health of a pack or a tool. */
+export type HealthStatus = 'ready' | 'degraded' | 'unhealthy' | 'disabled' | 'unverified';
+
+export interface HealthReport {
+  readonly status: HealthStatus;
+  /** When it was last looked at. */
+  readonly checkedTs: number | null;
+  /** What was wrong. */
+  readonly message?: string;
+}

@@ -80,7 +80,14 @@ export interface CanonicalCall<TPlan extends ToolPlan = ToolPlan> {
   readonly plan: TPlan;
 }
 
-export type ToolPlan = DockerPlan | SlurmPlan | HybridPlan;
+/** Each dialect, by the backend whose it is; a backend adds its own by declaration merging. */
+export interface ToolPlans {
+  readonly docker: DockerPlan;
+  readonly slurm: SlurmPlan;
+  readonly hybrid: HybridPlan;
+}
+
+export type ToolPlan = ToolPlans[keyof ToolPlans];
 export type PlanKind = ToolPlan['kind'];
 
 interface ProgramPlan {
@@ -202,4 +209,26 @@ export async function runPlan(
   await run.execute();
   for (const { role } of run.declaredOutputs) await run.linkOutput(role);
   return {};
+}
+
+/** A toolpack as it lies in its folder. */
+export interface PackFiles {
+  /** Absolute, links followed. */
+  readonly folder: string;
+  /** By path, in bytewise order. */
+  readonly files: readonly PackFile[];
+  /** `toolpack/v1` */
+  readonly digest: string;
+  /** The module, relative to the folder. */
+  readonly entry: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface PackFile {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** What was hashed: it is what runs, whatever becomes of the folder. */
+  readonly content: Uint8Array;
 }

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type BothEnds, createBothEnds } from '../base/both-ends.ts';
+import { type BothEnds, createBothEnds } from '../base/bounded-buffer.ts';
 import { readRegularText } from './read-regular.ts';
 
 export interface PackLog {

@@ -1,9 +1,21 @@
 // Owns: the absolute, resolved folder that a workspace path names.
 // Refuses: what is not a folder, all of the machine, and what is Haft's own.
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fail } from '../contract/errors.ts';
 import { findOwnFolders } from './find-own-folders.ts';
 import { isWithin } from './is-within.ts';
+
+/** The folder that was named, or the nearest one upwards that has haft.yaml or .haft; else the current one. */
+export function findWorkspace(given: string | undefined): string {
+  if (given !== undefined) return findFolder(given);
+  const start = realFolder('.');
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'haft.yaml')) || existsSync(join(folder, '.haft')))
+      return folder === start ? start : findFolder(folder);
+    if (dirname(folder) === folder) return start;
+  }
+}
 
 export function findFolder(given: string): string {
   const real = realFolder(given);
@@ -13,7 +25,7 @@ export function findFolder(given: string): string {
 }
 
 /** The same for who only looks for it: whether it is Haft's own is asked by whoever opens it. */
-export function realFolder(given: string): string {
+function realFolder(given: string): string {
   let real: string;
   try {
     real = realpathSync.native(given);

@@ -1,8 +1,8 @@
 // Owns: the check of `haft doctor` that says how large what is in `.haft`.
 // Refuses: to remove anything; `haft gc` does.
 import { shownSize } from '../base/shown-size.ts';
+import type { StateSizes } from '../contract/operation-handles.ts';
 import { createDefaultRuntime } from './default.ts';
-import type { StateSizes } from './state-sizes.ts';
 
 interface Said {
   readonly state: 'ok' | 'weaker';

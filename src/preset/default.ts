@@ -1,43 +1,39 @@
 // Owns: the runtime that everybody uses: SQLite in .haft/, the builtin tools, haft.yaml of the workspace.
 // Refuses: to start with a policy that has an error.
 import { newId } from '../base/new-id.ts';
-import { createArtifactsCapability } from '../capabilities/artifacts/capability.ts';
-import { createExecCapability } from '../capabilities/exec/capability.ts';
-import { createFsCapability } from '../capabilities/fs/handle.ts';
-import { createRealNames } from '../capabilities/fs/real-names.ts';
-import { createHttpCapability } from '../capabilities/http/handle.ts';
-import { createProcessHandle } from '../capabilities/processes/handle.ts';
-import { createSearchCapability } from '../capabilities/search/capability.ts';
+import { createRealNames } from '../capabilities/fs/to-place.ts';
 import type { ArtifactStore } from '../contract/artifacts.ts';
+import type { Capability } from '../contract/capability.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
+import { checkFields, type KnownFields } from '../contract/envelope.ts';
 import { isFailure } from '../contract/errors.ts';
 import type { HealthMonitor } from '../contract/health.ts';
-import { checkFields, type KnownFields } from '../contract/known-fields.ts';
+import type { CleanUpOptions, HostRuntime } from '../contract/operation-handles.ts';
 import type { LoadedPolicy, PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
-import type { Clock, OpenPack, PackState, Runtime } from '../contract/runtime.ts';
+import type { Clock, OpenPack, Runtime } from '../contract/runtime.ts';
 import type { RetentionStore, Store } from '../contract/store.ts';
 import { type AnyTool, checkTools } from '../contract/tool.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { findFolder } from '../loader/workspace.ts';
 import { RULES } from '../rules/index.ts';
-import { createRuntime } from '../runtime/create-runtime.ts';
-import { createEventBus } from '../runtime/events.ts';
-import { createToolNames } from '../runtime/tool-names.ts';
+import { assembleRuntime } from '../runtime/assemble-runtime.ts';
+import { SYSTEM_CLOCK } from '../runtime/limits.ts';
+import { createEventBus } from '../runtime/record.ts';
+import { createToolNames } from '../runtime/registry.ts';
 import { openAuditHeads } from '../stores/machine/audit-heads.ts';
 import { lazyObjectStore } from '../stores/objects/lazy-object-store.ts';
 import { isAlive, processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 import { BUILTIN_TOOLS } from '../tools/index.ts';
 import { adoptPolicy, closedPolicy, isClosed, loadTrusted } from './adopt-policy.ts';
+import { defaultCapabilities } from './capabilities.ts';
 import type { Housekeeping, HousekeepingParts } from './housekeeping.ts';
 import { withNeighbourLocks } from './neighbour-locks.ts';
-import { openProxy } from './open-proxy.ts';
 import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
-import type { CleanUpOptions, CleanUpReport, CleanUpSite } from './retention.ts';
-import type { StateSizes } from './state-sizes.ts';
+import type { CleanUpSite } from './retention.ts';
 import { givenTrust } from './trust/trust.ts';
 
 export interface DefaultRuntimeOptions {
@@ -45,6 +41,8 @@ export interface DefaultRuntimeOptions {
   readonly workspace?: string;
   /** Tools of the embedding program, beside the builtin ones. */
   readonly tools?: readonly AnyTool[];
+  /** Capabilities of the embedding program, beside the builtin ones: what its tools find as `ctx.NAME`. */
+  readonly capabilities?: readonly Capability[];
   readonly clock?: Clock;
   /** Changes where runs are executed. */
   readonly runs?: (usual: RunParts) => RunParts;
@@ -74,9 +72,7 @@ export interface DefaultRuntimeOptions {
   readonly untrusted?: 'refuse' | 'closed';
 }
 
-export interface DefaultRuntime extends Runtime {
-  /** The absolute workspace folder. */
-  readonly workspace: string;
+export interface DefaultRuntime extends HostRuntime {
   /**
    * Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned; so it does where it
    * grants more than was trusted, and `policy.untrusted` is thrown.
@@ -88,21 +84,13 @@ export interface DefaultRuntime extends Runtime {
   spokenPacks(): readonly OpenPack[];
   /** By name: why a pack is not what its folder holds by now. What held before goes on. */
   packProblems(): ReadonlyMap<string, string>;
-  /** How each pack is, by name; one whose server is not there says why. */
-  packs(): readonly PackState[];
   /** What watches the packs; undefined where there are none. */
   packHealth(): HealthMonitor | undefined;
-  /** The artifacts of the workspace, for whoever answers for it: no policy is asked. */
-  artifacts(): Promise<ArtifactStore>;
-  /** Gives up what is older than the policy keeps; a living runtime does so by itself. Throws `policy.untrusted`. */
-  cleanUp(options?: CleanUpOptions): Promise<CleanUpReport>;
-  /** How large what is in `.haft`. */
-  sizes(): Promise<StateSizes>;
 }
 
 export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {
   checkFields('create a runtime', options, OPTIONS);
-  const { tools = [], clock = SYSTEM_CLOCK, onWarning } = options;
+  const { tools = [], capabilities = [], clock = SYSTEM_CLOCK, onWarning } = options;
   checkTools(tools);
   const root = findFolder(options.workspace ?? '.');
   const given = givenTrust(options.trust);
@@ -131,17 +119,13 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       const opened = openArtifactStore({ objects, rows: store.artifacts, clock });
       return { ...opened, sweep: givingUp(opened.sweep, store.retention, clock) };
     };
-    const fs = createFsCapability({ isAlive });
-    const http = createHttpCapability();
-    const search = createSearchCapability({ files: fs });
-    const exec = createExecCapability(openProxy, { self: identity, isAlive });
     const events = createEventBus();
     const names = createToolNames();
-    const runtime = await createRuntime({
+    const runtime = await assembleRuntime({
       root,
       policy,
       checkRegistry: async (registry) => {
-        const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy-object.ts');
+        const { checkPolicyObject } = await import('../loader/haft-yaml/check-policy.ts');
         return checkPolicyObject(registry);
       },
       tools: [
@@ -149,16 +133,12 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         ...tools.map((tool) => ({ tool, origin: 'embedded' })),
       ],
       rules: RULES,
-      followers: [],
       store,
       objects,
-      capabilities: {
-        fs,
-        exec: exec.open,
-        http: http.open,
-        search: search.open,
-        processes: createProcessHandle,
-        artifacts: createArtifactsCapability({ store: artifacts, files: fs }),
+      capabilities: [...defaultCapabilities({ process: identity, artifacts }), ...capabilities],
+      async scanTree(roots) {
+        const { scanTree } = await import('../capabilities/fs/scan-tree.ts');
+        return scanTree(roots);
       },
       realNames: createRealNames(),
       schemas: createSchemaCompiler(PRECOMPILED_CHECKS),
@@ -206,9 +186,6 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
       await house?.close();
       await packs.close();
       await close();
-      search.close();
-      await exec.close();
-      await http.close();
     };
     const packs = createPacksOnDemand({
       runtime,
@@ -271,6 +248,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
 const OPTIONS: KnownFields<DefaultRuntimeOptions> = {
   workspace: true,
   tools: true,
+  capabilities: true,
   clock: true,
   runs: true,
   onWarning: true,
@@ -361,12 +339,3 @@ async function startPolicy(
     return { policy: closedPolicy(root), closed: true };
   }
 }
-
-const SYSTEM_CLOCK: Clock = {
-  now: () => Date.now(),
-  // `performance.now()` would load a dozen modules at the first call.
-  monotonic: () => {
-    const [seconds, nanoseconds] = process.hrtime();
-    return seconds * 1e3 + nanoseconds / 1e6;
-  },
-};

@@ -1,27 +1,24 @@
 // Owns: the programs beside bubblewrap that Haft or its tools can use: what each is for, whether it is here, its version.
 // Refuses: to call a machine broken because one is missing; what needs it says so when it is called.
-import { installHint } from '../capabilities/exec/install-hint.ts';
-import { lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
-import { findRipgrep } from '../capabilities/search/ripgrep/find-ripgrep.ts';
-import type { Finding } from './finding.ts';
+import { BACKENDS } from '../backends/index.ts';
+import { installHint, lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
+import { findRipgrep } from '../capabilities/search/ripgrep/run-ripgrep.ts';
+import type { BackendProgram } from '../contract/backend.ts';
+import type { Finding } from '../contract/operation-handles.ts';
 import { probeBackends } from './runs/probe-backends.ts';
 
-interface KnownProgram {
-  readonly name: string;
-  readonly command: string;
-  readonly version: readonly string[];
-  readonly neededFor: string;
-  /** As most distributions call it. */
-  readonly packageName: string;
+interface KnownProgram extends Pick<BackendProgram, 'name' | 'command' | 'neededFor' | 'packageName'> {
+  readonly version?: readonly string[];
 }
 
-const program = (
-  name: string,
-  command: string,
-  neededFor: string,
-  packageName = command,
-  version: readonly string[] = ['--version'],
-): KnownProgram => ({ name, command, version, neededFor, packageName });
+const VERSION = ['--version'];
+
+const program = (name: string, command: string, neededFor: string, packageName = command): KnownProgram => ({
+  name,
+  command,
+  neededFor,
+  packageName,
+});
 
 const PROGRAMS: readonly KnownProgram[] = [
   program('bash', 'bash', 'shell_exec'),
@@ -31,30 +28,6 @@ const PROGRAMS: readonly KnownProgram[] = [
   program('python3', 'python3', 'tools of packs with runtime python, and servers written in it'),
   program('php', 'php', 'tools of packs with runtime php', 'php-cli'),
   program('npx', 'npx', 'MCP servers that npx starts', 'npm'),
-  program('Slurm', 'sbatch', 'runs on a cluster (runs: backend slurm)', 'slurm-client'),
-];
-
-/** Of these the engine is used, over its socket; the command only tells that it is installed. */
-interface Engine extends KnownProgram {
-  /** Undefined: where DOCKER_HOST says, or Docker's usual place. */
-  socket(): string | undefined;
-  readonly start: string;
-}
-
-const ENGINES: readonly Engine[] = [
-  {
-    ...program('Docker', 'docker', 'runs in containers (runs: backend docker)', 'docker.io'),
-    socket: () => undefined,
-    start: 'Start it: systemctl start docker; or name its socket (runs: docker.socket, or DOCKER_HOST)',
-  },
-  {
-    ...program('Podman', 'podman', 'runs in containers, in the place of Docker (runs: docker.socket)'),
-    socket: () =>
-      process.getuid?.() === 0 || process.env.XDG_RUNTIME_DIR === undefined
-        ? '/run/podman/podman.sock'
-        : `${process.env.XDG_RUNTIME_DIR}/podman/podman.sock`,
-    start: 'Start it: systemctl start podman.socket (an ordinary user: systemctl --user start podman.socket)',
-  },
 ];
 
 export async function diagnosePrograms(workspace: string): Promise<readonly Finding[]> {
@@ -67,12 +40,16 @@ export async function diagnosePrograms(workspace: string): Promise<readonly Find
     own,
     await ripgrep(workspace),
     ...(await Promise.all(PROGRAMS.map((one) => find(one, workspace)))),
-    ...(await Promise.all(ENGINES.map((one) => findEngine(one, workspace)))),
+    ...(await Promise.all(
+      BACKENDS.flatMap(({ name, programs = [] }) =>
+        programs.map((one) => (one.reach ? findEngine(name, one, workspace) : find(one, workspace))),
+      ),
+    )),
   ];
 }
 
 async function find(
-  { name, command, version, neededFor, packageName }: KnownProgram,
+  { name, command, version = VERSION, neededFor, packageName }: KnownProgram,
   workspace: string,
 ): Promise<Finding> {
   const seen = await lookUpProgram(command, version, { workspace });
@@ -81,14 +58,14 @@ async function find(
     : absent(name, `needed only for ${neededFor}`, packageName);
 }
 
-async function findEngine(engine: Engine, workspace: string): Promise<Finding> {
-  const { name, command, version, neededFor, packageName, start } = engine;
-  const socket = engine.socket();
-  const runs = { backend: 'docker', ...(socket === undefined ? {} : { docker: { socket } }) } as const;
+/** The engine is used, over its socket; the command only tells that it is installed. */
+async function findEngine(backend: string, program: BackendProgram, workspace: string): Promise<Finding> {
+  const { name, command, neededFor, packageName, start = '' } = program;
+  const runs = { backend, [backend]: program.reach?.(process.env) };
   const [answer] = await probeBackends(runs, { folder: `${workspace}/.haft`, env: process.env });
   if (answer?.ok)
     return { name: `program: ${name}`, state: 'ok', evidence: `${answer.evidence}; for ${neededFor}` };
-  const seen = await lookUpProgram(command, version, { workspace });
+  const seen = await lookUpProgram(command, VERSION, { workspace });
   if (!seen) return absent(name, `needed only for ${neededFor}`, packageName);
   return {
     name: `program: ${name}`,

@@ -2,11 +2,11 @@
 // Refuses: to leave anything behind but the workspace's own state folder.
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
+import type { Finding } from '../contract/operation-handles.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
 import { belowOuter } from './adopt-policy.ts';
 import { checkStateSize } from './check-state-size.ts';
 import { createDefaultRuntime } from './default.ts';
-import type { Finding } from './finding.ts';
 import { loadPolicy } from './load-policy.ts';
 import { givenTrust, judgeTrust } from './trust/trust.ts';
 

@@ -1,16 +1,19 @@
 // Owns: proofs of a workspace: signed with this host's key, which no workspace holds.
 // Refuses: to make a key before somebody wants a signature.
-
 import { verifyConsistency } from '../base/merkle.ts';
 import type { TarSource } from '../base/tar.ts';
 import type { BundleVerdict, PublicKey, Signer } from '../contract/bundle.ts';
 import { fail } from '../contract/errors.ts';
 import type { Runtime } from '../contract/runtime.ts';
-import { buildAuditTree, checkpointOf } from '../runtime/proof/audit-tree.ts';
-import { gatherRun } from '../runtime/proof/bundle-run.ts';
-import { openCheckpoint, readPublicKey, writePublicKey } from '../runtime/proof/checkpoint.ts';
-import { createSigner } from '../runtime/proof/ed25519.ts';
-import { exportBundle } from '../runtime/proof/export-bundle.ts';
+import {
+  buildAuditTree,
+  checkpointOf,
+  createSigner,
+  openCheckpoint,
+  readPublicKey,
+  writePublicKey,
+} from '../runtime/proof/checkpoint.ts';
+import { exportBundle, gatherRun } from '../runtime/proof/export-bundle.ts';
 import { verifyBundle } from '../runtime/proof/verify-bundle.ts';
 import { ensureHostKey } from '../stores/machine/host-key.ts';
 import type { DefaultRuntime } from './default.ts';

@@ -1,12 +1,13 @@
 // Owns: writing what a person changed outside of calls into the audit of a workspace, also where no runtime is open.
 // Refuses: to undo the change where it cannot be recorded: it says that it was made.
-import { userInfo } from 'node:os';
 import { type Failure, fail, toErrorEntry } from '../contract/errors.ts';
 import type { AuditStore } from '../contract/store.ts';
 import { type ManagementAct, recordAct } from '../runtime/management.ts';
 import { openAuditHeads } from '../stores/machine/audit-heads.ts';
 import { processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore, type SqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
+
+export { localPerson } from '../runtime/management.ts';
 
 /** The state of a workspace without a runtime; what is appended to its audit is kept outside as well. */
 export function openState(workspace: string): Promise<SqliteStore> {
@@ -35,15 +36,6 @@ export async function recordManagement(
     throw unrecorded(act, thrown);
   } finally {
     await opened?.close();
-  }
-}
-
-/** Of the account that runs this process, which the environment cannot say. */
-export function localPerson(door = 'cli'): string {
-  try {
-    return `${door}:${userInfo().username}`;
-  } catch {
-    return `${door}:uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }
 

@@ -2,8 +2,9 @@
 // Refuses: artifacts; `haft artifacts gc` lets go of those, when a person asks.
 import { type ArtifactStore, SHORTEST_LEASE_MS } from '../contract/artifacts.ts';
 import { fail } from '../contract/errors.ts';
+import type { CleanUpOptions, CleanUpReport } from '../contract/operation-handles.ts';
 import { POLICY_DEFAULTS, type PolicyFile } from '../contract/policy.ts';
-import type { AuditKeep, GivenUp, RetentionStore, UndoKeep } from '../contract/store.ts';
+import type { AuditKeep, RetentionStore, UndoKeep } from '../contract/store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -13,25 +14,6 @@ export interface CleanUpSite {
   /** The workspace's own policy; undefined where it is not trusted. */
   policy(): PolicyFile | undefined;
   readonly clock: { now(): number };
-}
-
-export interface CleanUpOptions {
-  /** Say what would go, and change nothing. */
-  readonly dryRun?: boolean;
-  readonly signal?: AbortSignal;
-  /** Told what was done since. */
-  readonly onProgress?: (message: string) => void;
-  /** Told once what went, also where it ended early; not where nothing did. */
-  readonly onGone?: (report: CleanUpReport) => Promise<void>;
-}
-
-export interface CleanUpReport {
-  /** Rows of the audit that went from the database into segments. */
-  readonly archived: { readonly rows: number };
-  readonly undo: Omit<GivenUp, 'upTo'>;
-  readonly objects: { readonly objects: number; readonly bytes: number };
-  /** Bytes by which the database file is smaller; null of a dry run, since only doing it tells. */
-  readonly shrunk: number | null;
 }
 
 export interface Keeps {

@@ -3,24 +3,9 @@
 import { join } from 'node:path';
 import type { ArtifactStore } from '../contract/artifacts.ts';
 import type { ObjectId, ObjectStore } from '../contract/object-store.ts';
-import type { Store, StoreSizes } from '../contract/store.ts';
+import type { StateSizes } from '../contract/operation-handles.ts';
+import type { Store } from '../contract/store.ts';
 import { sizeBelow } from '../stores/size-below.ts';
-
-export interface StateSizes extends StoreSizes {
-  /** Everything below `.haft`. */
-  readonly total: number;
-  /** Bytes of objects by what refers to them; one that several do is counted at the first: artifacts, runs, undo, nothing. */
-  readonly objects: {
-    readonly artifacts: number;
-    readonly runs: number;
-    readonly undo: number;
-    readonly unreferenced: number;
-  };
-  /** Below `.haft/runs`: what attempts work in. */
-  readonly runs: number;
-  readonly quarantine: number;
-  readonly packs: number;
-}
 
 export interface SizesSite {
   /** `.haft`. */

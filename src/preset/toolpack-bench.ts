@@ -6,17 +6,17 @@ import type { ArtifactStore, TreeItem } from '../contract/artifacts.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
 import type { PreparedRun, PrepareSite } from '../contract/runs.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
-import { makeBenchFolder } from '../loader/toolpack/bench-folder.ts';
-import { openToolpack } from '../loader/toolpack/open-toolpack.ts';
 import {
   type CallContent,
   type CallFixture,
   type FolderPart,
+  makeBenchFolder,
   readCalls,
 } from '../loader/toolpack/read-calls.ts';
 import { registerCases } from '../testing/conformance.ts';
 import { TOOLPACK_CASES, type ToolpackCall, type ToolpackEnvironment } from '../testing/toolpack-suite.ts';
 import { createDefaultRuntime } from './default.ts';
+import { openToolpackFolder } from './runs/toolpack-folder.ts';
 
 /** Registers the cases with node:test: the whole test of a toolpack in the folder of its test file. */
 export function toolpackSuite(folder: string): void {
@@ -48,7 +48,7 @@ export async function openToolpackBench(folder: string): Promise<ToolpackBench> 
     const artifacts = await runtime.artifacts();
     const { handlesFor } = runtime.installations;
     const schemas = createSchemaCompiler();
-    const { value, diagnostics } = await openToolpack(folder, 'bench', {
+    const { value, diagnostics } = await openToolpackFolder(folder, 'bench', {
       handlesFor,
       runs: runtime.runs,
       schemas,

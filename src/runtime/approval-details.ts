@@ -19,7 +19,7 @@ export interface Judgeable {
   readonly paramsHash: string;
 }
 
-export interface JudgedCall {
+interface JudgedCall {
   readonly tool: AnyTool;
   readonly args: JsonObject;
   readonly argsHash: string;

@@ -1,53 +1,50 @@
-// Owns: the `ctx` of a running tool: its handles, made on first use, each bound to this one call.
-// Refuses: an access that the call did not declare or that policy does not allow.
+// Owns: the handles of a running tool, made on first use and bound to its call, and those of an installation between its calls.
+// Refuses: an access that the call did not declare or that policy does not allow; between calls, whatever is not simply allowed.
+import type { CallHandles } from '../contract/adapter.ts';
 import type {
+  CallHistory,
   CallScope,
   CapabilityFactories,
-  Change,
+  HistoryHandle,
   ScopePolicy,
   ToolContext,
 } from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
-import type { Warning } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
+import type { Installation } from '../contract/manifest.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
+import { type Program, type ProgramHandle, programEffects } from '../contract/program.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
-import type { Deadline } from './deadline.ts';
-import { type CallHistories, historyFor } from './history.ts';
+import type { Store } from '../contract/store.ts';
+import type { Deadline } from './limits.ts';
 import type { RunsHandleMaker } from './runs/runs-handle.ts';
 import { createSpills } from './spills.ts';
 
 /** What a context needs to know of its call. */
-export interface ContextCall {
-  readonly callId: string;
-  readonly requestId: string;
-  readonly sessionId: string;
+interface ContextCall
+  extends Pick<
+      ToolContext,
+      'callId' | 'requestId' | 'sessionId' | 'progress' | 'output' | 'testify' | 'show'
+    >,
+    Pick<CallScope, 'undo' | 'place' | 'locked' | 'intend' | 'warn'> {
   readonly tool: string;
   readonly effects: readonly Effect[];
   readonly engine: PolicyEngine;
   /** An approval was used up for this call, so `ask` is answered. */
   readonly approved: boolean;
   readonly deadline: Pick<Deadline, 'signal'>;
-  readonly undo: CallScope['undo'];
-  readonly place: CallScope['place'];
-  intend(changes: readonly Change[]): Promise<void>;
-  progress: ToolContext['progress'];
-  output: ToolContext['output'];
-  testify: ToolContext['testify'];
-  warn(warning: Warning): void;
-  show: ToolContext['show'];
   readonly run?: RunTicket | undefined;
-  readonly locked?: CallScope['locked'];
 }
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
 
-type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'store' | 'clock' | 'capabilities'>;
+type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'store' | 'clock'>;
 
 /** Makes the class of contexts once for a runtime: one lazy getter a capability. */
 export function createContextMaker(
   parts: Parts,
+  handles: CapabilityFactories,
   histories: CallHistories,
   runsFor: RunsHandleMaker,
 ): ContextMaker {
@@ -57,39 +54,20 @@ export function createContextMaker(
     constructor(call: ContextCall) {
       this.#call = call;
     }
+    static {
+      for (const name of OF_CALL)
+        Object.defineProperty(Context.prototype, name, {
+          get(this: Context) {
+            return this.#call[name];
+          },
+        });
+    }
     get scope(): CallScope {
       this.#scope ??= scopeOf(parts, this.#call);
       return this.#scope;
     }
-    get callId() {
-      return this.#call.callId;
-    }
-    get requestId() {
-      return this.#call.requestId;
-    }
-    get sessionId() {
-      return this.#call.sessionId;
-    }
     get signal() {
       return this.#call.deadline.signal;
-    }
-    get progress() {
-      return this.#call.progress;
-    }
-    get output() {
-      return this.#call.output;
-    }
-    get testify() {
-      return this.#call.testify;
-    }
-    get warn() {
-      return this.#call.warn;
-    }
-    get show() {
-      return this.#call.show;
-    }
-    get run() {
-      return this.#call.run;
     }
     get history() {
       return historyFor(histories, this.scope);
@@ -104,10 +82,12 @@ export function createContextMaker(
       return this.#call.intend([]);
     }
   }
-  for (const name of Object.keys(parts.capabilities) as (keyof CapabilityFactories)[]) {
+  for (const name of Object.keys(handles) as (keyof CapabilityFactories)[]) {
+    if (name in Context.prototype)
+      throw fail('usage', `Cannot create a runtime: a capability cannot be named "${name}"`);
     Object.defineProperty(Context.prototype, name, {
       get(this: Context) {
-        const handle = parts.capabilities[name](this.scope);
+        const handle = handles[name](this.scope);
         Object.defineProperty(this, name, { value: handle });
         return handle;
       },
@@ -115,6 +95,12 @@ export function createContextMaker(
   }
   return (call) => new Context(call) as unknown as ToolContext;
 }
+
+/** What a context passes on from its call. */
+const OF_CALL = [
+  ...(['callId', 'requestId', 'sessionId', 'run'] as const),
+  ...(['progress', 'output', 'testify', 'warn', 'show'] as const),
+];
 
 function scopeOf(parts: Parts, call: ContextCall): CallScope {
   const { callId, undo, warn, engine, tool } = call;
@@ -164,7 +150,7 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
   };
 }
 
-export function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
+function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
   const { file } = engine.loaded;
   return {
     fences: engine.fences(tool),
@@ -187,3 +173,107 @@ function programsOf(rules: NonNullable<PolicyFile['shell_allow']>): readonly str
 
 const same = (a: Effect, b: Effect) =>
   'path' in a && 'path' in b ? a.path === b.path : a.kind === 'net.connect' && a.host !== '*';
+
+/** Policy is asked anew for every access: it may be another one by then. */
+export function standingHandles(
+  parts: Pick<RuntimeParts, 'root' | 'objects' | 'events'>,
+  handles: CapabilityFactories,
+  host: () => PolicyEngine,
+  place: CallScope['place'],
+  { name }: Installation,
+): CallHandles {
+  const never = new AbortController().signal;
+  const scope: CallScope = {
+    callId: `pack_${name}`,
+    signal: never,
+    undo: { keep: false, maxBytes: 0 },
+    warn: ({ reason, message }) =>
+      parts.events.emit({
+        type: 'EventMessage',
+        event: 'PackWarning',
+        data: { pack: name, reason, message },
+      }),
+    root: parts.root,
+    get extraRoots() {
+      return host().loaded.resolved?.extraRoots ?? [];
+    },
+    objects: parts.objects,
+    intend: () =>
+      Promise.reject(fail('policy.undeclared', `Cannot change files: "${name}" is not being called`)),
+    place,
+    get policy() {
+      return policyOf(host(), name);
+    },
+    privateHost: (target) => host().allowsPrivate(target),
+    admit(effect, actual = effect) {
+      const decision = host().decideEffect(name, actual);
+      if (decision.verdict === 'allow') return;
+      throw fail(decision.reason ?? 'policy.denied', decision.message, {
+        rule: decision.rule,
+        ...(decision.admit ? { admit: decision.admit } : {}),
+      });
+    },
+    get visible() {
+      return host().sees(name);
+    },
+  };
+  return {
+    get exec() {
+      const exec = handles.exec(scope);
+      // What it needs is asked at once when it is started: no call has waited for the policy before.
+      const ready = async (program: Program) => host().ready?.(programEffects(program, place));
+      const asked: Pick<ProgramHandle, 'run' | 'start' | 'profile'> = {
+        run: async (program, how) => ready(program).then(() => exec.run(program, how)),
+        start: async (program, heard, said) => ready(program).then(() => exec.start(program, heard, said)),
+        profile: async (program) => ready(program).then(() => exec.profile(program)),
+      };
+      return { ...exec, ...asked };
+    },
+    get http() {
+      return handles.http(scope);
+    },
+  };
+}
+
+/** What `effects` may ask. */
+type CallHistories = Pick<HistoryHandle, 'changes' | 'undoneBy'>;
+
+export function createHistories({ audit, retention }: Pick<Store, 'audit' | 'retention'>): CallHistories {
+  return {
+    async changes(callId): Promise<CallHistory | undefined> {
+      const rows = await audit.rows({ callId });
+      const intent = rows.find((row) => row.phase === 'intent');
+      if (!intent) return undefined;
+      const finished = rows.some((row) => row.phase === 'outcome' && row.outcome === 'ok');
+      const { tool, changes, attribution } = intent;
+      const givenUp = intent.seq <= (await retention.givenUp()) ? { givenUp: true as const } : {};
+      return { callId, tool, changes, finished, ...(attribution ? { attribution } : {}), ...givenUp };
+    },
+    async undoneBy(callId) {
+      const [first] = await audit.rows({ callId });
+      const undone = await audit.rows({
+        tool: 'undo',
+        outcome: 'ok',
+        ...(first ? { afterSeq: first.seq } : {}),
+      });
+      // The last one that stands: an undo can be undone, by one that comes after it.
+      const standing = (id: string): string | undefined =>
+        undone.findLast((row) => row.facts?.undoes === id && standing(row.callId) === undefined)?.callId;
+      return standing(callId);
+    },
+  };
+}
+
+/** The handle of one call: bytes of the past are guarded like those of the present. */
+function historyFor(histories: CallHistories, scope: Pick<CallScope, 'admit' | 'objects'>): HistoryHandle {
+  return {
+    ...histories,
+    async content(callId, path, side) {
+      scope.admit({ kind: 'fs.read', path });
+      const change = (await histories.changes(callId))?.changes.find((one) => one.path === path);
+      const state = change?.[side];
+      if (state?.type !== 'file' || (await scope.objects.size(state.object)) === undefined) return undefined;
+      return scope.objects.get(state.object);
+    },
+  };
+}

@@ -1,7 +1,7 @@
 // Owns: the packs that this runtime has: their tools in the registry, and one connection to each, opened when first needed.
 // Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
+import { isNestedDeeper, MAX_DEPTH } from '../base/canonical-json.ts';
 import { isRecord } from '../base/is-record.ts';
-import { isNestedDeeper, MAX_DEPTH } from '../base/nesting.ts';
 import {
   type AdapterConnection,
   type CallHandles,
@@ -18,8 +18,8 @@ import type { BoundTool, HealthReport } from '../contract/manifest.ts';
 import type { PrepareSite } from '../contract/runs.ts';
 import type { OpenPack, RuntimeInstallations, SecretNeeds } from '../contract/runtime.ts';
 import type { AnyTool, EffectSite, ToolGate } from '../contract/tool.ts';
-import { createAnswerSpill, type SpillSite } from './answer-spill.ts';
 import type { Registry } from './registry.ts';
+import { createAnswerSpill, type SpillSite } from './spills.ts';
 
 export interface Installations extends Omit<RuntimeInstallations, 'handlesFor' | 'explainMissing'> {
   /** Why a tool cannot be called until a person accepts it; undefined for all others. */
@@ -37,7 +37,7 @@ interface Installed {
   idle?: () => void;
 }
 
-export interface InstallationSite {
+interface InstallationSite {
   readonly registry: Registry;
   /** Where answers are kept that are too large. */
   spills(): SpillSite['spills'];
@@ -47,7 +47,7 @@ export interface InstallationSite {
 
 export function createInstallations({ registry, spills, changed }: InstallationSite): Installations {
   const installed = new Map<string, Installed>();
-  const retired = new Set<Installed>();
+  const draining = new Set<Installed>();
 
   const connect = (entry: Installed): Promise<AdapterConnection> => {
     const { adapter, installation, tools } = entry.pack;
@@ -75,13 +75,13 @@ export function createInstallations({ registry, spills, changed }: InstallationS
   };
 
   /** Another took its place: what is under way goes on, and nothing new comes. */
-  const retire = async (entry: Installed): Promise<void> => {
+  const drain = async (entry: Installed): Promise<void> => {
     entry.idle = () => {
-      retired.delete(entry);
-      void hangUp(entry).catch(() => {});
+      draining.delete(entry);
+      void disconnect(entry).catch(() => {});
     };
-    if (!entry.busy) return hangUp(entry);
-    retired.add(entry);
+    if (!entry.busy) return disconnect(entry);
+    draining.add(entry);
   };
 
   /** Its tools in the registry, reached by the connection of `by`. */
@@ -98,7 +98,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
     registry.add(pack.tools.map((tool) => ({ tool: toolOf(tool, pack, reach), origin })));
   };
 
-  const hangUp = async (entry: Installed): Promise<void> => {
+  const disconnect = async (entry: Installed): Promise<void> => {
     const { connection } = entry;
     // A call that was on its way by then opens it anew.
     delete entry.connection;
@@ -133,7 +133,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       next.pack = pack;
       installed.set(name, next);
       changed();
-      if (next !== entry) return retire(entry);
+      if (next !== entry) return drain(entry);
       const connection = await entry.connection?.catch(() => undefined);
       if (!connection) return;
       if (connection.retool) return connection.retool(entry.pack.tools);
@@ -149,7 +149,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       registry.miss(name, undefined);
       registry.refuse(originOf(name), undefined);
       changed();
-      await hangUp(entry);
+      await disconnect(entry);
     },
     all: () => [...installed.values()].map(({ pack }) => pack),
     quarantined(id) {
@@ -187,7 +187,7 @@ export function createInstallations({ registry, spills, changed }: InstallationS
       );
     },
     async close() {
-      await Promise.all([...installed.values(), ...retired].map(hangUp));
+      await Promise.all([...installed.values(), ...draining].map(disconnect));
       installed.clear();
     },
   };
@@ -333,6 +333,7 @@ function invocationOf(
     handles,
     progress: (progress) => ctx.progress(redacted(progress)),
     testify: (facts) => ctx.testify(redacted(facts)),
+    warn: (warning) => ctx.warn(redacted(warning)),
     output: (stream, text) => ctx.output(stream, redacted(text)),
     spill: () =>
       createAnswerSpill({

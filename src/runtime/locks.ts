@@ -1,4 +1,4 @@
-// Owns: which write locks a call needs, from its effects and from where links lead, and whether those it holds cover a place.
+// Owns: which write locks a call needs, from its effects, from where links lead and from capabilities, and whether those it holds cover a place.
 // Refuses: waiting and sharing between processes (the store's lock table), and looking at the disk (the fs capability).
 import { parentOf } from '../base/rel-path.ts';
 import type { CallScope } from '../contract/capability.ts';
@@ -6,22 +6,29 @@ import type { Effect } from '../contract/effect.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { LockRequest } from '../contract/store.ts';
-import type { Deadline } from './deadline.ts';
+import type { LiveCapabilities } from './capabilities.ts';
+import type { Deadline } from './limits.ts';
+import type { CallRecord } from './record.ts';
 
 export interface HeldLocks {
   release(): Promise<void>;
   readonly locked: NonNullable<CallScope['locked']>;
 }
 
-/** Undefined where the call writes no path. Waits until the locks are free, within the deadline. */
+interface LockSite {
+  readonly parts: Pick<RuntimeParts, 'root' | 'store' | 'realNames'>;
+  readonly capabilities: Pick<LiveCapabilities, 'locks'>;
+}
+
+/** Undefined where the call writes no path and needs no lock of a capability. Waits until the locks are free, within the deadline. */
 export async function takeLocks(
-  { root, store, realNames }: Pick<RuntimeParts, 'root' | 'store' | 'realNames'>,
-  effects: readonly Effect[],
+  { parts: { root, store, realNames }, capabilities }: LockSite,
+  call: Pick<CallRecord, 'tool' | 'effects'>,
   { loaded }: PolicyEngine,
   deadline: Deadline,
 ): Promise<HeldLocks | undefined> {
   const roots = { root, extraRoots: loaded.resolved?.extraRoots ?? [] };
-  const locks = locksFor(effects, (path) => realNames(path, roots));
+  const locks = locksFor(call.effects, (path) => realNames(path, roots), capabilities.locks(call));
   if (locks.length === 0) return undefined;
   deadline.arm();
   const release = await store.locks.acquire(locks, deadline.signal);
@@ -32,8 +39,9 @@ export async function takeLocks(
 export function locksFor(
   effects: readonly Effect[],
   realNames: (path: string) => readonly string[],
+  named: readonly LockRequest[] = [],
 ): readonly LockRequest[] {
-  const wanted = new Map<string, LockRequest>();
+  const wanted = new Map(named.map((one) => [one.path, one]));
   const want = (path: string, isTree: boolean): void => {
     const tree = isTree || wanted.get(path)?.tree === true;
     wanted.set(path, { path, tree });

@@ -2,10 +2,8 @@
 // Refuses: values that could be secrets: it holds names, counts and digests, and who did it.
 import { newId } from '../base/new-id.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { MANAGEMENT } from '../contract/policy.ts';
 import type { AuditEntry, AuditStore } from '../contract/store.ts';
-
-/** The rule that such rows were decided by: a person's own word. No policy has a rule of this name. */
-export const MANAGEMENT = 'management';
 
 export interface ManagementAct {
   /** The words of the command that does it, whichever door it came through: `haft tools add`. Never the id of a tool. */
@@ -23,6 +21,15 @@ export async function recordAct(
   site: { readonly process: string; now(): number },
 ): Promise<void> {
   await audit.append(entryOf(act, site.process, site.now()), true);
+}
+
+/** Of the account that runs this process, which the environment cannot say. */
+export function localPerson(door = 'cli'): string {
+  try {
+    return `${door}:${process.getBuiltinModule('node:os').userInfo().username}`;
+  } catch {
+    return `${door}:uid ${process.getuid?.() ?? 'unknown'}`;
+  }
 }
 
 function entryOf({ action, by, facts }: ManagementAct, process: string, now: number): AuditEntry {

@@ -1,39 +1,42 @@
-// Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, check, sync, validate, record.
+// Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, sync, check, validate, record.
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
-import { isRecord } from '../base/is-record.ts';
 import type { ToolContext } from '../contract/capability.ts';
 import { type Effect, onlyLooks } from '../contract/effect.ts';
 import {
   type CallRequest,
   type CallResponse,
+  checkFields,
   checkRequest,
   type EventMessage,
   readCallRequest,
 } from '../contract/envelope.ts';
-import { type ErrorEntry, fail, isFailure } from '../contract/errors.ts';
+import { type ErrorEntry, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { checkFields } from '../contract/known-fields.ts';
 import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } from '../contract/runtime.ts';
 import type { EffectSite } from '../contract/tool.ts';
 import { type ApprovedCall, approveCall, giveBackUnused } from './approval.ts';
+import type { LiveCapabilities } from './capabilities.ts';
 import type { ContextMaker } from './context.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
-import { readArgs } from './identity.ts';
-import type { LateRows } from './late-rows.ts';
-import { effectiveLimits, type SizeLimit } from './limits.ts';
+import { readArgs, resultDigest } from './identity.ts';
+import { type Deadline, effectiveLimits, type SizeLimit, sizeOf, startDeadline } from './limits.ts';
 import { type HeldLocks, takeLocks } from './locks.ts';
-import { sizeOf } from './measure.ts';
-import { askedSignal, deniedBy, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
+import { askedSignal, deniedBy, explainPlace, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
 import type { KeepPolicy } from './proof/keep-policy.ts';
-import { beginRecord, type CallRecord, shownError, writeIntent, writeOutcome } from './record.ts';
+import {
+  beginRecord,
+  type CallRecord,
+  type LateRows,
+  shownError,
+  writeIntent,
+  writeOutcome,
+} from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
-import { resultDigest } from './result-digest.ts';
-import type { LiveSession, Sessions } from './session.ts';
+import { attributionOf, type LiveSession, type Sessions } from './session.ts';
 import { createSpills } from './spills.ts';
-import { syncAndValidate } from './validate.ts';
+import { validateCall } from './validate.ts';
 
 /** What the steps share beyond the parts. */
 export interface PipelineSite extends RunNamingSite {
@@ -42,6 +45,7 @@ export interface PipelineSite extends RunNamingSite {
   readonly sessions: Sessions;
   /** What `effects` may look at. */
   readonly effectSite: EffectSite;
+  readonly capabilities: LiveCapabilities;
   readonly makeContext: ContextMaker;
   readonly replay: ReplaySource;
   readonly late: LateRows;
@@ -105,7 +109,9 @@ export async function runCall(
     const decision = await decide(record, engine);
     const prepared =
       tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
-    const run = prepared ? prepared.run : await nameRun(tool, args, engine, options);
+    const placed = options.backend !== undefined || options.placement !== undefined;
+    const isNamed = tool.deterministic || placed;
+    const run = prepared ? prepared.run : isNamed ? await nameRun(tool, args, engine, options) : undefined;
     record.run = run;
     if (options.onNamed) await options.onNamed(run);
     const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
@@ -124,21 +130,24 @@ export async function runCall(
     } else {
       const deadline = limit();
       try {
-        const locks = tool.mutates ? await takeLocks(parts, record.effects, engine, deadline) : undefined;
+        const locks = tool.mutates ? await takeLocks(site, record, engine, deadline) : undefined;
         release = locks?.release;
         if (run) await site.keepPolicy(run.preimage.policyHash as string, run.policy);
         const how: Execution = { engine, approved, deadline, emit, ticket, locked: locks?.locked };
         begun = registered;
-        data = await execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
+        const work = () =>
+          execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
+        data = await (site.capabilities.follow?.({ record, engine }, work) ?? work());
         begun = 'ended';
         await checkOutput(site, registered, record, data, limits.output);
-        await syncAndValidate(parts, {
-          record,
-          args,
-          engine,
-          deadline,
-          files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
-        });
+        if (!looks || engine.loaded.file.validators)
+          await validateCall(parts, {
+            record,
+            args,
+            engine,
+            deadline,
+            files: () => contextFor(site, record, args, { ...how, effects: EVERYTHING }).fs,
+          });
       } finally {
         deadline.clear();
       }
@@ -148,7 +157,9 @@ export async function runCall(
         await site.replay.keep({ runId, preimage, callId: record.callId, data, outputs: [] });
       }
     }
-    if (run) noteResult(record, data);
+    // So that a row proves what the run answered, executed or replayed.
+    const result = run && resultDigest(data);
+    if (result) record.facts = { ...record.facts, result };
   } catch (thrown) {
     error = shownError(parts, thrown);
     data = null;
@@ -186,7 +197,11 @@ export async function runCall(
 }
 
 /** The first half of the pipeline alone: what would be decided, without doing it. */
-export async function explainCall(site: PipelineSite, given: CallRequest): Promise<Explanation> {
+export async function explainCall(
+  site: PipelineSite,
+  given: CallRequest,
+  options: Pick<CallOptions, 'backend' | 'placement'> = {},
+): Promise<Explanation> {
   const request = readCallRequest(given);
   checkRequest(request);
   const engine = await (await site.sessions.use(request.sessionId)).engine();
@@ -198,24 +213,10 @@ export async function explainCall(site: PipelineSite, given: CallRequest): Promi
   const effects = await tool.effects(args as never, site.effectSite);
   await engine.ready?.(effects);
   const explained = { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
-  if (!tool.prepare || explained.decision.verdict === 'deny') return explained;
-  // What a prepared call may run, and where, is known once it is prepared.
-  const denied = await prepareRun(site, tool, args, engine, {}).then(() => undefined, decisionOf);
-  return denied ? { ...explained, decision: denied, all: [...explained.all, denied] } : explained;
-}
-
-/** A denial on the way to a run; rejects with all else. */
-function decisionOf(thrown: unknown): Decision {
-  const rule = deniedBy(thrown);
-  if (rule === undefined || !isFailure(thrown)) throw thrown;
-  const { admit } = thrown.details ?? {};
-  return {
-    verdict: 'deny',
-    rule,
-    message: thrown.message,
-    reason: thrown.reason,
-    ...(typeof admit === 'string' ? { admit } : {}),
-  };
+  if (explained.decision.verdict === 'deny') return explained;
+  if (tool.prepare) return explainPlace(prepareRun(site, tool, args, engine, options), explained);
+  await nameRun(tool, args, engine, options);
+  return explained;
 }
 
 /** Answers the arguments with defaults filled in; the caller's own object stays as it was. */
@@ -239,12 +240,6 @@ async function checkInput(
     throw fail('input.schema', `Cannot call "${record.tool}": ${list}`, details);
   }
   return args;
-}
-
-function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
-  const given = args.attribution;
-  const own = isRecord(given) ? (given as JsonObject) : null;
-  return own ? { ...session.attribution, ...own } : session.attribution;
 }
 
 /** Policy and guards, always before any look at earlier results. Answers `allow` or `ask`. */
@@ -284,12 +279,6 @@ function denial(decision: Decision) {
     ...line,
     ...admit,
   });
-}
-
-/** So that a row proves what the run answered, executed or replayed. */
-function noteResult(record: CallRecord, data: unknown): void {
-  const result = resultDigest(data);
-  if (result !== undefined) record.facts = { ...record.facts, result };
 }
 
 /** Policy has a word on where a run goes as well. */

@@ -1,15 +1,15 @@
-// Owns: what is known of one call while it runs, and the audit rows that are written from it.
-// Refuses: to let a call end without a row: one that cannot be recorded did not succeed.
+// Owns: what is known of one call while it runs, and what is told of it: audit rows, before the answer or just after that of a read, and events.
+// Refuses: to let a call end without a row: one that cannot be recorded did not succeed, and a row that is owed comes first.
 import type { Change } from '../contract/capability.ts';
 import type { Effect } from '../contract/effect.ts';
 import type { CallRequest, ShownContent, Warning } from '../contract/envelope.ts';
 import { type ErrorEntry, isFailure, toErrorEntry } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { RuntimeParts } from '../contract/runtime.ts';
-import type { AuditEntry } from '../contract/store.ts';
-import type { Budget } from './budget.ts';
+import { MANAGEMENT } from '../contract/policy.ts';
+import type { EventBus, EventListener, RuntimeParts } from '../contract/runtime.ts';
+import type { AuditEntry, AuditStore, Usage } from '../contract/store.ts';
 import type { ArgsIdentity, RunIdentity } from './identity.ts';
-import type { LateRows } from './late-rows.ts';
+import type { Budget } from './session.ts';
 
 export interface CallRecord {
   readonly callId: string;
@@ -37,7 +37,11 @@ export interface CallRecord {
 
 const LONGEST_NAME = 200;
 
-export function beginRecord(parts: RuntimeParts, request: CallRequest, defaultSession: string): CallRecord {
+export function beginRecord(
+  parts: Pick<RuntimeParts, 'newId' | 'clock'>,
+  request: CallRequest,
+  defaultSession: string,
+): CallRecord {
   return {
     callId: parts.newId('call'),
     requestId: request.requestId ?? parts.newId('req'),
@@ -72,7 +76,7 @@ export async function writeIntent(
   await parts.store.audit.append(entryOf(parts, record, { ...PENDING, bytes: record.args.bytes }), true);
 }
 
-export interface Outcome {
+interface Outcome {
   readonly error: ErrorEntry | undefined;
   readonly budget: Budget | undefined;
   readonly late: LateRows;
@@ -118,8 +122,27 @@ export async function writeOutcome(
   }
 }
 
+/** A capability that could not follow a change of a call: told in a row of its own, which no session pays for. */
+export async function writeFault(
+  parts: Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'events' | 'process'>,
+  { capability, callId, error }: { capability: string; callId: string; error: ErrorEntry },
+): Promise<void> {
+  const now = parts.clock.now();
+  const failed = { phase: 'outcome', endTs: now, outcome: 'failed', bytes: 0 } as const;
+  const entry: AuditEntry = {
+    ...entryOf(parts, beginRecord(parts, { tool: `capability ${capability}`, args: {} }, MANAGEMENT), {
+      ...failed,
+      errors: [{ code: error.code, reason: error.reason }],
+    }),
+    attribution: { by: 'haft' },
+    decision: { verdict: 'allow', rule: MANAGEMENT },
+    facts: { capability, call: callId },
+  };
+  await parts.store.audit.append(entry, false).catch((thrown) => shownError(parts, thrown));
+}
+
 /** The error for the caller. A bug's own words go to the operator, never to the caller. */
-export function shownError(parts: RuntimeParts, thrown: unknown): ErrorEntry {
+export function shownError(parts: Pick<RuntimeParts, 'events'>, thrown: unknown): ErrorEntry {
   if (!isFailure(thrown)) {
     const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
     parts.events.emit({ type: 'EventMessage', event: 'InternalError', data: { stack } });
@@ -139,7 +162,7 @@ const outcomeOf = (error: ErrorEntry) => OUTCOMES[error.reason] ?? OUTCOMES[erro
 type EntryEnd = Pick<AuditEntry, 'phase' | 'endTs' | 'outcome' | 'errors' | 'bytes'>;
 const PENDING = { phase: 'intent', endTs: null, outcome: 'pending', errors: [] } as const;
 
-function entryOf(parts: RuntimeParts, record: CallRecord, end: EntryEnd): AuditEntry {
+function entryOf(parts: Pick<RuntimeParts, 'process'>, record: CallRecord, end: EntryEnd): AuditEntry {
   return {
     phase: end.phase,
     callId: record.callId,
@@ -167,4 +190,72 @@ function entryOf(parts: RuntimeParts, record: CallRecord, end: EntryEnd): AuditE
 /** Last, so that no tool can name an approval of its own. */
 function factsOf({ facts, approval }: CallRecord): JsonObject | null {
   return approval ? { ...facts, approval: { id: approval.id, decided_by: approval.decidedBy } } : facts;
+}
+
+export interface LateRows {
+  /** Nothing is owed, and few rows are on their way: a read may be answered first. */
+  readonly mayAnswerFirst: boolean;
+  /** Some row could not be written. */
+  readonly owes: boolean;
+  /** `onWritten` learns what the session has used by then. */
+  write(entry: AuditEntry, onWritten: (usage: Usage) => void): void;
+  /** Writes what is owed, or rejects with what keeps it from being written. */
+  catchUp(): Promise<void>;
+}
+
+/** A caller that never lets the event loop turn must wait for it now and then, or no row would ever be written. */
+const MOST_ON_THEIR_WAY = 64;
+
+export function createLateRows(audit: Pick<AuditStore, 'append' | 'appendSoon'>): LateRows {
+  let owed: AuditEntry[] = [];
+  let onTheirWay = 0;
+  return {
+    get mayAnswerFirst() {
+      return owed.length === 0 && onTheirWay < MOST_ON_THEIR_WAY;
+    },
+    get owes() {
+      return owed.length > 0;
+    },
+    write(entry, onWritten) {
+      onTheirWay++;
+      audit.appendSoon(entry).then(
+        ({ usage }) => {
+          onTheirWay--;
+          onWritten(usage);
+        },
+        () => {
+          onTheirWay--;
+          owed.push(entry);
+        },
+      );
+    },
+    async catchUp() {
+      const due = owed;
+      owed = [];
+      const ends = await Promise.allSettled(due.map((entry) => audit.append(entry, false)));
+      owed.push(...due.filter((_, i) => ends[i]!.status === 'rejected'));
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+  };
+}
+
+/** Of one runtime. A listener that throws is not told any more: its mistake does not reach a call. */
+export function createEventBus(): EventBus {
+  const listeners = new Set<EventListener>();
+  return {
+    emit(event) {
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch {
+          listeners.delete(listener);
+        }
+      }
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
 }

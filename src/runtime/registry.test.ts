@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SchemaCheck } from '../contract/json.ts';
 import { defineBuiltin } from '../contract/tool.ts';
-import { createRegistry } from './registry.ts';
-import { createToolNames } from './tool-names.ts';
+import { createRegistry, createToolNames } from './registry.ts';
 
 const tool = (id: string) =>
   defineBuiltin({

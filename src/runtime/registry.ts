@@ -1,11 +1,12 @@
-// Owns: which tools this runtime has, and their compiled schema checks.
-// Refuses: two tools of one id, and compiling a schema before it is needed.
+// Owns: which tools this runtime has, their compiled schema checks, what MCP clients call them, and what is told of each.
+// Refuses: two tools of one id or name, compiling a schema before it is needed, and leaving out what cannot be used.
+import { clientName } from '../base/client-name.ts';
 import { closest } from '../base/closest.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { MaybePromise, SchemaCheck, SchemaCompiler } from '../contract/json.ts';
-import type { AbsentPack, RuntimeParts, ToolNames } from '../contract/runtime.ts';
-import type { AnyTool } from '../contract/tool.ts';
-import { createToolNames } from './tool-names.ts';
+import type { PolicyEngine } from '../contract/policy.ts';
+import type { AbsentPack, RuntimeParts, ToolListing, ToolNames } from '../contract/runtime.ts';
+import type { AnyTool, EffectSite } from '../contract/tool.ts';
 
 export interface RegisteredTool {
   readonly tool: AnyTool;
@@ -35,7 +36,7 @@ export interface Registry {
   refuse(origin: string, why: { readonly [id: string]: string } | undefined): void;
 }
 
-export interface OfferedTool {
+interface OfferedTool {
   readonly tool: AnyTool;
   readonly origin: string;
 }
@@ -183,3 +184,52 @@ function packIsDown(id: string, pack: string, { reason, message, details }: Fail
 }
 
 const shorten = (id: string) => (id.length > 80 ? `${id.slice(0, 80)}…` : id);
+
+export function createToolNames(): ToolNames {
+  let byId: ReadonlyMap<string, string> = new Map();
+  let byName: ReadonlyMap<string, string> = new Map();
+  return {
+    nameOf: (id) => byId.get(id) ?? clientName(id),
+    ownerOf: (name) => byName.get(name),
+    recall(kept) {
+      byId = kept;
+      byName = new Map([...kept].map(([id, name]) => [name, id]));
+    },
+  };
+}
+
+export interface ListingSite {
+  readonly registry: Registry;
+  readonly installations: { quarantined(id: string): string | undefined };
+  readonly effectSite: EffectSite;
+}
+
+/** By the policy of the host: what a session narrows is its own affair. */
+export function listTools(
+  { registry, installations, effectSite }: ListingSite,
+  engine: PolicyEngine,
+): readonly ToolListing[] {
+  return registry.all().map(({ tool, name, origin }) => {
+    const { decision } = engine.decide(tool.id, needsOf(tool, effectSite, engine));
+    const quarantined = installations.quarantined(tool.id);
+    const granted = decision.verdict !== 'deny';
+    const lacks = tool.gate?.lacks() ?? [];
+    const health = tool.gate?.health();
+    return {
+      contract: tool,
+      ...(name === tool.id ? {} : { name }),
+      origin,
+      enabled: granted && quarantined === undefined && lacks.length === 0,
+      ...(granted ? {} : decision.admit ? { admit: decision.admit } : { denied: decision.message }),
+      ...(quarantined === undefined ? {} : { quarantined }),
+      ...(lacks.length === 0 ? {} : { lacks }),
+      ...(health ? { health } : {}),
+    };
+  });
+}
+
+/** What can only be decided once more is loaded is decided with the call. */
+function needsOf(tool: AnyTool, site: EffectSite, engine: PolicyEngine) {
+  const needs = tool.needs?.(site) ?? [];
+  return engine.ready?.(needs) ? [] : needs;
+}

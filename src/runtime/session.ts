@@ -1,15 +1,15 @@
-// Owns: the authenticated contexts that calls belong to: narrowed policy, budget, attribution.
-// Refuses: a session that would be granted more than the host grants.
+// Owns: the authenticated contexts that calls belong to: narrowed policy, attribution, and what is left of their budget.
+// Refuses: a session that would be granted more than the host grants; to forget what other processes used up.
 import { isRecord } from '../base/is-record.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
+import { checkFields, type KnownFields } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { checkFields, type KnownFields } from '../contract/known-fields.ts';
 import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/runtime.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
-import { type Budget, createBudget, smallerBudget } from './budget.ts';
-import { createPolicyEngine } from './policy/create-policy-engine.ts';
+import { createPolicyEngine } from '../policy/create-policy-engine.ts';
+import { renderGrant } from '../policy/grant.ts';
 
 export interface LiveSession {
   readonly id: string;
@@ -30,18 +30,14 @@ type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'checkRegistry'>;
 export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions {
   const { store, clock, newId } = parts;
   const live = new Map<string, LiveSession>();
-  const waking = new Map<string, Promise<LiveSession>>();
-
-  const hostBudget = (): Partial<Usage> => {
-    const { calls, wall_ms: wallMs, bytes } = host().loaded.file.budgets ?? {};
-    return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
-  };
+  const loading = new Map<string, Promise<LiveSession>>();
 
   /** The smaller of the host's budget, as policy is now, and the session's own. */
   const limitOf = (own: Partial<Usage>): (() => Partial<Usage>) => {
     let known: { readonly of: PolicyEngine; readonly limit: Partial<Usage> } | undefined;
     return () => {
-      if (known?.of !== host()) known = { of: host(), limit: smallerBudget(hostBudget(), own) };
+      if (known?.of !== host())
+        known = { of: host(), limit: smallerBudget(budgetOf(host().loaded.file), own) };
       return known.limit;
     };
   };
@@ -57,14 +53,14 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
         'policy.invalid',
         `Cannot open the session: ${diagnostics.map(formatDiagnostic).join('\n')}`,
       );
-    const { checkNarrowing } = await import('./policy/check-narrowing.ts');
+    const { checkNarrowing } = await import('../policy/narrow-policy.ts');
     checkNarrowing(host().loaded.file, value);
     return value;
   };
 
-  const wake = async (record: SessionRecord): Promise<LiveSession> => {
+  const load = async (record: SessionRecord): Promise<LiveSession> => {
     const narrowing = await check(record.registry);
-    const own = smallerBudget(narrowedBudget(narrowing), record.budget ?? {});
+    const own = smallerBudget(budgetOf(narrowing), record.budget ?? {});
     let narrowed: { readonly of: PolicyEngine; readonly engine: PolicyEngine } | undefined;
     const session: LiveSession = {
       id: record.id,
@@ -87,11 +83,11 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   };
 
   /** Many first calls at once share one session, and with it one budget. */
-  const awake = (record: SessionRecord): Promise<LiveSession> | LiveSession => {
-    const known = live.get(record.id) ?? waking.get(record.id);
+  const loadOnce = (record: SessionRecord): Promise<LiveSession> | LiveSession => {
+    const known = live.get(record.id) ?? loading.get(record.id);
     if (known) return known;
-    const started = wake(record).finally(() => waking.delete(record.id));
-    waking.set(record.id, started);
+    const started = load(record).finally(() => loading.delete(record.id));
+    loading.set(record.id, started);
     return started;
   };
 
@@ -121,7 +117,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
       throw fail('session.unknown', `Cannot use session "${id.slice(0, 80)}": there is none of that id`);
     if (record.expiresTs !== null && record.expiresTs <= clock.now())
       throw fail('session.expired', `Cannot use session "${id}": it has ended`);
-    const session = await awake(record);
+    const session = await loadOnce(record);
     session.budget.adopt(record.usage);
     return session;
   };
@@ -164,7 +160,7 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
     async get(id) {
       const record = await store.sessions.get(id);
       if (!record) return undefined;
-      const session = await awake(record);
+      const session = await loadOnce(record);
       session.budget.adopt(record.usage);
       return { ...record, remaining: session.budget.remaining };
     },
@@ -174,6 +170,13 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
       live.delete(id);
     },
   };
+}
+
+/** What a call says of itself is added to what its session says. */
+export function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
+  const given = args.attribution;
+  const own = isRecord(given) ? (given as JsonObject) : null;
+  return own ? { ...session.attribution, ...own } : session.attribution;
 }
 
 const OPTIONS: KnownFields<SessionOptions> = {
@@ -200,12 +203,101 @@ function checkOptions(options: SessionOptions): void {
       throw wrong(`${name} must be a number, zero or more`);
 }
 
-const narrowedBudget = (file: PolicyFile | undefined): Partial<Usage> => {
-  const { calls, wall_ms: wallMs, bytes } = file?.budgets ?? {};
-  return { ...defined({ calls }), ...defined({ wallMs }), ...defined({ bytes }) };
-};
+const budgetOf = (file: PolicyFile | undefined): Partial<Usage> =>
+  smallerBudget({}, { wallMs: file?.budgets?.wall_ms, ...file?.budgets });
 
-const defined = <T extends object>(
-  one: T,
-): { [K in keyof T]: Exclude<T[K], undefined> } | Record<never, never> =>
-  Object.values(one)[0] === undefined ? {} : (one as { [K in keyof T]: Exclude<T[K], undefined> });
+export interface Budget {
+  /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
+  reserve(): () => void;
+  /** The same over all processes, where calls are limited: the store counts those that are under way elsewhere. */
+  claim(callId: string): Promise<void> | undefined;
+  /** Adopts the totals that the store counted over all processes. */
+  adopt(usage: Usage): void;
+  /** There is a limit at all; without one nobody needs the totals at once. */
+  readonly limited: boolean;
+  readonly used: Usage;
+  readonly remaining: Partial<Usage>;
+}
+
+const NOTHING: Usage = { calls: 0, wallMs: 0, bytes: 0 };
+const NAMES = { calls: 'calls', wallMs: 'wall_ms', bytes: 'bytes' } as const;
+/** What is just enough is used up by this very call, so a line that raises a budget raises it by at least so much. */
+const STEPS: Usage = { calls: 10, wallMs: 60_000, bytes: 1024 * 1024 };
+const KEYS = Object.keys(NAMES) as (keyof Usage)[];
+
+/**
+ * `limitOf` is asked for every call: a new policy may bring another limit. `own` is what the session was opened with,
+ * which no line of haft.yaml can raise.
+ */
+export function createBudget(
+  limitOf: () => Partial<Usage>,
+  own: Partial<Usage> = {},
+  start: Usage = NOTHING,
+  reserveInStore?: (callId: string, most: number) => Promise<number | undefined>,
+): Budget {
+  let used = start;
+  let reserved = 0;
+  const exhausted = (key: keyof Usage, taken: number, most: number) => {
+    const message = `Cannot make the call: the session has used its ${NAMES[key]} budget (${taken} of ${most})`;
+    const more = Math.max(2 * most, taken + STEPS[key]);
+    const admit =
+      (own[key] ?? more) > most ? { admit: renderGrant({ budgets: { [NAMES[key]]: more } }) } : {};
+    return fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most, ...admit });
+  };
+  return {
+    reserve() {
+      const limit = limitOf();
+      for (const key of KEYS) {
+        const most = limit[key];
+        if (most === undefined) continue;
+        const taken = key === 'calls' ? used.calls + reserved : used[key];
+        if (taken >= most) throw exhausted(key, taken, most);
+      }
+      reserved++;
+      let open = true;
+      return () => {
+        if (open) reserved--;
+        open = false;
+      };
+    },
+    claim(callId) {
+      const { calls: most } = limitOf();
+      if (most === undefined) return undefined;
+      return reserveInStore?.(callId, most).then((taken) => {
+        if (taken !== undefined) throw exhausted('calls', taken, most);
+      });
+    },
+    adopt(usage) {
+      // Receipts of two groups may arrive out of order; totals only grow.
+      if (usage.calls >= used.calls) used = usage;
+    },
+    get limited() {
+      const limit = limitOf();
+      return KEYS.some((key) => limit[key] !== undefined);
+    },
+    get used() {
+      return used;
+    },
+    get remaining() {
+      const left: { -readonly [K in keyof Usage]?: number } = {};
+      const limit = limitOf();
+      for (const key of KEYS) {
+        const most = limit[key];
+        if (most !== undefined) left[key] = Math.max(0, most - used[key]);
+      }
+      return left;
+    },
+  };
+}
+
+type Bounds = { readonly [K in keyof Usage]?: number | undefined };
+
+/** The smaller of two budgets, key by key. */
+export function smallerBudget(a: Bounds, b: Bounds): Partial<Usage> {
+  const result: { -readonly [K in keyof Usage]?: number } = {};
+  for (const key of KEYS) {
+    const bounds = [a[key], b[key]].filter((n) => n !== undefined);
+    if (bounds.length > 0) result[key] = Math.min(...bounds);
+  }
+  return result;
+}

@@ -1,4 +1,4 @@
-// Owns: what happens after a call did its work: indices follow, and the rules that it triggers look at it.
+// Owns: what happens after a call did its work: what people execute is marked, and the rules that it triggers look at it.
 // Refuses: to undo; a blocking violation fails the call and says how to take the change back.
 import { matchesName } from '../base/glob.ts';
 import { once } from '../base/once.ts';
@@ -8,10 +8,10 @@ import type { JsonObject } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
 import type { RuleSubject } from '../contract/rule.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline } from './limits.ts';
 import type { CallRecord } from './record.ts';
 
-export interface ValidatedCall {
+interface ValidatedCall {
   readonly record: CallRecord;
   readonly args: JsonObject;
   readonly engine: PolicyEngine;
@@ -20,12 +20,10 @@ export interface ValidatedCall {
   files(): RuleSubject['files'];
 }
 
-export async function syncAndValidate(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
+export async function validateCall(parts: RuntimeParts, call: ValidatedCall): Promise<void> {
   const { record, args, engine, deadline } = call;
   const isProgram = record.effects.some(({ kind }) => kind === 'exec');
   if (record.changes.length > 0 || isProgram) await markExecuted(record, isProgram);
-  if (record.changes.length > 0)
-    for (const follower of parts.followers) await follower.changed(record.changes, deadline.signal);
   for (const setting of engine.loaded.file.validators ?? []) {
     const rule = parts.rules.find((one) => one.id === setting.rule);
     if (!rule?.triggers.some((glob) => matchesName(glob, record.tool))) continue;

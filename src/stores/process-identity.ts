@@ -1,6 +1,7 @@
 // Owns: the name of a running process that no later process can have again, and whether its bearer still runs.
 // Refuses: to look beyond this machine and this process table; a holder elsewhere cannot be told from a dead one.
 import { readFileSync } from 'node:fs';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 
 /** `pid:starttime:bootid` on Linux; the last two are empty where there is no /proc. */
 export function processIdentity(pid: number = process.pid): string {
@@ -33,13 +34,7 @@ function bootId(): string {
   return readProc('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
 }
 
-function readProc(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
+const readProc = (path: string): string | undefined => ignoreErrors(() => readFileSync(path, 'utf8'));
 
 /** Weaker than the above, since a pid is given out again: a dead holder may look alive for a while. */
 function answersSignals(pid: number): boolean {

@@ -1,9 +1,8 @@
 // Owns: what every backend must do, as cases that any of them can be run through.
 // Refuses: what only one engine can promise (containers, jobs, nodes); its own tests show that.
 import type { BackendCase, BackendEnvironment } from './backend/environment.ts';
-import { FOLDER_CASES } from './backend/folder-cases.ts';
 import { LIFECYCLE_CASES } from './backend/lifecycle-cases.ts';
-import { OUTCOME_CASES } from './backend/outcome-cases.ts';
+import { FOLDER_CASES, OUTCOME_CASES } from './backend/outcome-cases.ts';
 import { registerCases } from './conformance.ts';
 
 export { makeAttempt } from './backend/environment.ts';

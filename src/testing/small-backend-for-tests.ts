@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOutputs } from '../backends/check-outputs.ts';
 import { roomFor } from '../backends/watch-out.ts';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 import { ATTEMPT_WORDS, withStderr } from '../contract/attempt-words.ts';
 import {
   type Attempt,
@@ -44,13 +45,7 @@ export const SOUND: SmallWays = {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
-  killGroup: (child) => {
-    try {
-      process.kill(-child.pid!, 'SIGKILL');
-    } catch {
-      // Nothing of it is left.
-    }
-  },
+  killGroup: (child) => void ignoreErrors(() => process.kill(-child.pid!, 'SIGKILL')),
   async judge({ plan, folder }, code, signal) {
     if (signal)
       return failedEnd('tool.signal', ATTEMPT_WORDS.signal(signal), {

@@ -3,11 +3,9 @@
 import { registerCases } from './conformance.ts';
 import { APPROVAL_CASES } from './store/approval-cases.ts';
 import { ARTIFACT_CASES } from './store/artifact-cases.ts';
-import { AUDIT_CASES } from './store/audit-cases.ts';
-import { CHAIN_CASES } from './store/chain-cases.ts';
-import { CREDENTIAL_CASES } from './store/credential-cases.ts';
-import type { StoreCase, StoreEnvironment } from './store/environment.ts';
-import { INSTALLATION_CASES } from './store/installation-cases.ts';
+import { AUDIT_CASES, CHAIN_CASES } from './store/audit-cases.ts';
+import type { StoreCase, StoreEnvironment } from './store/entries.ts';
+import { CREDENTIAL_CASES, INSTALLATION_CASES } from './store/installation-cases.ts';
 import { LOCK_CASES } from './store/lock-cases.ts';
 import { RETENTION_CASES } from './store/retention-cases.ts';
 import { RUN_CASES } from './store/run-cases.ts';

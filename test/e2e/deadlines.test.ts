@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
 import { createDaemon } from '../../src/hosts/daemon/create-daemon.ts';
 import { serveStdio } from '../../src/hosts/mcp/serve-stdio.ts';
-import { createRuntime, type DefaultRuntime, defineTool, type EventMessage } from '../../src/index.ts';
+import { createRuntime, type DefaultRuntime, defineBuiltin, type EventMessage } from '../../src/index.ts';
 import { inTime } from './support/in-time.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
@@ -54,7 +54,7 @@ function slowTools(begin: () => void) {
   const base = { description: 'Takes its time.', input: ANYTHING, output: ANYTHING, limits: LONG };
   const forever = () => new Promise<never>(() => {});
   return [
-    defineTool({
+    defineBuiltin({
       ...base,
       id: 'heeds',
       title: 'Heeds its signal',
@@ -65,7 +65,7 @@ function slowTools(begin: () => void) {
           ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason), { once: true });
         }),
     }),
-    defineTool({
+    defineBuiltin({
       ...base,
       id: 'ignores',
       title: 'Ignores its signal',
@@ -73,7 +73,7 @@ function slowTools(begin: () => void) {
       effects: () => [],
       run: forever,
     }),
-    defineTool({
+    defineBuiltin({
       ...base,
       id: 'endless',
       title: 'Has all the time of the world',
@@ -83,7 +83,7 @@ function slowTools(begin: () => void) {
         return forever();
       },
     }),
-    defineTool({
+    defineBuiltin({
       ...base,
       id: 'holds',
       title: 'Holds the lock of a file',
@@ -94,7 +94,7 @@ function slowTools(begin: () => void) {
         return forever();
       },
     }),
-    defineTool({
+    defineBuiltin({
       ...base,
       id: 'steps',
       title: 'Tells how far it is',

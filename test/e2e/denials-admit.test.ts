@@ -10,7 +10,7 @@ import {
   type CallResponse,
   createRuntime,
   type DefaultRuntime,
-  defineTool,
+  defineBuiltin,
   ERRORS,
   type JsonObject,
 } from '../../src/index.ts';
@@ -20,7 +20,7 @@ import { haft } from './support/haft.ts';
 import { paste } from './support/paste.ts';
 import { makeWorkspace } from './support/workspace.ts';
 
-const pushTool = defineTool<JsonObject, JsonObject>({
+const pushTool = defineBuiltin<JsonObject, JsonObject>({
   id: 'push',
   version: '1.0.0',
   contract: 'v1',

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 
@@ -68,6 +68,39 @@ const WALKS = [
     ],
   },
   {
+    from: 'examples/capability',
+    name: 'words',
+    to: 'src/capabilities/words',
+    list: 'src/preset/capabilities.ts',
+    edits: [
+      [
+        'import type { ArtifactStore }',
+        "import { words } from '../capabilities/words/words.ts';\nimport type { ArtifactStore }",
+      ],
+      ['  ];\n', '    words,\n  ];\n'],
+    ],
+  },
+  {
+    from: 'examples/backend',
+    name: 'bare',
+    to: 'src/backends/bare',
+    list: 'src/backends/index.ts',
+    edits: [
+      ['import { docker }', "import { bare } from './bare/bare.ts';\nimport { docker }"],
+      ['Object.freeze([', 'Object.freeze([bare, '],
+    ],
+  },
+  {
+    from: 'examples/policy-section',
+    name: 'devices',
+    to: 'src/policy/sections',
+    list: 'src/policy/sections/index.ts',
+    edits: [
+      ['import { git }', "import { devices } from './devices.ts';\nimport { git }"],
+      ['  git,\n', '  devices,\n  git,\n'],
+    ],
+  },
+  {
     from: 'examples/adapter',
     name: 'canned',
     to: 'src/adapters/canned',
@@ -97,7 +130,7 @@ describe('the walks of CONTRIBUTING.md', () => {
   const inCopy = (path: string) => join(copy, path);
 
   before(() => {
-    for (const part of ['src', 'test/architecture.test.ts', 'package.json']) {
+    for (const part of ['src', 'test/support', 'test/architecture.test.ts', 'package.json']) {
       cpSync(join(ROOT, part), inCopy(part), { recursive: true });
     }
     symlinkSync(join(ROOT, 'node_modules'), inCopy('node_modules'));
@@ -144,6 +177,15 @@ describe('the walks of CONTRIBUTING.md', () => {
     assert.deepEqual(JSON.parse(stdout).data, { lines }, said);
   });
 
+  it('lead to a section that haft.yaml can have, and that is told to whoever trusts it', () => {
+    writeFileSync(inCopy('haft.yaml'), 'version: 1\ndevices: { allow: [gpu0] }\n');
+    const policy = (...words: string[]) =>
+      node(['src/bin/haft.ts', 'policy', ...words, '--workspace', copy], copy);
+    assert.equal(policy('check').stdout, 'haft.yaml is fine\n');
+    assert.match(policy('diff').stdout, /^\+ devices\.allow: "gpu0" \(grants more\)$/m);
+    rmSync(inCopy('haft.yaml'));
+  });
+
   it('lead to a rule that haft.yaml can make blocking', () => {
     const validators = 'validators:\n  - { rule: code.no.merge_markers, enforcement: blocking }\n';
     writeTrusted(inCopy('haft.yaml'), `version: 1\n${validators}`);
@@ -151,6 +193,13 @@ describe('the walks of CONTRIBUTING.md', () => {
     const [error] = JSON.parse(stdout).errors;
     assert.equal(error?.reason, 'rule.violated', said);
     assert.match(error.message, /merged\.txt:1 a marker of an unfinished merge/);
+  });
+
+  it('lead to a capability that every tool has, and that follows every call', () => {
+    writeFileSync(inCopy('use-words.ts'), USE_WORDS);
+    mkdirSync(inCopy('empty'));
+    const { status, said } = node(['use-words.ts', 'empty'], copy);
+    assert.equal(status, 0, said);
   });
 
   it('lead to packs of an adapter and of a source that haft.yaml can name', () => {
@@ -169,14 +218,67 @@ describe('the walks of CONTRIBUTING.md', () => {
     }
   });
 
+  it('lead to a backend that haft.yaml can name and set, and that runs go to', () => {
+    mkdirSync(inCopy('pack'));
+    const json = { name: 'words', type: 'module', haft: { toolpack: 'toolpack.ts' } };
+    writeFileSync(inCopy('pack/package.json'), JSON.stringify(json));
+    writeFileSync(inCopy('pack/toolpack.ts'), WORDS);
+    const policy = (nice: number) =>
+      writeTrusted(
+        inCopy('haft.yaml'),
+        `version: 1\npacks: [pack]\nruns: { backend: bare, bare: { nice: ${nice} } }\n`,
+      );
+    policy(99);
+    const wrong = node(['src/bin/haft.ts', 'policy', 'check', '--workspace', copy], copy);
+    assert.match(wrong.said, /runs\.bare\.nice/);
+    policy(5);
+    const { stdout, said } = call('niceness', {});
+    assert.equal(JSON.parse(stdout).ok, true, said);
+    const runs = node(['src/bin/haft.ts', 'runs', 'list', '--json', '--workspace', copy], copy);
+    assert.match(runs.stdout, /"backend":"bare"/);
+  });
+
   const call = (tool: string, args: object) =>
     node(['src/bin/haft.ts', 'call', tool, JSON.stringify(args), '--workspace', copy], copy);
 });
 
+const USE_WORDS = `
+import assert from 'node:assert/strict';
+import { createRuntime, defineBuiltin } from './src/index.ts';
+
+const findWord = defineBuiltin<{ readonly word: string }, readonly string[]>({
+  id: 'find_word',
+  title: 'Find a word',
+  description: 'Names the files that hold a word.',
+  input: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
+  output: { type: 'array' },
+  effects: () => [{ kind: 'fs.read', path: '.', tree: true }],
+  run: ({ word }, ctx) => ctx.words.find(word),
+});
+const runtime = await createRuntime({ workspace: process.argv[2]!, tools: [findWord] });
+const found = async () => (await runtime.call({ tool: 'find_word', args: { word: 'new' } })).data;
+assert.deepEqual(await found(), []);
+await runtime.call({ tool: 'file_write', args: { path: 'a.txt', content: 'new words' } });
+assert.deepEqual(await found(), ['a.txt']);
+await runtime.close();
+`;
+
+const WORDS = `import { defineTool, runPlan } from 'haft/toolpack';
+const declaredOutputs = [{ role: 'nice', type: 'text/plain', label: 'Niceness', srcRelpath: 'out/nice' }];
+export default defineTool({
+  abiVersion: 'v1', toolName: 'niceness', contractVersion: 'v1', planKind: 'slurm', description: 'How nice it is.',
+  input: { type: 'object', additionalProperties: false }, declaredOutputs, run: runPlan,
+  canonicalize: async () => ({
+    canonicalParams: {}, inputsToLink: [],
+    plan: { kind: 'slurm', argv: ['sh', '-c', 'nice > out/nice'], io: { inputs: [], outputs: declaredOutputs } },
+  }),
+});
+`;
+
 /** The example's text as it stands in that folder: only the way to the other files is shorter. */
 function asIn(folder: string, file: string): string {
-  const up = '../'.repeat(folder.split('/').length - 1);
-  return readFileSync(join(ROOT, file), 'utf8')
-    .replaceAll(`../../${folder}/`, './')
-    .replaceAll('../../src/', up);
+  return readFileSync(join(ROOT, file), 'utf8').replaceAll(
+    /(?<=')\.\.\/\.\.\/((?:src|test)\/[^']+)(?=')/g,
+    (_, path: string) => relative(folder, path).replace(/^(?!\.)/, './'),
+  );
 }

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Edit } from '../../src/contract/capability.ts';
-import { createRuntime, type DefaultRuntime, defineTool } from '../../src/index.ts';
+import { createRuntime, type DefaultRuntime, defineBuiltin } from '../../src/index.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round);
@@ -195,7 +195,7 @@ describe('a link that is changed after the locks were taken', () => {
   };
   /** Declares what it changes, and has links lead elsewhere before it does. */
   const swapping = (root: string) =>
-    defineTool<{ readonly op: string }, object>({
+    defineBuiltin<{ readonly op: string }, object>({
       id: 'swapping',
       title: 'Swap',
       description: 'Has a link lead elsewhere, then changes what is behind it.',

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { paramsHash, runId } from '../../src/base/run-id.ts';
 import { readTar } from '../../src/base/tar.ts';
-import { createRuntime, defineTool } from '../../src/index.ts';
+import { createRuntime, defineBuiltin } from '../../src/index.ts';
 import { checkBundle, exportRun } from '../../src/preset/prove.ts';
 import { hashForTests, writeTrusted } from '../../src/preset/trust/trust-for-tests.ts';
 import { processIdentity } from '../../src/stores/process-identity.ts';
@@ -20,7 +20,7 @@ import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 
-const double = defineTool<{ readonly n: number }, { readonly twice: number }>({
+const double = defineBuiltin<{ readonly n: number }, { readonly twice: number }>({
   id: 'double',
   title: 'Double a number',
   description: 'Answers twice the number.',

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { CallResponse } from '../../src/contract/envelope.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { RunParts } from '../../src/contract/runs.ts';
-import { defineTool } from '../../src/index.ts';
+import { defineBuiltin } from '../../src/index.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../src/preset/default.ts';
 import { eventually } from '../support/eventually.ts';
 import { stepsPack } from './support/steps-pack.ts';
@@ -14,7 +14,7 @@ import { makeWorkspace } from './support/workspace.ts';
 const GRANTED = 'runs:\n  backends: [slurm]\n';
 
 /** Says nothing of what it touches. */
-const liar = defineTool<{ readonly run_id: string }, object>({
+const liar = defineBuiltin<{ readonly run_id: string }, object>({
   id: 'liar',
   title: 'Lie',
   description: 'Reaches for runs that it did not declare.',

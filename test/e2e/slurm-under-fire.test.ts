@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../scripts/engines/private-daemon.ts';
 import type { SlurmCluster } from '../../scripts/engines/slurm.ts';
 import { withSlurm } from '../../scripts/engines/with-slurm.ts';
-import { jobPrefix } from '../../src/backends/slurm/job-name.ts';
+import { jobPrefix } from '../../src/backends/slurm/slurm-backend.ts';
 import type { Attempt, AttemptEnd } from '../../src/contract/backend.ts';
 import { makeAttempt } from '../../src/testing/backend-suite.ts';
 import { amount } from './support/amount.ts';

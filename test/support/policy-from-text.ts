@@ -5,7 +5,7 @@ import { formatDiagnostic } from '../../src/contract/diagnostic.ts';
 import type { LoadedPolicy, PolicyFile } from '../../src/contract/policy.ts';
 import { checkPolicyText, keepChecked } from '../../src/loader/haft-yaml/check-policy.ts';
 import { createReport } from '../../src/loader/yaml/report.ts';
-import { createPolicyEngine, type GrantingEngine } from '../../src/runtime/policy/create-policy-engine.ts';
+import { createPolicyEngine, type GrantingEngine } from '../../src/policy/create-policy-engine.ts';
 
 export const WORKSPACE = '/home/user/project';
 

@@ -1,7 +1,7 @@
 // Owns: `*.tool.yaml` tools of the kinds python, node, php and cli: a contained program for each call, or one that is kept.
 // Refuses: what caps, env and limits do not grant. A program that answers wrongly, too much or too late is an answer or a
 // failure, never a hang.
-import { bothEnds } from '../../base/both-ends.ts';
+import { bothEnds } from '../../base/bounded-buffer.ts';
 import { errorLine } from '../../base/error-line.ts';
 import {
   type Adapter,

@@ -1,8 +1,8 @@
 // Owns: interpreters that are kept between calls: one call at a time each, for calls of one sandbox profile.
 // Refuses: to keep one after a fault, after many calls, or when nobody came for a while.
-import { bothEnds } from '../../base/both-ends.ts';
+import { bothEnds } from '../../base/bounded-buffer.ts';
 import { isRecord } from '../../base/is-record.ts';
-import { waitTurn } from '../../base/wait-turn.ts';
+import { waitTurn } from '../../base/turns.ts';
 import type { AnswerSpill, Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { EgressConnection } from '../../contract/http.ts';

@@ -1,12 +1,11 @@
 // Owns: what an attempt says: the entry's first line taken off, the rest handed on as it comes, and kept in meta/log at the end.
-// Refuses: to keep more than it may; who reads too much is told.
+// Refuses: to keep more than it may, and to wait for a reader for ever: who reads too much, or for too long, is cut.
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { newId } from '../../base/new-id.ts';
-import { type Observation, parseObservation } from '../observation.ts';
-import { TAIL_BYTES } from '../read-tail.ts';
+import { type Observation, parseObservation } from '../entry-script.ts';
+import { TAIL_BYTES } from '../write-once.ts';
 import { logsPath } from './container.ts';
 import type { EngineApi } from './engine-api.ts';
-import { type LogStream, logFrames } from './log-frames.ts';
 
 type OnPart = (stream: LogStream, part: Buffer) => void;
 
@@ -21,7 +20,7 @@ export async function followLog(
   return (await api.stream(logsPath(name, true), logFrames(take), signal)) === 200;
 }
 
-export interface KeptLog {
+interface KeptLog {
   readonly observation: Observation | undefined;
   readonly over: boolean;
   /** The end of what went to standard error. */
@@ -90,3 +89,65 @@ function splitter(onPart: OnPart): { readonly take: OnPart; first(): string } {
     },
   };
 }
+
+export interface Readers {
+  add(attemptId: string, reading: Promise<unknown>): void;
+  /** Settles when nobody reads any more, or has read for long enough. */
+  done(attemptId: string): Promise<void>;
+}
+
+const LONGEST_MS = 2000;
+
+export function createReaders(): Readers {
+  const all = new Map<string, Set<Promise<unknown>>>();
+  return {
+    add(attemptId, reading) {
+      const own = all.get(attemptId) ?? new Set();
+      all.set(attemptId, own.add(reading));
+      const leave = () => {
+        own.delete(reading);
+        if (own.size === 0) all.delete(attemptId);
+      };
+      reading.then(leave, leave);
+    },
+    async done(attemptId) {
+      const own = all.get(attemptId);
+      if (!own) return;
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, LONGEST_MS);
+      await Promise.race([Promise.allSettled(own), late]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+export type LogStream = 'stdout' | 'stderr';
+
+/** Give it the body of a `logs` request, chunk by chunk. */
+export function logFrames(onPart: (stream: LogStream, part: Buffer) => void): (chunk: Buffer) => void {
+  let head = Buffer.alloc(0);
+  let stream: LogStream = 'stdout';
+  let left = 0;
+  return (chunk) => {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (left === 0) {
+        const missing = HEAD_BYTES - head.length;
+        head = Buffer.concat([head, rest.subarray(0, missing)]);
+        rest = rest.subarray(missing);
+        if (head.length < HEAD_BYTES) return;
+        stream = head[0] === STDERR ? 'stderr' : 'stdout';
+        left = head.readUInt32BE(4);
+        head = Buffer.alloc(0);
+        continue;
+      }
+      const part = rest.subarray(0, left);
+      rest = rest.subarray(part.length);
+      left -= part.length;
+      onPart(stream, part);
+    }
+  };
+}
+
+const HEAD_BYTES = 8;
+const STDERR = 2;

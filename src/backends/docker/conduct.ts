@@ -1,18 +1,27 @@
 // Owns: one attempt from wherever it stands to its end: begun, attended, judged, recorded, and only then removed.
 // Refuses: to remove a container before its end is durable, and to change an end that somebody has recorded.
+
+import { existsSync } from 'node:fs';
 import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import { type Attempt, type AttemptEnd, failedEnd } from '../../contract/backend.ts';
+import { checkOutputs } from '../check-outputs.ts';
+import { watchOut } from '../watch-out.ts';
 import { readJson, writeOnce } from '../write-once.ts';
-import { attemptFiles, recordEnd } from './attempt-folder.ts';
-import { attend, type Kill } from './attend.ts';
-import { begin } from './begin.ts';
-import { killContainer, removeContainer } from './container.ts';
-import { containerName, type Site } from './container-spec.ts';
-import type { ResolvedOptions } from './docker-options.ts';
+import { armFolder, attemptFiles, markDiskFull, recordEnd } from './attempt-folder.ts';
+import { followLog, keepLog, logCost, type Readers } from './attempt-log.ts';
+import {
+  awaitContainer,
+  type ContainerState,
+  createContainer,
+  inspectContainer,
+  killContainer,
+  removeContainer,
+  startContainer,
+} from './container.ts';
+import { containerName, containerSpec, type ResolvedOptions, type Site } from './container-spec.ts';
 import type { EngineApi } from './engine-api.ts';
-import type { Readers } from './readers.ts';
 import { endOfTrouble, patiently } from './trouble.ts';
-import { verdict } from './verdict.ts';
+import { type Evidence, verdict } from './verdict.ts';
 
 export interface Conduct {
   /** Settles when the attempt has begun, or has ended without. */
@@ -22,7 +31,7 @@ export interface Conduct {
   cancel(): Promise<void>;
 }
 
-export interface Desk {
+interface Desk {
   readonly api: EngineApi;
   readonly options: ResolvedOptions;
   readonly closing: AbortSignal;
@@ -110,3 +119,128 @@ const VANISHED = failedEnd(
 
 const asKill = ({ cause, message }: AttemptEnd): Kill => ({ cause: cause!, message });
 const ignore = () => {};
+
+interface Begun {
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+}
+
+/**
+ * Safe to repeat: a name is taken once, and only what was created and never started is started. Should the container have
+ * run between the look and the start, its entry finds that the attempt began before, and does not begin it again.
+ * Undefined when `unwanted` said so in time.
+ */
+async function begin(
+  api: EngineApi,
+  attempt: Attempt,
+  options: ResolvedOptions,
+  site: Site,
+  unwanted: () => Promise<boolean>,
+): Promise<Begun | undefined> {
+  const name = containerName(attempt.id);
+  const state = await inspectContainer(api, name);
+  if (state && state.phase !== 'created') return { startedMs: state.startedMs };
+  if (await unwanted()) return undefined;
+  if (!state) {
+    await armFolder(attempt.folder, site.user);
+    const isNew = await createContainer(api, name, containerSpec(attempt, options, site));
+    // Somebody else was faster: what they made may have ended by now.
+    if (!isNew) return begin(api, attempt, options, site, unwanted);
+  }
+  await startContainer(api, name);
+  return { startedMs: Date.now() };
+}
+
+type Kill = NonNullable<Evidence['killedFor']>;
+
+interface Attendance {
+  readonly api: EngineApi;
+  readonly attempt: Attempt;
+  readonly name: string;
+  readonly files: ReturnType<typeof attemptFiles>;
+  readonly startedMs: number;
+  readonly logBytes: number;
+  patiently<T>(action: () => Promise<T>): Promise<T>;
+  kill(why: Kill): Promise<void>;
+}
+
+type Seen = Omit<Evidence, 'user' | 'killedFor'> & { readonly overLog: Kill | undefined };
+
+/** Settles when the container no longer runs; undefined when it is no longer there. */
+async function attend(attendance: Attendance): Promise<Seen | undefined> {
+  const { api, attempt, name, files, logBytes, patiently } = attendance;
+  const { state, ...disk } = await watched(attendance);
+  if (!state) return undefined;
+  const diskFull = disk.diskFull || existsSync(files.diskFull);
+  if (diskFull) await markDiskFull(attempt.folder);
+  const log = await patiently(() => keepLog(api, name, files, logBytes));
+  if (!log) return undefined;
+  return {
+    state,
+    resources: attempt.plan.resources,
+    observation: log.observation,
+    overLog: log.over ? TOO_LONG : undefined,
+    program: attempt.plan.argv[0],
+    stderr: log.stderr,
+    diskFull,
+    outputs: await checkOutputs(files.out, attempt.plan),
+  };
+}
+
+async function watched(
+  attendance: Attendance,
+): Promise<{ state: ContainerState | undefined; diskFull: boolean }> {
+  const { api, attempt, name, files, startedMs, patiently, kill } = attendance;
+  const quietKill = (why: Kill) => void kill(why).catch(() => {});
+  const { wallMs, outputBytes } = attempt.plan.resources;
+  const log = watchLog(attendance, quietKill);
+  const timer = alarm(startedMs + wallMs, () =>
+    quietKill({ cause: 'limit.time', message: ATTEMPT_WORDS.overTime(wallMs) }),
+  );
+  const out = watchOut({
+    out: files.out,
+    outputBytes,
+    onOver: quietKill,
+    initPid: async () => (await inspectContainer(api, name).catch(() => undefined))?.pid,
+  });
+  try {
+    let state: ContainerState | undefined;
+    do {
+      await patiently(() => awaitContainer(api, name));
+      state = await patiently(() => inspectContainer(api, name));
+    } while (state?.phase === 'running');
+    return { state: state?.phase === 'ended' ? state : undefined, ...(await out.stop()) };
+  } finally {
+    log.abort();
+    timer.clear();
+    await out.stop();
+  }
+}
+
+function watchLog({ api, name, logBytes }: Attendance, kill: (why: Kill) => void): AbortController {
+  const following = new AbortController();
+  let said = 0;
+  const count = (_: string, part: Buffer) => {
+    said += logCost(part);
+    if (said <= logBytes) return;
+    following.abort();
+    kill(TOO_LONG);
+  };
+  followLog(api, name, count, following.signal).catch(() => {});
+  return following;
+}
+
+const TOO_LONG: Kill = { cause: 'limit.log_bytes', message: ATTEMPT_WORDS.overLog };
+
+/** Timers of Node end at 24 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function alarm(atMs: number, ring: () => void): { clear(): void } {
+  let timer: NodeJS.Timeout;
+  const arm = () => {
+    const left = atMs - Date.now();
+    timer = left > LONGEST_TIMER_MS ? setTimeout(arm, LONGEST_TIMER_MS) : setTimeout(ring, Math.max(0, left));
+  };
+  arm();
+  return { clear: () => clearTimeout(timer) };
+}

@@ -1,20 +1,20 @@
 // Owns: the docker backend: attempts as containers of an engine reached over its socket, Docker's or Podman's.
 // Refuses: the docker command, images that policy does not name, and a container that nobody can look at from inside.
-import { readlinkSync } from 'node:fs';
+
+import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { orAborted } from '../../base/or-aborted.ts';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import type { Variables } from '../../contract/run-environment.ts';
 import { readJson } from '../write-once.ts';
 import { attemptFiles, chooseUser, recordEnd } from './attempt-folder.ts';
-import { attemptHandle } from './attempt-handle.ts';
+import { createReaders, followLog, type Readers } from './attempt-log.ts';
 import { type Conduct, conduct } from './conduct.ts';
 import { inspectContainer, listContainers, removeContainer } from './container.ts';
-import { containerName, LABELS, type Site } from './container-spec.ts';
-import { type DockerOptions, resolveOptions } from './docker-options.ts';
+import { containerName, type DockerOptions, LABELS, resolveOptions, type Site } from './container-spec.ts';
 import { createEngineApi, type EngineApi, isEngineTrouble } from './engine-api.ts';
-import { findBusybox } from './find-busybox.ts';
 import { imageEnv, pinImage, requireImage } from './images.ts';
-import { createReaders } from './readers.ts';
 import { endOfTrouble, patiently, withoutEngine } from './trouble.ts';
 
 export type { DockerOptions };
@@ -154,3 +154,80 @@ async function describeEngine(api: EngineApi): Promise<string> {
   const { Version = 'of unknown version', ApiVersion = '?' } = await engineVersion(api);
   return `${(await engineKind(api)) === 'podman' ? 'Podman' : 'Docker'} ${Version} answers (API ${ApiVersion})`;
 }
+
+type OnChunk = Parameters<BackendHandle['follow']>[0];
+
+function attemptHandle(
+  { api, readers }: { readonly api: EngineApi; readonly readers: Readers },
+  attempt: Attempt,
+  ended: Promise<AttemptEnd>,
+  cancel: () => Promise<void>,
+): BackendHandle {
+  let isOver = false;
+  const settled = () => {
+    isOver = true;
+  };
+  ended.then(settled, settled);
+  const read = async (onChunk: OnChunk, signal: AbortSignal) => {
+    const guarded: OnChunk = (stream, chunk) => {
+      if (!signal.aborted) onChunk(stream, chunk);
+    };
+    // Once it is over its log is kept; the container is going, and some engines then answer an empty log.
+    if (!isOver && (await followLog(api, containerName(attempt.id), guarded, signal))) return;
+    await ended;
+    guarded('stdout', await readFile(attemptFiles(attempt.folder).log));
+  };
+  return {
+    attemptId: attempt.id,
+    wait: (signal) => orAborted(ended, signal),
+    cancel,
+    follow(onChunk) {
+      const stop = new AbortController();
+      readers.add(
+        attempt.id,
+        read(onChunk, stop.signal).catch(() => {}),
+      );
+      return () => stop.abort();
+    },
+  };
+}
+
+const USUAL_PLACES = [
+  '/bin/busybox',
+  '/usr/bin/busybox',
+  '/usr/lib/busybox/busybox-static',
+  '/usr/local/bin/busybox',
+];
+
+export function findBusybox(given?: string): string | undefined {
+  return (given === undefined ? USUAL_PLACES : [given]).find(isStatic);
+}
+
+/** Of an ELF file of 64 bits, little-endian, as all machines that Haft runs on have them. */
+function isStatic(path: string): boolean {
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch {
+    return false;
+  }
+  try {
+    const head = Buffer.alloc(4096);
+    const length = readSync(fd, head, 0, head.length, 0);
+    if (length < 64 || head.readUInt32BE(0) !== ELF || head[4] !== 2 || head[5] !== 1) return false;
+    const [at, size, count] = [
+      Number(head.readBigUInt64LE(32)),
+      head.readUInt16LE(54),
+      head.readUInt16LE(56),
+    ];
+    if (at + size * count > length) return false;
+    return Array.from({ length: count }, (_, n) => head.readUInt32LE(at + n * size)).every(
+      (type) => type !== INTERPRETER,
+    );
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const ELF = 0x7f454c46;
+const INTERPRETER = 3;

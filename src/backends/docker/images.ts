@@ -1,6 +1,6 @@
 // Owns: which image a plan may run: pinned by what cannot change, and named by policy.
 // Refuses: tags, which can move, and to fetch anything.
-import { admitsImage, repositoryOf } from '../../base/image-reference.ts';
+import { admitsImage, fullName, repositoryOf } from '../../base/image-reference.ts';
 import type { PinnedImage } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { parseImageEnv, type Variables } from '../../contract/run-environment.ts';
@@ -23,7 +23,8 @@ export async function requireImage(
   if (admitted.some((entry) => admitsImage(entry, image))) return;
   const tags = await tagsOf(api, image);
   const isBare = image.startsWith('sha256:');
-  const admits = (entry: string) => tags.some((tag) => (isBare ? admitsImage(entry, tag) : entry === tag));
+  const admits = (entry: string) =>
+    tags.some((tag) => (isBare ? admitsImage(entry, tag) : fullName(entry) === fullName(tag)));
   if (!admitted.some(admits))
     throw fail('policy.denied', `Cannot run the image "${image}": policy does not name it`, { image });
 }
@@ -39,8 +40,9 @@ export async function pinImage(api: EngineApi, reference: string): Promise<Pinne
       'run.infrastructure',
       `Cannot pin the image "${reference}": the engine does not have it; pull or load it there first`,
     );
+  const repository = repositoryOf(fullName(reference));
   const digests = (found.RepoDigests ?? []).filter((digest) => !digest.startsWith(UNPUSHED)).sort();
-  const own = digests.find((digest) => digest.startsWith(`${repositoryOf(reference)}@`)) ?? digests[0];
+  const own = digests.find((digest) => repositoryOf(fullName(digest)) === repository) ?? digests[0];
   return own === undefined ? { image: found.Id, by: 'image_id' } : { image: own, by: 'repository_digest' };
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ENTRY_CODES } from '../entry-script.ts';
-import { demandedFacts, parseObservation } from '../observation.ts';
+import { demandedFacts, ENTRY_CODES, parseObservation } from '../entry-script.ts';
 import { type Evidence, verdict } from './verdict.ts';
 
 const USER = '1000:1000';

@@ -5,8 +5,7 @@ import { ATTEMPT_WORDS, signalOfCode, withStderr } from '../../contract/attempt-
 import { type AttemptEnd, failedEnd } from '../../contract/backend.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import type { OutputProblem } from '../check-outputs.ts';
-import { ENTRY_CODES } from '../entry-script.ts';
-import { mismatches, type Observation } from '../observation.ts';
+import { ENTRY_CODES, mismatches, type Observation } from '../entry-script.ts';
 import type { ContainerState } from './container.ts';
 
 export interface Evidence {

@@ -9,8 +9,7 @@ import {
   RUN_SCRATCH,
   RUN_USER,
 } from '../../contract/run-environment.ts';
-import { type ContainedProgram, OUTSIDE_ID } from './contained-program.ts';
-import { IMAGE_ENV } from './image-env-script.ts';
+import { type ContainedProgram, IMAGE_ENV, OUTSIDE_ID } from './contained-program.ts';
 import { shWord } from './sh-word.ts';
 
 export interface BubblewrapContainer {

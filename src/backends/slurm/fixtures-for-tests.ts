@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SlurmCluster } from '../../../scripts/engines/slurm.ts';
 import type { Backend } from '../../contract/backend.ts';
-import { createLocalRunner } from './command-runner.ts';
 import { createSlurmBackend, type SlurmBackendOptions } from './slurm-backend.ts';
+import { createLocalRunner } from './slurm-client.ts';
 
 export interface SlurmPlace {
   readonly root: string;

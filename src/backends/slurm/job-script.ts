@@ -39,7 +39,7 @@ export interface JobResult {
   readonly outputs: readonly HashedOutput[];
 }
 
-/** Of a folder: the bytes of all its files, and the hash of the records that `hash-outputs.ts` tells of. */
+/** Of a folder: the bytes of all its files, and the hash of the records that `verdict.ts` tells of. */
 export interface HashedOutput {
   readonly src: string;
   readonly bytes: number;

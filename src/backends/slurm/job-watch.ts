@@ -1,8 +1,7 @@
 // Owns: one look at the bell and one squeue for all attempts that somebody waits for, however many there are.
 // Refuses: to run while nobody waits, and to take more than a few per cent of a processor: a slow squeue is asked less often.
 import { readdir } from 'node:fs/promises';
-import { isStuck, jobState } from './job-states.ts';
-import type { JobRow, SlurmClient } from './slurm-client.ts';
+import { isStuck, type JobRow, jobState, type SlurmClient } from './slurm-client.ts';
 
 export interface Watched {
   readonly name: string;

@@ -4,8 +4,7 @@ import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import { type AttemptEnd, failedEnd } from '../../contract/backend.ts';
 import type { Claim } from './attempt-files.ts';
 import type { JobResult } from './job-script.ts';
-import { type JobPhase, jobState } from './job-states.ts';
-import type { JobRow } from './slurm-client.ts';
+import { type JobPhase, type JobRow, jobState } from './slurm-client.ts';
 
 export interface Facts {
   /** What Slurm shows under its name. Asked for after the claim was read, and before the result was. */

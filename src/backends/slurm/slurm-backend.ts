@@ -2,20 +2,24 @@
 // Refuses: to run anything itself, and to call an attempt a success because Slurm does.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { canonicalText } from '../../base/canonical-json.ts';
+import { digest, sha256Hex } from '../../base/digest.ts';
 import type { Attempt, Backend } from '../../contract/backend.ts';
+import type { RunResources } from '../../contract/plan.ts';
 import { POLICY_DEFAULTS } from '../../contract/policy.ts';
 import { MAX_ENTRIES } from '../check-outputs.ts';
 import { readJson } from '../write-once.ts';
 import { attemptFiles } from './attempt-files.ts';
-import type { CommandRunner } from './command-runner.ts';
 import { admitImage, type JobContainer } from './containers.ts';
-import { jobName, jobPrefix } from './job-name.ts';
-import { jobOptions, type SlurmPolicy } from './job-options.ts';
 import { jobScript } from './job-script.ts';
-import { jobState } from './job-states.ts';
 import { createJobWatch } from './job-watch.ts';
-import { createSlurmClient, type Submission } from './slurm-client.ts';
-import { createSubmitter } from './submitter.ts';
+import {
+  type CommandRunner,
+  createSlurmClient,
+  jobState,
+  type SlurmClient,
+  type Submission,
+} from './slurm-client.ts';
 import { type TrackedAttempt, trackAttempt } from './tracked-attempt.ts';
 
 export interface SlurmBackendOptions {
@@ -156,4 +160,126 @@ async function sweepBell(bell: string): Promise<void> {
     const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Number.NaN);
     if (age > BELL_KEPT_MS) await rm(path, { force: true });
   }
+}
+
+/** `scope` is what tells this workspace from every other one on the cluster. */
+function jobName(scope: string, attemptId: string): string {
+  const body = canonicalText({ attempt: attemptId, scope });
+  return `${jobPrefix(scope)}${digest('attempt/v1', body).slice(0, 40)}`;
+}
+
+export const jobPrefix = (scope: string): string => `haft-${sha256Hex(scope).slice(0, 12)}-`;
+
+/** What policy decides about jobs. None of it is part of a run's identity. */
+export interface SlurmPolicy {
+  readonly partition?: string;
+  readonly account?: string;
+  readonly qos?: string;
+  readonly reservation?: string;
+  readonly constraint?: string;
+  readonly gres?: string;
+  readonly licenses?: string;
+  readonly nice?: number;
+}
+
+function jobOptions(attempt: Attempt, name: string, policy: SlurmPolicy): string[] {
+  const { resources } = attempt.plan;
+  const options: Record<string, string | number | undefined> = {
+    'job-name': name,
+    comment: attempt.id,
+    // Slurm replaces % in the name of the output file, not in the folder that it is in.
+    chdir: `${attempt.folder}/meta`,
+    output: 'slurm.out',
+    'open-mode': 'append',
+    nodes: 1,
+    ntasks: 1,
+    'cpus-per-task': Math.max(1, Math.ceil(resources.cpus)),
+    mem: `${Math.ceil(resources.memoryBytes / MIB) + OWN_MIB}M`,
+    time: minutesFor(resources),
+    // The submitter's is a clean one; without this Slurm would start a login shell to make another.
+    export: 'ALL',
+    ...policy,
+    ...attempt.placement,
+  };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return ['--no-requeue', ...given.map(([option, value]) => `--${option}=${value}`)];
+}
+
+const MIB = 1024 * 1024;
+/** For the script that watches the program. */
+const OWN_MIB = 16;
+/** Slower than any disk that outputs are hashed from. */
+const HASHED_PER_MS = 20_000;
+
+/** Slurm's limit is only the last resort: the script keeps the exact one. */
+function minutesFor({ wallMs, outputBytes }: RunResources): number {
+  return Math.ceil((wallMs + outputBytes / HASHED_PER_MS) / 60_000) + 1;
+}
+
+type Submitter = (options: readonly string[], script: string) => Promise<Submission>;
+
+interface SubmitterOptions {
+  readonly client: Pick<SlurmClient, 'submit'>;
+  readonly alert: (message: string) => void;
+  readonly concurrency?: number;
+  readonly now?: () => number;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** While paused it answers `wait` at once. After a pause one is let through to try. */
+export function createSubmitter({
+  client,
+  alert,
+  concurrency = 4,
+  now = Date.now,
+}: SubmitterOptions): Submitter {
+  const waiting: (() => void)[] = [];
+  let free = concurrency;
+  let pauseMs = 0;
+  let pausedUntil = 0;
+
+  const enter = async (): Promise<void> => {
+    if (free > 0) free--;
+    else await new Promise<void>((go) => waiting.push(go));
+  };
+  const leave = (): void => {
+    const next = waiting.shift();
+    if (next) next();
+    else free++;
+  };
+
+  const ask: Submitter = async (options, script) => {
+    if (now() < pausedUntil) return { kind: 'wait', words: 'the cluster takes no more jobs for now' };
+    // The next one waits for what this one finds out.
+    if (pauseMs > 0) pausedUntil = now() + pauseMs;
+    const answer = await client.submit(options, script).catch(toSubmission);
+    if (answer.kind === 'wait') {
+      if (pauseMs === 0) alert(`Slurm takes no more jobs for now: ${answer.words}`);
+      pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, pauseMs * 2));
+      pausedUntil = now() + pauseMs;
+    } else if (answer.kind === 'submitted') {
+      pauseMs = 0;
+      pausedUntil = 0;
+    }
+    return answer;
+  };
+
+  return async (options, script) => {
+    await enter();
+    try {
+      return await ask(options, script);
+    } finally {
+      leave();
+    }
+  };
+}
+
+/** A command that does not exist will not appear by waiting; anything else may have submitted. */
+function toSubmission(thrown: unknown): Submission {
+  const { message, cause } = thrown as Error & { cause?: { code?: string } };
+  return cause?.code === 'ENOENT'
+    ? { kind: 'refused', cause: 'infrastructure.engine', words: message }
+    : { kind: 'unknown', words: message };
 }

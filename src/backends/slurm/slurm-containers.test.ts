@@ -21,9 +21,9 @@ import { eventually } from '../../../test/support/eventually.ts';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import { endOf, outputOf, seen } from '../../testing/backend/environment.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
-import { type CommandRunner, createLocalRunner } from './command-runner.ts';
-import type { EngineContainer } from './engine-script.ts';
+import type { EngineContainer } from './containers.ts';
 import { slurmPlace } from './fixtures-for-tests.ts';
+import { type CommandRunner, createLocalRunner } from './slurm-client.ts';
 
 const slurm = withSlurm();
 const MIB = 1024 * 1024;

@@ -10,7 +10,7 @@ import type { AttemptCause, FailureClass } from '../../contract/attempt-cause.ts
 import type { Attempt, AttemptEnd, BackendHandle } from '../../contract/backend.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
 import { slurmPlace } from './fixtures-for-tests.ts';
-import type { SlurmPolicy } from './job-options.ts';
+import type { SlurmPolicy } from './slurm-backend.ts';
 
 const slurm = withSlurm();
 const never = () => new AbortController().signal;

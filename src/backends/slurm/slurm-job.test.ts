@@ -17,10 +17,10 @@ import { withSlurm } from '../../../scripts/engines/with-slurm.ts';
 import { seccompFilter } from '../../capabilities/exec/sandbox/seccomp.ts';
 import type { Attempt, AttemptEnd } from '../../contract/backend.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
-import { findBusybox } from '../docker/find-busybox.ts';
-import { type CommandRunner, createLocalRunner } from './command-runner.ts';
+import { findBusybox } from '../docker/docker-backend.ts';
 import { type SlurmPlace, slurmPlace } from './fixtures-for-tests.ts';
 import type { SlurmBackendOptions } from './slurm-backend.ts';
+import { type CommandRunner, createLocalRunner } from './slurm-client.ts';
 
 const slurm = withSlurm();
 const NOBODY = 65534;

@@ -1,17 +1,15 @@
 // Owns: one attempt from its intent to its end, as this process sees it. Other processes may see to the same one.
 // Refuses: to trust its memory: what counts lies in the attempt's folder, where each thing can be put only once.
-import { open, rm, utimes } from 'node:fs/promises';
+import { type FileHandle, open, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Attempt, type AttemptEnd, type BackendHandle, failedEnd } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { readJson, readText, writeOnce } from '../write-once.ts';
 import { ageOf, attemptFiles, type Claim } from './attempt-files.ts';
-import { followFiles } from './follow-files.ts';
 import type { JobResult } from './job-script.ts';
-import { jobState } from './job-states.ts';
 import type { JobWatch, Watched } from './job-watch.ts';
 import { cancelledEnd, nextStep } from './next-step.ts';
-import type { JobRow, SlurmClient, Submission } from './slurm-client.ts';
+import { type JobRow, jobState, type SlurmClient, type Submission } from './slurm-client.ts';
 import { verdictOf } from './verdict.ts';
 
 export interface TrackedAttempt {
@@ -22,7 +20,7 @@ export interface TrackedAttempt {
   letGo(): void;
 }
 
-export interface Surroundings {
+interface Surroundings {
   readonly name: string;
   readonly bell: string;
   readonly client: Pick<SlurmClient, 'cancel'>;
@@ -266,4 +264,52 @@ function inTurn(): (action: () => Promise<void>) => Promise<void> {
     last = next.catch(() => {});
     return next;
   };
+}
+
+const LOOK_EVERY_MS = 150;
+
+interface Followed {
+  readonly path: string;
+  readonly onChunk: (chunk: Uint8Array) => void;
+}
+
+/** Ends by itself once `isWhole` was true before a last look. What it returns ends it earlier. */
+function followFiles(files: readonly Followed[], isWhole: () => boolean): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const offsets = files.map(() => 0);
+  const look = async (): Promise<void> => {
+    const last = isWhole();
+    for (const [n, { path, onChunk }] of files.entries()) {
+      await readFrom(path, offsets[n]!, (chunk) => {
+        if (stopped) return;
+        offsets[n]! += chunk.length;
+        onChunk(chunk);
+      });
+    }
+    if (!stopped && !last) timer = setTimeout(() => void look(), LOOK_EVERY_MS);
+  };
+  void look();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Nothing where the file is not there yet. */
+async function readFrom(path: string, start: number, onChunk: (chunk: Uint8Array) => void): Promise<void> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(path, 'r');
+    for (let at = start; ; ) {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(65_536), 0, 65_536, at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      onChunk(buffer.subarray(0, bytesRead));
+    }
+  } catch {
+    // Not there yet, or not readable for a moment; the next look tells.
+  } finally {
+    await file?.close();
+  }
 }

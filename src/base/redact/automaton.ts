@@ -8,7 +8,7 @@ export type Span = readonly [start: number, end: number];
  * How characters are read before they are compared: line breaks left out, letters folded, `%41` taken for `A`.
  * `map` has an entry for each of the first 256 codes; a negative one is left out.
  */
-export interface View {
+interface View {
   readonly map?: Int16Array;
   readonly percent?: true;
 }
@@ -145,4 +145,29 @@ function hexDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   const folded = code | 32;
   return folded >= 97 && folded <= 102 ? folded - 87 : -1;
+}
+
+export const REDACTED = '[redacted]';
+
+/** Overlapping and touching spans become one mark. */
+export function replaceSpans(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text;
+  let result = '';
+  let kept = 0;
+  for (const [start, end] of mergeSpans(spans)) {
+    result += text.slice(kept, start) + REDACTED;
+    kept = end;
+  }
+  return result + text.slice(kept);
+}
+
+/** In order, none touching another. */
+export function mergeSpans(spans: readonly Span[]): Span[] {
+  const merged: [number, number][] = [];
+  for (const [start, end] of [...spans].sort((a, b) => a[0] - b[0])) {
+    const last = merged.at(-1);
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+    else merged.push([start, end]);
+  }
+  return merged;
 }

@@ -1,10 +1,9 @@
 // Owns: the forms in which a registered secret can come back: as it is, escaped, base64 in all alignments, hex, percent-encoded.
 // Refuses: compressed, encrypted or reordered forms; nobody can know those.
 import { type Automaton, createAutomaton, type Span } from './automaton.ts';
-import { findBase64Runs, startOfRun } from './base64-runs.ts';
 
 /** Shorter ones would hide ordinary words; they are not registered. */
-export const MIN_SECRET_LENGTH = 4;
+const MIN_SECRET_LENGTH = 4;
 
 export interface EchoFinder {
   /** As `Automaton.scan`, over all forms. */
@@ -105,3 +104,42 @@ const HEX_DUMP = leavingOut(
   identity().map((code) => (code >= 65 && code <= 70 ? code + 32 : code)),
   '\r\n :-',
 );
+
+/** Adds each span with the run that it lies in, and the padding. Answers from where on more text could change that. */
+function findBase64Runs(text: string, spans: readonly Span[], found: Span[]): number {
+  let settled = text.length;
+  let last: Span = [0, 0];
+  for (const [from, to] of spans) {
+    // One of the same run: nothing is walked through twice.
+    if (from >= last[0] && to <= last[1]) continue;
+    last = [startOfRun(text, from), endOfRun(text, to)];
+    if (last[1] === text.length) settled = Math.min(settled, last[0]);
+    found.push(last);
+  }
+  return settled;
+}
+
+/** Where the run begins that goes on at `at`. */
+function startOfRun(text: string, at: number): number {
+  let start = at;
+  while (start > 0 && isBase64(text.charCodeAt(start - 1))) start -= 1;
+  return start;
+}
+
+function endOfRun(text: string, at: number): number {
+  let end = at;
+  while (end < text.length && isBase64(text.charCodeAt(end))) end += 1;
+  for (let signs = 0; signs < 2 && text.charCodeAt(end) === PADDING; signs += 1) end += 1;
+  return end;
+}
+
+const PADDING = 61;
+
+/** Of either alphabet. */
+const isBase64 = (code: number): boolean =>
+  (code >= 97 && code <= 122) ||
+  (code >= 65 && code <= 90) ||
+  (code >= 47 && code <= 57) ||
+  code === 43 ||
+  code === 45 ||
+  code === 95;

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
 import type { ShellListing, ShellRefusal } from './analysis.ts';
 import { analyzeShell, shellArgv } from './analyze-shell.ts';
-import { makeLine, mutate, seeded } from './fixtures/make-line.ts';
 import LINES from './fixtures/soundness.json' with { type: 'json' };
+import { makeLine, mutate, seeded } from './make-line-for-tests.ts';
 
 async function listed(line: string): Promise<ShellListing> {
   const analysis = await analyzeShell(line);

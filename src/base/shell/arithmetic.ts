@@ -1,9 +1,8 @@
 // Owns: which arithmetic is only numbers, and that names used in it can hold nothing else.
 // Refuses: subscripts, substitutions and unknown names: bash evaluates their text again, `a='b[$(rm x)]'; echo $((a))` runs rm.
 import type { ArithmeticExpansionPart, ArithmeticExpression, Word } from 'unbash';
-import { account } from './account.ts';
 import { refuse, type Span } from './analysis.ts';
-import { IDENTIFIER, INTEGER, setVariable, type Walk } from './walk.ts';
+import { account, IDENTIFIER, INTEGER, setVariable, type Walk } from './walk.ts';
 
 /** Visits `$((…))`. The old form `$[…]` is refused. */
 export function visitArithmetic(walk: Walk, part: ArithmeticExpansionPart): void {

@@ -1,6 +1,6 @@
 // Owns: programs that can be told by an option to start others, with the options that do not.
 // Refuses: to be complete: an option that is not here is refused.
-import type { Inspected } from './options.ts';
+import type { Inspected } from './call.ts';
 
 /** A name with a colon before any slash is on another machine. */
 const REMOTE = /^[^/]*:/;

@@ -1,13 +1,13 @@
 // Owns: the walk over a bash syntax tree: a table of the node types that are known, and what each would run.
 // Refuses: every node type that is not in the table, every parse error, and nesting without end.
 import { type ParsedScript, parse, type Statement, type SyntaxNode } from 'unbash';
-import { accountForNode } from './account-for-node.ts';
 import { isRefusal, refuse, type ShellListing, type Span } from './analysis.ts';
 import { namesSet, useAsInteger, visitExpression } from './arithmetic.ts';
 import { readRedirect, resolveRedirects } from './read-redirect.ts';
 import { readWord, visitWord } from './read-word.ts';
 import { visitCommand } from './run-command.ts';
 import {
+  accountForNode,
   countCommand,
   type Dialect,
   type Gathered,

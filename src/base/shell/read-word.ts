@@ -1,19 +1,10 @@
 // Owns: turning a word of the syntax tree into what is known of its value, visiting every substitution inside.
-// Refuses: a part that is not in the table below, and parts that do not add up to the word.
-import type { DoubleQuotedChild, Word, WordPart } from 'unbash';
+// Refuses: a part that is not in the table below, expansions that evaluate a value twice, and text that reads otherwise by the rules here than by the parser's.
+import type { DoubleQuotedChild, ParameterExpansionPart, ParameterOperation, Word, WordPart } from 'unbash';
 import { refuse, type Span } from './analysis.ts';
-import { visitArithmetic } from './arithmetic.ts';
-import {
-  ansiCValue,
-  bareValue,
-  quotedValue,
-  singleQuotedValue,
-  startsNothing,
-  widening,
-} from './literal-text.ts';
-import { visitParameter } from './parameter.ts';
+import { useAsInteger, visitArithmetic } from './arithmetic.ts';
 import { shellQuote } from './shell-quote.ts';
-import type { Walk } from './walk.ts';
+import { account, IDENTIFIER, setVariable, type Walk } from './walk.ts';
 
 export interface ShellWord extends Span {
   /** The value, where it is known before running. */
@@ -241,4 +232,123 @@ function tooDynamic(part: Around): never {
 
 function misread(span: Span): never {
   refuse('shell.unparsable', 'Cannot read the command: a word in it is not understood', span);
+}
+
+// In each a `$` is let through only where it starts no expansion.
+const BARE = /^(?:\\[\s\S]|\$(?![A-Za-z0-9_({@*#?$![\\'"`-])|[^\s;|&<>()$`"'\\])*$/;
+const QUOTED = /^(?:\\[\s\S]|\$(?![A-Za-z0-9_({@*#?$![\\-])|[^"$`\\])*$/;
+const LOOSE = /^(?:\\[\s\S]|\$(?![A-Za-z0-9_({@*#?$![\\-])|[^$`\\])*$/;
+
+/** The value of unquoted text without expansions, or undefined where it is more than that. */
+function bareValue(text: string): string | undefined {
+  return BARE.test(text)
+    ? text.replace(/\\([\s\S])/g, (_, char: string) => (char === '\n' ? '' : char))
+    : undefined;
+}
+
+/** The value of text between double quotes without expansions, or undefined where it is more than that. */
+function quotedValue(text: string): string | undefined {
+  if (!QUOTED.test(text)) return undefined;
+  return text.replace(/\\([$`"\\\n])/g, (_, char: string) => (char === '\n' ? '' : char));
+}
+
+/** The value of text between single quotes, quotes included in `text`. */
+function singleQuotedValue(text: string): string | undefined {
+  return /^'[^']*'$/.test(text) ? text.slice(1, -1) : undefined;
+}
+
+/** The value of `$'…'` where only the well-known escapes are used. */
+function ansiCValue(text: string): string | undefined {
+  if (!/^\$'(?:\\[ntr\\'"]|[^'\\])*'$/.test(text)) return undefined;
+  return text.slice(2, -1).replace(/\\(.)/g, (_, char: string) => ESCAPES[char] ?? char);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' };
+
+/** True when text of a pattern, an operand or a here-document starts no expansion. */
+function startsNothing(text: string): boolean {
+  return LOOSE.test(text);
+}
+
+type Widening = 'none' | 'files' | 'tilde';
+
+/** What bash makes of the unescaped special characters in bare text: file names, a home folder, or nothing. */
+function widening(text: string, startsWord: boolean): Widening {
+  const bare = text.replace(/\\[\s\S]/g, '');
+  if ((startsWord && text.startsWith('~')) || /[=:]~/.test(bare)) return 'tilde';
+  if (/[*?]/.test(bare) || between(bare, '[', ']') !== undefined) return 'files';
+  return /,|\.\./.test(between(bare, '{', '}') ?? '') ? 'files' : 'none';
+}
+
+/** What lies between the first opening and the last closing bracket. By index: a pattern would backtrack. */
+function between(text: string, open: string, close: string): string | undefined {
+  const [start, end] = [text.indexOf(open), text.lastIndexOf(close)];
+  return start >= 0 && end > start ? text.slice(start + 1, end) : undefined;
+}
+
+type Visit = (walk: Walk, word: Word) => void;
+
+/** Visits the expansion and gives its canonical text. */
+function visitParameter(walk: Walk, part: ParameterExpansionPart, visit: Visit): string {
+  const { parameter, prefix, index, operation } = part;
+  if (!IDENTIFIER.test(parameter) && !/^(?:[0-9]+|[@*#?$!_-])$/.test(parameter)) evaluatesTwice(part);
+  if (prefix === '!')
+    refuse('shell.dynamic', `Cannot know what ${part.text} refers to: name the variable`, part);
+  const pieces: Span[] = [{ pos: part.parameterPos, end: part.parameterEnd }];
+  if (index !== undefined) {
+    posixOnly(walk, part);
+    if (index.text !== '@' && index.text !== '*') useAsInteger(walk, index);
+    pieces.push(index);
+  }
+  if (operation !== undefined) {
+    if (walk.dialect === 'sh' && !SH_OPERATIONS.has(operation.type)) posixOnly(walk, part);
+    for (const word of (OPERATIONS[operation.type] ?? evaluatesTwice)(walk, operation as never, part)) {
+      if (word.text.includes("'") && /[$`]/.test(word.text)) evaluatesTwice(word);
+      // Inside "…" bash pairs the quotes of an operand, and dash does not.
+      if (walk.dialect === 'sh' && /['"\\`{}()]/.test(word.text)) posixOnly(walk, part);
+      visit(walk, word);
+      pieces.push(word);
+    }
+  }
+  account(walk.source, part, pieces, 'expansion');
+  return operation === undefined && prefix === undefined && index === undefined
+    ? `\${${parameter}}`
+    : `\${${parameter}…}`;
+}
+
+type Operations = {
+  readonly [K in ParameterOperation['type']]?: (
+    walk: Walk,
+    operation: Extract<ParameterOperation, { type: K }>,
+    part: ParameterExpansionPart,
+  ) => readonly Word[];
+};
+
+/** The words of each operation that are visited; a type that is not here is refused. */
+const OPERATIONS: Operations = {
+  Default(walk, { operator, operand }, part) {
+    if (operator.endsWith('=')) setVariable(walk, part.parameter, part, undefined);
+    return [operand];
+  },
+  Remove: (_walk, { operand }) => [operand],
+  Replace: (_walk, { pattern, replacement }) => [pattern, replacement],
+  Slice(walk, { offset, length }) {
+    const words = length === undefined ? [offset] : [offset, length];
+    for (const word of words) useAsInteger(walk, word);
+    return words;
+  },
+  CaseModification: (_walk, { operand }) => (operand === undefined ? [] : [operand]),
+  Transform: (_walk, { operand }) => (/^[UuLQEaK]$/.test(operand.text) ? [operand] : evaluatesTwice(operand)),
+};
+
+const SH_OPERATIONS: ReadonlySet<string> = new Set(['Default', 'Remove']);
+
+function posixOnly(walk: Walk, part: ParameterExpansionPart): void {
+  if (walk.dialect === 'sh')
+    refuse('shell.dynamic', `Cannot know how sh reads ${part.text}: it is bash syntax; use bash -c`, part);
+}
+
+function evaluatesTwice(...args: readonly unknown[]): never {
+  const part = args.at(-1) as Span & { readonly text: string };
+  refuse('shell.dynamic', `Cannot know what ${part.text} does: it evaluates a value a second time`, part);
 }

@@ -1,10 +1,10 @@
 // Owns: that a quoted value is read back as itself by a real bash.
 // Refuses: values with NUL, which no argument can hold.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
-import { quoteCommandWord, shellQuote } from './shell-quote.ts';
+import { quoteCommandWord, shellQuote, shWord, shWords } from './shell-quote.ts';
 
 describe('shellQuote', () => {
   it('is read back by bash as the same value, on one line', () => {
@@ -51,4 +51,27 @@ describe('shellQuote', () => {
     assert.equal(quoteCommandWord('ls'), 'ls');
     assert.equal(shellQuote('if'), 'if');
   });
+});
+
+describe('shWords', () => {
+  it('is read back by sh as the same values, whatever the text', () => {
+    const word = fc.string({
+      unit: fc.oneof(
+        fc.constantFrom(...'\'"\\$`\n\t ;&|<>()*?~#!={}[]-'),
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+      ),
+    });
+    const usable = word.filter((text) => !text.includes('\0') && text.isWellFormed());
+    fc.assert(
+      fc.property(fc.array(usable, { minLength: 1, maxLength: 8 }), (words) => {
+        const out = execFileSync('/bin/sh', ['-s'], { input: `printf '%s\\0' ${shWords(words)}\n` });
+        assert.deepEqual(out.toString('utf8').split('\0').slice(0, -1), words);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('quotes what would be an assignment in front', () => assert.equal(shWord('a=b'), "'a=b'"));
+
+  it('refuses NUL', () => assert.throws(() => shWord('a\0b'), /NUL/));
 });

@@ -1,5 +1,5 @@
-// Owns: the one way a value is written as a shell word, so that equal commands have equal text.
-// Refuses: to show control characters raw; a canonical command is always a single line.
+// Owns: values as words of a shell: the one way in which people read and compare commands, and the way that every POSIX shell reads.
+// Refuses: control characters raw in what people read: a canonical command is always a single line.
 
 const PLAIN = /^(?:[A-Za-z0-9_@%+=:,./-](?:[A-Za-z0-9_@%+=:,./^-]|(?<![=:])~)*|\[|\]|\{\})$/;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
@@ -9,6 +9,16 @@ export function shellQuote(value: string): string {
   if (UNPRINTABLE.test(value)) return `$'${ansiC(value)}'`;
   return `'${value.replaceAll("'", "'\\''")}'`;
 }
+
+const POSIX_PLAIN = /^[A-Za-z0-9_@%+:,./-]+$/;
+
+/** For scripts: any shell reads it, in every place of a command. It may hold raw newlines, since dash knows no `$'…'`. */
+export function shWord(value: string): string {
+  if (value.includes('\0')) throw new TypeError('A word of a command cannot hold NUL');
+  return POSIX_PLAIN.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+}
+
+export const shWords = (values: readonly string[]): string => values.map(shWord).join(' ');
 
 /** As shellQuote, for the first word: what the shell would read as an assignment or a keyword is quoted. */
 export function quoteCommandWord(value: string): string {

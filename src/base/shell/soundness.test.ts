@@ -6,16 +6,17 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, join, posix } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { amount } from '../../../test/e2e/support/amount.ts';
 import type { ShellListing } from './analysis.ts';
 import { analyzeShell, shellArgv } from './analyze-shell.ts';
 import EVERYDAY from './fixtures/everyday.json' with { type: 'json' };
-import { makeBuiltinLine, makeLine, mutate, seeded } from './fixtures/make-line.ts';
 import LINES from './fixtures/soundness.json' with { type: 'json' };
 import TRICKS from './fixtures/tricks.json' with { type: 'json' };
+import { makeBuiltinLine, makeLine, mutate, seeded } from './make-line-for-tests.ts';
 import { shellQuote } from './shell-quote.ts';
 
 /** More lines for a longer search: SHELL_LINES=20000 SHELL_SEED=7 node --test … */
-const COUNT = Number(process.env.SHELL_LINES ?? 150);
+const COUNT = amount('SHELL_LINES', 2_000, 150);
 const SEED = Number(process.env.SHELL_SEED ?? 1);
 
 /** Programs that only note how they were started. */

@@ -1,6 +1,6 @@
-// Owns: what the walk over one syntax tree carries with it, and what it gathers.
-// Refuses: to know any node type; read-word, arithmetic and list-commands do.
-import type { ParsedScript } from 'unbash';
+// Owns: what the walk over a syntax tree carries along, and the check that no character of the line was passed over.
+// Refuses: to trust the parser's positions, and words that touch, which bash reads as one.
+import { forEachChild, type ParsedScript, type SyntaxNode } from 'unbash';
 import { refuse, type SimpleCommand, type Span } from './analysis.ts';
 import { variableRisk } from './risky-variables.ts';
 
@@ -48,7 +48,7 @@ export function countCommand({ gathered }: Walk, span: Span): void {
     refuse('shell.unparsable', `Cannot read the command: it holds over ${MAX_COMMANDS} commands`, span);
 }
 
-export interface FoundRedirect {
+interface FoundRedirect {
   readonly operator: string;
   readonly access: 'read' | 'write' | 'read-write';
   readonly path: string;
@@ -57,7 +57,7 @@ export interface FoundRedirect {
   readonly span: Span;
 }
 
-export interface DirectoryChange {
+interface DirectoryChange {
   /** Undefined when that is only known while running. */
   readonly to: string | undefined;
   readonly loop: boolean;
@@ -82,4 +82,102 @@ export function setVariable(
 /** A walk one level further in, which sees what is known here but cannot add to it. */
 export function within(walk: Walk, integers: Iterable<string> = []): Walk {
   return { ...walk, integers: new Set([...walk.integers, ...integers]) };
+}
+
+/** Refuses unless `parts` and the grammar of this kind of node together make up all of `region`. */
+export function account(source: string, region: Span, parts: readonly Span[], kind: string): void {
+  const grammar = GRAMMARS.get(kind);
+  let done = region.pos;
+  let afterWord = false;
+  const check = (end: number) => {
+    // \x01 stands for a word just before: no comment or keyword can start there.
+    const between = (afterWord ? '\x01' : '\n') + source.slice(done, end);
+    if (end < done || end > region.end || !grammar?.test(between))
+      refuse('shell.unparsable', 'Cannot read the command: a part of it is not understood', {
+        pos: done,
+        end,
+      });
+  };
+  for (const part of parts.toSorted((a, b) => a.pos - b.pos || a.end - b.end)) {
+    check(part.pos);
+    done = part.end;
+    afterWord = source[part.end - 1] !== '\n';
+  }
+  check(region.end);
+}
+
+const BLANK = '[ \\t]|\\\\\\n';
+const SPACE = `${BLANK}|\\n|(?<=[\\s;&|()])#[^\\n]*(?=\\n|$)`;
+
+const words = (keywords: string) => `(?<=[\\s;&|()])(?:${keywords})(?=[\\s;&|()\\\\]|$)`;
+const gaps = (tokens: string) => new RegExp(`^[\\n\\x01](?:${tokens})*$`);
+
+const GRAMMARS: ReadonlyMap<string, RegExp> = new Map([
+  ['Statement', gaps(`${BLANK}|&`)],
+  ['Command', gaps(BLANK)],
+  ['Redirected', gaps(BLANK)],
+  ['Script', gaps(`${SPACE}|[;&]`)],
+  ['CompoundList', gaps(`${SPACE}|[;&]`)],
+  ['Subshell', gaps(`${SPACE}|[;&]`)],
+  ['BraceGroup', gaps(`${SPACE}|[;&]`)],
+  ['AndOr', gaps(`${SPACE}|&&|\\|\\|`)],
+  ['Pipeline', gaps(`${SPACE}|\\|&?`)],
+  ['If', gaps(`${SPACE}|[;&]|${words('if|then|elif|else|fi')}`)],
+  ['Elif', gaps(`${SPACE}|[;&]|${words('elif|then')}`)],
+  ['While', gaps(`${SPACE}|[;&]|${words('while|until|do|done')}`)],
+  ['For', gaps(`${SPACE}|[;&]|${words('for|in|do|done')}`)],
+  ['ArithmeticFor', gaps(`${SPACE}|[;&()]|${words('for|do|done')}`)],
+  ['Case', gaps(`${SPACE}|[;&]|${words('case|in|esac')}`)],
+  ['CaseItem', gaps(`${SPACE}|[;&|()]`)],
+  ['TestCommand', /^[\n\x01](?:[ \t\n!()]|\\\n|&&|\|\||\[\[|\]\]|-[a-zA-Z]{1,2}(?=\s)|[=!]=|=~|[=<>])*$/],
+  ['arithmetic', /^[\n\x01](?:[ \t\n()+\-*/%<>=!&|^~?:,]|\\\n)*$/],
+  ['expansion', /^[\n\x01](?:\$\{|[ }#[\]:/%^,@?=+-])*$/],
+]);
+
+/** Checks that the children of a node and its own grammar are all there is in it. */
+export function accountForNode(walk: Walk, node: SyntaxNode, region: Span = inside(walk, node)): void {
+  if (ELSEWHERE.has(node.type)) return;
+  const parts = node.type === 'TestCommand' ? testWords(node) : children(node);
+  const among = (doc: Span) => parts.some(({ pos, end }) => pos <= doc.pos && doc.end <= end);
+  const own = walk.hereDocs.filter((doc) => region.pos <= doc.pos && doc.end <= region.end && !among(doc));
+  account(walk.source, region, [...parts, ...own], node.type);
+  if (node.type === 'Command' || node.type === 'For') apart(walk, parts);
+}
+
+/** Nodes without parts, and those that arithmetic or a whole [[ … ]] accounts for. */
+const ELSEWHERE: ReadonlySet<string> = new Set(
+  'Time Negation ArithmeticCommand TestUnary TestBinary TestLogical TestNot TestGroup'.split(' '),
+);
+
+/** Words that touch are one word to bash: `cargo<(:)` runs `cargo/dev/fd/63`. */
+function apart(walk: Walk, parts: readonly SyntaxNode[]): void {
+  for (const [index, part] of parts.entries()) {
+    const before = parts[index - 1];
+    if (before === undefined || (part.type !== 'Word' && part.type !== 'Assignment')) continue;
+    if (walk.source.slice(before.end, part.pos).replaceAll('\\\n', '') === '')
+      refuse('shell.unparsable', 'Cannot read the command: put a space before this word', part);
+  }
+}
+
+/** What lies between the brackets of a group, or all of a node that has none. */
+function inside(walk: Walk, node: SyntaxNode): Span {
+  const brackets = BRACKETS[node.type];
+  if (brackets === undefined) return node;
+  if (walk.source[node.pos] !== brackets[0] || walk.source[node.end - 1] !== brackets[1])
+    refuse('shell.unparsable', 'Cannot read the command: a group is not understood', node);
+  return { pos: node.pos + 1, end: node.end - 1 };
+}
+
+const BRACKETS: Readonly<Record<string, string>> = { Subshell: '()', BraceGroup: '{}' };
+
+function children(node: SyntaxNode): SyntaxNode[] {
+  const found: SyntaxNode[] = [];
+  forEachChild(node, (child) => void found.push(child));
+  return found;
+}
+
+/** The words of a test expression, however deep. */
+function testWords(node: SyntaxNode): SyntaxNode[] {
+  if (node.type === 'Word') return [node];
+  return children(node).flatMap((child) => (child.type === 'Negation' ? [] : testWords(child)));
 }

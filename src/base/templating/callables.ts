@@ -1,6 +1,5 @@
-// Owns: how filters, tests, methods and functions take their arguments, by place and by name.
-// Refuses: arguments that they do not have.
-import type { Budget } from './budget.ts';
+// Owns: how filters, tests, methods and functions take their arguments, and the budget of steps, text and lists that all of them share.
+// Refuses: arguments that they do not have, and clocks: the same template with the same values ends the same way on every machine.
 import { templateFault } from './template-fault.ts';
 import { itemsOf, lengthOf, numberOf, sizeOf, textOf, type Value } from './values.ts';
 
@@ -75,4 +74,39 @@ export function lengthFor(value: Value, site: Site): number {
   const length = lengthOf(value);
   if (length === undefined) throw templateFault('what is counted has no length', site.line);
   return length;
+}
+
+export interface TemplateLimits {
+  /** Characters of the result. */
+  readonly maxOutput: number;
+  /** Steps: one for each part that is evaluated, and one for every few characters or items that it makes. */
+  readonly maxSteps: number;
+}
+
+/** A hundredth of a second or so. */
+export const USUAL_LIMITS: TemplateLimits = { maxOutput: 1024 * 1024, maxSteps: 200_000 };
+
+/** One text, or all items of one list: no step makes more. */
+const MAX_SIZE = 4 * 1024 * 1024;
+const SIZE_PER_STEP = 16;
+
+export interface Budget {
+  step(line: number): void;
+  /** To be asked before something of this size is made. */
+  make(size: number, line: number): void;
+}
+
+export function createBudget({ maxSteps }: TemplateLimits): Budget {
+  let left = maxSteps;
+  const spend = (steps: number, line: number) => {
+    left -= steps;
+    if (left < 0) throw templateFault('the template does too much', line);
+  };
+  return {
+    step: (line) => spend(1, line),
+    make(size, line) {
+      if (!(size <= MAX_SIZE)) throw templateFault('the template makes something too large', line);
+      spend(1 + size / SIZE_PER_STEP, line);
+    },
+  };
 }

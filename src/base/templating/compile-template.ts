@@ -3,9 +3,8 @@
 //
 // What is not there of Jinja2: include, import, extends, block, call, recursive loops, autoescape, and the filters forceescape,
 // filesizeformat, pprint, random, urlize, wordwrap and xmlattr. A dict's own key comes before a method unless it is called.
-import { createBudget, type TemplateLimits, USUAL_LIMITS } from './budget.ts';
-import { checkNames } from './check-names.ts';
-import type { Scope } from './evaluate.ts';
+import { createBudget, type TemplateLimits, USUAL_LIMITS } from './callables.ts';
+import { checkName, type Scope } from './evaluate.ts';
 import { parse } from './parse.ts';
 import { createOutput, GLOBALS, run } from './render.ts';
 import { isTemplateFault, templateFault } from './template-fault.ts';
@@ -45,3 +44,20 @@ export function compileTemplate(source: string): Template {
     },
   };
 }
+
+/** Throws a `TemplateFault` for the first that is not known. */
+function checkNames(part: unknown): void {
+  if (Array.isArray(part)) {
+    for (const one of part) checkNames(one);
+    return;
+  }
+  if (typeof part !== 'object' || part === null || part instanceof Map) return;
+  const node = part as { kind?: unknown; name?: unknown; line?: unknown; filters?: unknown };
+  const line = Number(node.line ?? 1);
+  if ((node.kind === 'filter' || node.kind === 'test') && typeof node.name === 'string')
+    checkName(node.kind, node.name, line);
+  if (Array.isArray(node.filters)) for (const { name } of node.filters) checkName('filter', name, line);
+  for (const [key, value] of Object.entries(node)) if (key !== 'value' || isNode(value)) checkNames(value);
+}
+
+const isNode = (value: unknown): boolean => typeof value === 'object' && value !== null && 'kind' in value;

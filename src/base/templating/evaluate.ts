@@ -1,22 +1,21 @@
-// Owns: the value of an expression.
-// Refuses: names, attributes and calls beyond what it was given and what this folder lists.
+// Owns: the value of an expression, with Python's arithmetic.
+// Refuses: names, attributes and calls beyond what it was given and what this folder lists, and whole numbers that would not be exact.
 import { closest } from '../closest.ts';
-import { arithmetic } from './arithmetic.ts';
-import type { Budget } from './budget.ts';
-import { type Callable, type Given, integerFor, made, type Site, textFor } from './callables.ts';
+import { type Budget, type Callable, type Given, integerFor, made, type Site, textFor } from './callables.ts';
 import { LIST_FILTERS } from './list-filters.ts';
-import { methodOf } from './methods.ts';
+import { contains, methodOf, TESTS } from './methods.ts';
 import type { Arguments, Expression } from './syntax.ts';
 import { templateFault } from './template-fault.ts';
-import { contains, TESTS } from './tests.ts';
 import { type Filter, TEXT_FILTERS } from './text-filters.ts';
 import {
   compare,
   equals,
   fieldsOf,
+  floatOf,
   isDict,
   isList,
   isTrue,
+  isTuple,
   keyOf,
   lookUp,
   numberOf,
@@ -243,3 +242,60 @@ const RULES: { readonly [K in Expression['kind']]: Rule<K> } = {
     return otherwise && evaluate(otherwise, scope, evaluation);
   },
 };
+
+function arithmetic(operator: string, left: Value, right: Value, site: Site): Value {
+  const [a, b] = [numberOf(left), numberOf(right)];
+  if (a && b) return withNumbers(operator, a, b, site);
+  if (operator === '+') return joined(left, right, site);
+  if (operator === '*' && a) return repeated(right, a.n, site);
+  if (operator === '*' && b) return repeated(left, b.n, site);
+  throw templateFault(`these cannot be combined by "${operator}"`, site.line);
+}
+
+type Operand = { readonly n: number; readonly float: boolean };
+
+function withNumbers(operator: string, a: Operand, b: Operand, site: Site): Value {
+  if (b.n === 0 && (operator === '/' || operator === '//' || operator === '%'))
+    throw templateFault('a number is divided by zero', site.line);
+  const result = (OPERATIONS[operator] as (a: number, b: number) => number)(a.n, b.n);
+  const isFloat = a.float || b.float || operator === '/' || (operator === '**' && b.n < 0);
+  if (isFloat) return floatOf(result);
+  if (!Number.isSafeInteger(result)) throw templateFault('a number becomes too large', site.line);
+  return Object.is(result, -0) ? 0 : result;
+}
+
+const OPERATIONS: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => a / b,
+  '//': (a, b) => Math.floor(a / b),
+  '%': (a, b) => a - b * Math.floor(a / b),
+  '**': (a, b) => a ** b,
+};
+
+function joined(left: Value, right: Value, site: Site): Value {
+  if (typeof left === 'string' && typeof right === 'string') {
+    site.budget.make(left.length + right.length, site.line);
+    return left + right;
+  }
+  if (isList(left) && isList(right) && isTuple(left) === isTuple(right)) {
+    site.budget.make(left.length + right.length, site.line);
+    const both = [...left, ...right];
+    return made(isTuple(left) ? tupleOf(both) : both, site);
+  }
+  throw templateFault('these cannot be combined by "+"', site.line);
+}
+
+function repeated(value: Value, times: number, site: Site): Value {
+  if (!Number.isInteger(times)) throw templateFault('only whole numbers of times can be repeated', site.line);
+  const count = Math.max(0, times);
+  if (typeof value === 'string') {
+    site.budget.make(value.length * count, site.line);
+    return value.repeat(count);
+  }
+  if (!isList(value)) throw templateFault('this cannot be repeated', site.line);
+  site.budget.make(value.length * count, site.line);
+  const items = Array.from({ length: count }, () => value).flat();
+  return made(isTuple(value) ? tupleOf(items) : items, site);
+}

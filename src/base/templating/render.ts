@@ -1,7 +1,6 @@
 // Owns: the text of a template: its statements, one after the other, with the names that they set.
 // Refuses: to write more than its limit.
-import type { TemplateLimits } from './budget.ts';
-import { type Callable, type Given, made, textFor } from './callables.ts';
+import { type Callable, type Given, made, type TemplateLimits, textFor } from './callables.ts';
 import { type Evaluation, evaluate, evaluateArguments, find, type Scope, siteAt } from './evaluate.ts';
 import type { Statement, Target } from './syntax.ts';
 import { templateFault } from './template-fault.ts';

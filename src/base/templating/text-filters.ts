@@ -1,9 +1,19 @@
 // Owns: the filters of Jinja2 that make text of a value.
 // Refuses: those that need a clock, chance, or more of HTML than escaping.
 import { bind, type Given, integerFor, listFor, made, type Site, textFor } from './callables.ts';
-import { jsonText } from './json-text.ts';
 import { templateFault } from './template-fault.ts';
-import { entriesOf, isDict, isTrue, lookUp, numberOf, sizeOf, textOf, type Value } from './values.ts';
+import {
+  entriesOf,
+  isDict,
+  isList,
+  isTrue,
+  lookUp,
+  numberOf,
+  repr,
+  sizeOf,
+  textOf,
+  type Value,
+} from './values.ts';
 
 export type Filter = (value: Value, given: Given, site: Site) => Value;
 
@@ -258,3 +268,51 @@ export const TEXT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
     },
   ],
 ]);
+
+/** Undefined where the value has no JSON. Keys are sorted, as Jinja2 does. */
+function jsonText(value: Value, indent?: number): string | undefined {
+  const plain = write(value, indent, '\n');
+  return plain?.replaceAll(/[<>&']/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+}
+
+function write(value: Value, indent: number | undefined, newline: string): string | undefined {
+  if (value === null) return 'null';
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return ascii(JSON.stringify(value));
+  const number = numberOf(value);
+  if (number) return NAMES[repr(value)] ?? repr(value);
+  const deeper = indent === undefined ? '' : newline + ' '.repeat(indent);
+  const around = (
+    open: string,
+    parts: readonly (string | undefined)[],
+    close: string,
+  ): string | undefined => {
+    if (parts.includes(undefined)) return undefined;
+    if (parts.length === 0) return open + close;
+    if (indent === undefined) return `${open}${parts.join(', ')}${close}`;
+    return `${open}${deeper}${parts.join(`,${deeper}`)}${newline}${close}`;
+  };
+  const next = indent === undefined ? newline : deeper;
+  if (isList(value))
+    return around(
+      '[',
+      value.map((item) => write(item, indent, next)),
+      ']',
+    );
+  if (!isDict(value)) return undefined;
+  const entries = entriesOf(value)
+    .map(([key, item]) => [keyText(key), write(item, indent, next)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const parts = entries.map(([key, item]) =>
+    item === undefined ? undefined : `${ascii(JSON.stringify(key))}: ${item}`,
+  );
+  return around('{', parts, '}');
+}
+
+const NAMES: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
+
+const keyText = (key: Value): string =>
+  typeof key === 'boolean' || key === null ? String(key) : textOf(key);
+
+const ascii = (text: string): string =>
+  text.replaceAll(/[\x7f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);

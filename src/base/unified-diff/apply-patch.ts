@@ -1,7 +1,8 @@
 // Owns the application of one file's patch to that file's text: the whole patch, or a refusal.
 // Refuses fuzz: every kept and removed line must match, at a place that is certain (place-hunks.ts).
+import { createHash } from 'node:crypto';
 import type { FilePatch, Hunk, PatchedText, PatchRefusal } from './file-patch.ts';
-import { endsInCr, type MatchTarget, matchTarget, oneSide } from './match-target.ts';
+import { endsInCr, type MatchTarget, matchTarget, oneSide } from './locate-hunk.ts';
 import { type Base, placeHunks } from './place-hunks.ts';
 import { byteOrderMark, lineRange, terminatorOf, wholeLine } from './text-lines.ts';
 
@@ -107,4 +108,12 @@ function finish(
   if (body === '') return { ok: true, text: '', hunksApplied: placed.length, placed };
   const message = 'Cannot delete the file: it has lines that the patch does not remove';
   return { ok: false, reason: 'patch.stale', hunk: placed.length, message, found: body.split('\n', 1)[0]! };
+}
+
+/** Undefined where no hash is stated. `hash` may be abbreviated, and of either of git's two kinds. */
+export function isBlob(bytes: Uint8Array, hash: string | undefined): boolean | undefined {
+  if (hash === undefined || !/^[0-9a-f]{7,64}$/.test(hash)) return undefined;
+  return ['sha1', 'sha256'].some((kind) =>
+    createHash(kind).update(`blob ${bytes.length}\0`).update(bytes).digest('hex').startsWith(hash),
+  );
 }

@@ -4,8 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { applyFilePatch } from './apply-patch.ts';
-import { isBlob } from './blob-hash.ts';
+import { applyFilePatch, isBlob } from './apply-patch.ts';
 import type { FilePatch } from './file-patch.ts';
 import { makeUnifiedDiff } from './make-diff.ts';
 import { parsePatch } from './parse-patch.ts';

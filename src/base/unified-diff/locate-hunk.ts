@@ -1,7 +1,10 @@
 // Owns the search for a hunk's old lines in a file, both given as numbers that stand for equal lines.
 // Refuses to guess: a place matches whole or not at all, and its cost stays linear for repeated lines.
+import { once } from '../once.ts';
+import type { FilePatch, Hunk, HunkLine } from './file-patch.ts';
+import { byteOrderMark, type TextLines, textLines, wholeLine } from './text-lines.ts';
 
-export type Location =
+type Location =
   | { readonly kind: 'found'; readonly at: number }
   /** More than one place matches; the list ends at MOST_CANDIDATES. */
   | { readonly kind: 'several'; readonly places: readonly number[] }
@@ -9,7 +12,7 @@ export type Location =
   | { readonly kind: 'behind'; readonly places: readonly number[] }
   | { readonly kind: 'none' };
 
-export interface Bounds {
+interface Bounds {
   /** The first line that no earlier hunk has changed. */
   readonly from: number;
   /** Where the hunk should be, 0-based; undefined when its header has no number. */
@@ -21,12 +24,12 @@ export interface Bounds {
 export const MOST_CANDIDATES = 20;
 
 /** A file's lines as numbers, and for each number the lines that have it, ascending. 0 is no line's of the patch. */
-export interface NumberedLines {
+interface NumberedLines {
   readonly ids: Int32Array;
   readonly places: (id: number) => readonly number[];
 }
 
-export function numberedLines(ids: Int32Array): NumberedLines {
+function numberedLines(ids: Int32Array): NumberedLines {
   let places: Map<number, number[]> | undefined;
   const index = () => {
     const made = new Map<number, number[]>();
@@ -169,4 +172,78 @@ function placeVotes(file: NumberedLines, wanted: Int32Array): Map<number, number
     budget -= places.length;
   }
   return votes;
+}
+
+export interface MatchTarget {
+  /** The mark that was set aside because no old line of the patch shows it. */
+  readonly mark: string;
+  readonly lines: TextLines;
+  readonly ids: Int32Array;
+  readonly numbered: NumberedLines;
+  /** True when the patch itself tells CRLF from LF lines, so that terminators must match too. */
+  readonly exactTerminators: boolean;
+  /** The same without regard to white space around lines and to what ends them: for places that are almost alike. */
+  readonly loosely: () => { readonly lines: NumberedLines; readonly old: (hunk: Hunk) => Int32Array };
+  /** The numbers of a hunk's old lines (' ' and '-') or new lines (' ' and '+'). */
+  readonly side: (hunk: Hunk, side: '-' | '+') => Int32Array;
+}
+
+export function matchTarget(original: string, patch: FilePatch): MatchTarget {
+  const all = patch.hunks.flatMap((hunk) => hunk.lines);
+  const showsMark = all.some((line) => line.op !== '+' && byteOrderMark(line.text) !== '');
+  const mark = showsMark ? '' : byteOrderMark(original);
+  const lines = textLines(original.slice(mark.length));
+  const ended = all.filter((line) => line.terminated);
+  const exactTerminators = ended.some(endsInCr) && !ended.every(endsInCr);
+
+  // Only the patch's own lines get numbers; 0 stands for every other line of the file.
+  const numbers = new Map<string, number>();
+  const keyOf = (line: HunkLine) => lineKey(line.text, line.terminated, exactTerminators);
+  for (const line of all) {
+    const key = keyOf(line);
+    if (!numbers.has(key)) numbers.set(key, numbers.size + 1);
+  }
+  const ids = new Int32Array(lines.count);
+  for (let i = 0; i < lines.count; i++) {
+    const whole = wholeLine(lines, i);
+    const terminated = whole.endsWith('\n');
+    ids[i] = numbers.get(lineKey(terminated ? whole.slice(0, -1) : whole, terminated, exactTerminators)) ?? 0;
+  }
+  const side = (hunk: Hunk, op: '-' | '+') =>
+    Int32Array.from(oneSide(hunk, op), (line) => numbers.get(keyOf(line))!);
+  return {
+    mark,
+    lines,
+    ids,
+    numbered: numberedLines(ids),
+    loosely: once(() => looseLines(lines, all)),
+    exactTerminators,
+    side,
+  };
+}
+
+function looseLines(lines: TextLines, all: readonly HunkLine[]): ReturnType<MatchTarget['loosely']> {
+  const numbers = new Map<string, number>();
+  for (const { op, text } of all) {
+    const key = text.trim();
+    if (op !== '+' && !numbers.has(key)) numbers.set(key, numbers.size + 1);
+  }
+  const ids = new Int32Array(lines.count);
+  for (let i = 0; i < lines.count; i++) ids[i] = numbers.get(wholeLine(lines, i).trim()) ?? 0;
+  const old = (hunk: Hunk) => Int32Array.from(oneSide(hunk, '-'), ({ text }) => numbers.get(text.trim())!);
+  return { lines: numberedLines(ids), old };
+}
+
+export function oneSide(hunk: Hunk, op: '-' | '+'): HunkLine[] {
+  return hunk.lines.filter((line) => line.op === ' ' || line.op === op);
+}
+
+export function endsInCr(line: HunkLine): boolean {
+  return line.text.endsWith('\r');
+}
+
+/** A line without "\n" equals only another such line; "\n" cannot occur in a line, so it sets them apart. */
+function lineKey(text: string, terminated: boolean, exactTerminators: boolean): string {
+  if (!terminated) return `\n${text}`;
+  return !exactTerminators && text.endsWith('\r') ? text.slice(0, -1) : text;
 }

@@ -26,20 +26,7 @@ const GIT = 'diff --git ';
 const EXTENDED =
   /^(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to|rename old|rename new|similarity index|dissimilarity index|index) (.*)$/;
 /** What git, with and without diff.mnemonicPrefix or -R, puts before the two paths. */
-const PREFIX_PAIRS = new Set([
-  'a b',
-  'b a',
-  'i w',
-  'w i',
-  'c i',
-  'i c',
-  'c w',
-  'w c',
-  'o w',
-  'w o',
-  '1 2',
-  '2 1',
-]);
+const PREFIX_PAIRS = new Set('a b,b a,i w,w i,c i,i c,c w,w c,o w,w o,1 2,2 1'.split(','));
 const EPOCH = /^(1970-01-01|1969-12-31)[ T]/;
 
 function parseGitHeader(lines: readonly string[], start: number): FileHeader {

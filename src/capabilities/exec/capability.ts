@@ -1,12 +1,13 @@
 // Owns: the exec capability as the preset wires it: a handle for each call, one set of sandboxes for all.
-// Refuses: to load the sandbox before the first command.
+// Refuses: to load the sandbox before the first command, and to keep one open beyond the runtime.
+
 import type { CallScope } from '../../contract/capability.ts';
 import type { ExecHandle, OpenProxy } from '../../contract/exec.ts';
 import type { Program } from '../../contract/program.ts';
+import type { SandboxHandle } from '../../contract/sandbox.ts';
 import type { ProcessNames } from './fences/placeholders.ts';
-import type { FencedProgram } from './program-spec.ts';
-import type { Sandboxes } from './sandboxes.ts';
-import type { Standing } from './standing-program.ts';
+import type { FenceKeeper } from './fences/with-fences.ts';
+import type { FencedProgram, Standing } from './run-program.ts';
 
 export interface ExecCapability {
   /** The factory of `Capabilities.exec`. */
@@ -17,12 +18,12 @@ export interface ExecCapability {
 
 export function createExecCapability(openProxy: OpenProxy, names: ProcessNames): ExecCapability {
   let sandboxes: Promise<Sandboxes> | undefined;
-  let specs: Promise<typeof import('./program-spec.ts')> | undefined;
-  let afterwards: Promise<typeof import('./fences/aftermath.ts')> | undefined;
+  let specs: Promise<typeof import('./run-program.ts')> | undefined;
+  let afterwards: Promise<typeof import('./fences/with-fences.ts')> | undefined;
   /** What was there when a call asked for the program that serves it; each call makes its own. */
   const asked = new WeakMap<Program, FencedProgram>();
   const load = (): Promise<Sandboxes> => {
-    sandboxes ??= import('./sandboxes.ts').then(({ createSandboxes }) => createSandboxes(names));
+    sandboxes ??= createSandboxes(names);
     return sandboxes;
   };
   const siteOf = (scope: CallScope, made: Sandboxes) => ({
@@ -42,12 +43,12 @@ export function createExecCapability(openProxy: OpenProxy, names: ProcessNames):
         return runProgram(siteOf(scope, made), program, how);
       },
       async start(program, heard, said) {
-        const [made, { startProgram }] = await Promise.all([load(), import('./standing-program.ts')]);
+        const [made, { startProgram }] = await Promise.all([load(), import('./run-program.ts')]);
         return startProgram(siteOf(scope, made), program, heard, said);
       },
       async profile(program) {
         // Asked with every call of a kept program, and `import` takes its time also for what is there.
-        specs ??= import('./program-spec.ts');
+        specs ??= import('./run-program.ts');
         const { programSpec, profileOf } = await specs;
         const { fences } = await load();
         const fenced = programSpec(scope, program, fences);
@@ -58,13 +59,43 @@ export function createExecCapability(openProxy: OpenProxy, names: ProcessNames):
       async lookAfter(program) {
         const fenced = asked.get(program);
         if (!fenced || program.needs.writes.length === 0) return;
-        afterwards ??= import('./fences/aftermath.ts');
-        const { checkAftermath } = await afterwards;
-        checkAftermath(scope, (await load()).fences, fenced.roots, fenced.fences);
+        afterwards ??= import('./fences/with-fences.ts');
+        const { quarantineForbidden } = await afterwards;
+        quarantineForbidden(scope, (await load()).fences, fenced.roots, fenced.fences);
       },
     }),
     async close() {
       await (await sandboxes)?.close();
+    },
+  };
+}
+
+interface Sandboxes {
+  /** One for each set of toolchains and packs that policy names, made when it is first needed. */
+  of(scope: CallScope): SandboxHandle;
+  /** What all programs of a runtime remember of the folders that they are shown. */
+  readonly fences: FenceKeeper;
+  close(): Promise<void>;
+}
+
+async function createSandboxes(names: ProcessNames): Promise<Sandboxes> {
+  const [{ createSandbox }, { createFenceFinder }] = await Promise.all([
+    import('./sandbox/create-sandbox.ts'),
+    import('./fences/find-fences.ts'),
+  ]);
+  const made = new Map<string, SandboxHandle>();
+  return {
+    fences: { ...createFenceFinder(), names },
+    of({ root, policy: { programs, packs } }) {
+      const key = JSON.stringify([programs, packs]);
+      const known = made.get(key);
+      if (known) return known;
+      const sandbox = createSandbox({ workspace: root, toolchains: programs, readOnly: packs });
+      made.set(key, sandbox);
+      return sandbox;
+    },
+    async close() {
+      await Promise.all([...made.values()].map((sandbox) => sandbox.close()));
     },
   };
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { NO_NEEDS, type ProgramNeeds } from '../../contract/program.ts';
-import { startBareProgram } from './bare-program.ts';
 import { withPrograms } from './programs-for-tests.ts';
+import { startBareProgram } from './run-bare.ts';
 
 const FILES = {
   'packs/p/tool.sh': 'echo folder',

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { lookUpProgram } from './look-up-program.ts';
+import { installHint, lookUpProgram } from './look-up-program.ts';
 
 describe('lookUpProgram', () => {
   const root = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-programs-')));
@@ -44,5 +44,21 @@ describe('lookUpProgram', () => {
     writeFileSync(join(bin, 'text'), 'x', { mode: 0o644 });
     mkdirSync(join(bin, 'folder'));
     for (const name of ['text', 'folder', 'nothing']) assert.equal(await look(name), undefined);
+  });
+});
+
+describe('installHint', () => {
+  it('names the one line of this distribution, or all where it is not known', () => {
+    const hint = (release: string) => installHint('bubblewrap', release);
+    assert.equal(hint('NAME="Debian GNU/Linux"\nID=debian\n'), 'Install it: apt-get install bubblewrap');
+    assert.equal(hint('ID=linuxmint\nID_LIKE="ubuntu debian"\n'), 'Install it: apt-get install bubblewrap');
+    assert.equal(hint('ID="rocky"\nID_LIKE="rhel centos fedora"\n'), 'Install it: dnf install bubblewrap');
+    assert.equal(hint('ID=alpine\n'), 'Install it: apk add bubblewrap');
+    assert.equal(
+      hint('ID="opensuse-leap"\nID_LIKE="suse opensuse"\n'),
+      'Install it: zypper install bubblewrap',
+    );
+    for (const unknown of ['', 'ID=plan9\n'])
+      assert.match(hint(unknown), /apt-get .*dnf .*apk .*pacman .*zypper /);
   });
 });

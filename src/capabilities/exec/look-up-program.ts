@@ -1,7 +1,7 @@
-// Owns: whether a program is installed for this user, where, and which version it says it has.
-// Refuses: one that lies in the workspace, where an agent could have put it: it is started outside of any sandbox.
+// Owns: whether a program is installed for this user, where, which version it says it has, and the line that would install it.
+// Refuses: to install it, and one that lies in the workspace, where an agent could have put it: it is started outside of any sandbox.
 import { execFile } from 'node:child_process';
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 
 export interface ProgramSighting {
@@ -61,5 +61,30 @@ function realProgram(path: string): string | undefined {
     return statSync(path).isFile() ? realpathSync.native(path) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** By what /etc/os-release says; every line that is known where it says nothing known. */
+export function installHint(packageName: string, release: string = readRelease()): string {
+  const of = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(release)?.[1] ?? '';
+  const ids = `${of('ID')} ${of('ID_LIKE')}`;
+  const own = INSTALLERS.find(({ like }) => like.test(ids));
+  const lines = (own ? [own] : INSTALLERS).map(({ command }) => `${command} ${packageName}`);
+  return `Install it: ${lines.join(', or ')}`;
+}
+
+const INSTALLERS: readonly { readonly like: RegExp; readonly command: string }[] = [
+  { like: /\b(debian|ubuntu)\b/, command: 'apt-get install' },
+  { like: /\b(fedora|rhel|centos)\b/, command: 'dnf install' },
+  { like: /\balpine\b/, command: 'apk add' },
+  { like: /\barch\b/, command: 'pacman -S' },
+  { like: /suse/, command: 'zypper install' },
+];
+
+function readRelease(): string {
+  try {
+    return readFileSync('/etc/os-release', 'utf8');
+  } catch {
+    return '';
   }
 }

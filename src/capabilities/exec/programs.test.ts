@@ -17,7 +17,7 @@ import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import type { EgressConnection } from '../../contract/http.ts';
 import { NO_NEEDS, type Program, type ProgramNeeds } from '../../contract/program.ts';
-import { openProxy } from '../../preset/open-proxy.ts';
+import { openProxy } from '../../preset/capabilities.ts';
 import { declared, withPrograms } from './programs-for-tests.ts';
 
 const FILES = {

@@ -1,24 +1,29 @@
-// Owns: one shell line: taking it apart once more, admitting each part, and running it in the sandbox.
-// Refuses: to trust the tool that asks, and to run uncontained unless policy says that this machine may.
+// Owns: one shell line: taking it apart once more, admitting each part, running it in the sandbox, its output (the beginning for the
+// answer, all of it as an artifact when it is longer), and why it could not write or read a path that policy closes.
+// Refuses: to trust the tool that asks, to run uncontained unless policy says that this machine may, and to hold more than the
+// beginning of an output in memory; the program waits while the rest is written.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { type BoundedBuffer, createBoundedBuffer } from '../../base/bounded-buffer.ts';
 import { toPrintable } from '../../base/byte-path.ts';
+import { joinRel, normalizeRelPath } from '../../base/rel-path.ts';
 import type { ShellListing } from '../../base/shell/analysis.ts';
 import { analyzeShell, shellArgv } from '../../base/shell/analyze-shell.ts';
 import { variableRisk } from '../../base/shell/risky-variables.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
-import type { OpenProxy, ShellLine, ShellOutcome } from '../../contract/exec.ts';
+import type { CapturedStream, OpenProxy, ShellLine, ShellOutcome } from '../../contract/exec.ts';
 import type { EgressConnection } from '../../contract/http.ts';
-import type { SandboxHandle, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
+import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
+import type { Fence } from '../../contract/policy.ts';
+import { compilePathGlob } from '../../contract/policy-match.ts';
+import type { SandboxHandle, SandboxNetwork, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
 import { shellEffects } from '../../contract/shell-effects.ts';
-import { createCapture } from './capture.ts';
 import type { Fences } from './fences/find-fences.ts';
 import type { Held } from './fences/placeholders.ts';
 import { type FenceKeeper, withFences, withoutFences } from './fences/with-fences.ts';
-import { GIT_WITHOUT_SURPRISES, gitEnvironment, startsGit } from './git/git-environment.ts';
-import { tellFences } from './tell-fences.ts';
+import { GIT_WITHOUT_SURPRISES, gitEnvironment, startsGit } from './git-environment.ts';
 
 /** What is beyond the answer is kept on the host's disk, where no limit of the sandbox holds. No build says this much. */
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -35,22 +40,14 @@ export async function runShell(
   for (const effect of shellEffects(analysis, line.cwd, line.allowNetwork, scope.place)) scope.admit(effect);
   checkEnvironment(line.env);
 
-  const available = await sandbox.available();
-  if (!available.ok) {
-    if (!scope.policy.sandboxOptional) {
-      throw fail('sandbox.unavailable', `Cannot run the command: ${available.reason}`, {
-        hint: available.hint,
-      });
-    }
-    scope.warn({
-      reason: 'sandbox.unavailable',
-      message: `The command ran without a sandbox: ${available.reason}`,
-    });
+  if (!(await isContained(scope, sandbox, 'command'))) {
     const git = environmentOf(scope, analysis, () => keeper.find(scope, rootsOf(scope)), false);
     await scope.intend([]);
-    const { runBare } = await import('./run-bare.ts');
+    const { runBareLine } = await import('./run-bare.ts');
     const bare = { ...line, env: { ...git, ...line.env } };
-    return withoutFences(scope, keeper, rootsOf(scope), () => runBare(scope, bare));
+    return withoutFences(scope, keeper, rootsOf(scope), () =>
+      runBareLine(scope, bare, capturesFor(scope, line)),
+    );
   }
 
   const roots = rootsOf(scope);
@@ -60,19 +57,14 @@ export async function runShell(
   const intended = scope.intend([]);
   intended.catch(() => {}); // whoever waits for it learns of it
   const connections: EgressConnection[] = [];
-  const folder = line.allowNetwork ? mkdtempSync(join(tmpdir(), 'haft-proxy-')) : undefined;
-  const proxy =
-    folder === undefined
-      ? undefined
-      : await openProxy({
-          socket: join(folder, 'proxy'),
-          allow: (target) => decideConnection(scope, target),
-          record: (one) => connections.push(one),
-        });
+  const network = await openNetwork(
+    line.allowNetwork ? openProxy : undefined,
+    () => scope,
+    (one) => connections.push(one),
+  );
   try {
-    const stdout = createCapture(line.captureBytes, scope.spills ?? scope.objects);
-    const stderr = createCapture(line.captureBytes, scope.spills ?? scope.objects);
-    const captures = { stdout, stderr };
+    const captures = capturesFor(scope, line);
+    const { stdout, stderr } = captures;
     const specWith = (held: Held): SandboxSpec => ({
       argv: shellArgv(line.cmd) as [string, ...string[]],
       cwd: line.cwd,
@@ -86,7 +78,7 @@ export async function runShell(
       expectAnother: Object.keys(line.env).length === 0 && held.paths.length === 0,
       hidden: fences.hidden,
       readOnly: fences.readOnly,
-      network: proxy ? { proxy: proxy.address } : 'none',
+      network: network.network,
       limits: { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },
       captureBytes: 0,
       onOutput(stream, chunk) {
@@ -95,15 +87,19 @@ export async function runShell(
       },
     });
     const result = await withFences(scope, keeper, roots, fences, (held) => sandbox.run(specWith(held)));
-    const outcome = outcomeOf(scope, result);
+    const outcome = outcomeOf(checkedResult(scope, result, 'command', scope.signal));
     const said = await stderr.finish();
     if (outcome.code !== 0) tellFences(scope, line.cmd, line.cwd, said.bytes);
     return { ...outcome, stdout: await stdout.finish(), stderr: said, connections };
   } finally {
-    await proxy?.close();
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    await network.close();
   }
 }
+
+const capturesFor = ({ spills, objects }: CallScope, { captureBytes }: ShellLine) => ({
+  stdout: createCapture(captureBytes, spills ?? objects),
+  stderr: createCapture(captureBytes, spills ?? objects),
+});
 
 const rootsOf = ({ root }: CallScope) => [{ path: root, writable: [root] }];
 
@@ -142,39 +138,80 @@ function entriesAbove(root: string): string[] {
   return parent === root ? [] : [join(parent, '.git'), ...entriesAbove(parent)];
 }
 
-function outcomeOf(
+const outcomeOf = (result: SandboxResult): Omit<ShellOutcome, 'stdout' | 'stderr' | 'connections'> => ({
+  code: result.code,
+  signal: result.signal,
+  timedOut: result.timedOut,
+  ...(result.limitHit ? { limitHit: result.limitHit } : {}),
+  wallMs: result.usage.wallMs,
+  ...(result.observed ? { sandbox: result.observed } : {}),
+});
+
+/** Throws where there is no sandbox and policy requires one; says so where it does not. */
+export async function isContained(
+  scope: CallScope,
+  sandbox: SandboxHandle,
+  what: 'command' | 'program',
+): Promise<boolean> {
+  const available = await sandbox.available();
+  if (available.ok) return true;
+  const { reason, hint } = available;
+  if (!scope.policy.sandboxOptional)
+    throw fail('sandbox.unavailable', `Cannot run the ${what}: ${reason}`, { hint });
+  scope.warn({ reason: 'sandbox.unavailable', message: `The ${what} ran without a sandbox: ${reason}` });
+  return false;
+}
+
+/** Throws what kept a program from an end of its own. */
+export function checkedResult(
   scope: CallScope,
   result: SandboxResult,
-): Omit<ShellOutcome, 'stdout' | 'stderr' | 'connections'> {
+  what: 'command' | 'program',
+  signal: AbortSignal,
+): SandboxResult {
   if (result.refused) {
     const { reason, message, hint } = result.refused;
     throw fail(reason, message, hint ? { hint } : undefined);
   }
-  if (result.aborted) throw scope.signal.reason;
+  if (result.aborted) throw signal.reason;
   // Whoever fills its memory with files takes its keeper along; what ended it is known all the same.
   if (result.lost && result.limitHit === undefined)
     throw fail(
       'call.outcome_unknown',
-      'Cannot say how the command ended: its keeper was killed from outside',
+      `Cannot say how the ${what} ended: its keeper was killed from outside`,
     );
-  for (const path of result.disturbed) {
+  for (const path of result.disturbed)
     scope.warn({
       reason: 'path.protected',
-      message: `${path} changed while the command ran; look at it before you trust it`,
+      message: `${path} changed while the ${what} ran; look at it before you trust it`,
     });
-  }
+  return result;
+}
+
+/** Without a proxy none. `scope` is asked for every connection: a program that serves several calls has another one each time. */
+export async function openNetwork(
+  openProxy: OpenProxy | undefined,
+  scope: () => CallScope,
+  record: (connection: EgressConnection) => void,
+): Promise<{ readonly network: SandboxNetwork; close(): Promise<void> }> {
+  if (!openProxy) return { network: 'none', close: async () => {} };
+  const folder = mkdtempSync(join(tmpdir(), 'haft-proxy-'));
+  const proxy = await openProxy({
+    socket: join(folder, 'proxy'),
+    allow: (target) => decideConnection(scope(), target),
+    record,
+  });
   return {
-    code: result.code,
-    signal: result.signal,
-    timedOut: result.timedOut,
-    ...(result.limitHit ? { limitHit: result.limitHit } : {}),
-    wallMs: result.usage.wallMs,
-    ...(result.observed ? { sandbox: result.observed } : {}),
+    network: { proxy: proxy.address },
+    async close() {
+      await proxy.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 
 /** Each connection is one more access: the same policy, asked while the program runs. */
-export function decideConnection(scope: CallScope, target: { scheme: string; host: string; port: number }) {
+function decideConnection(scope: CallScope, target: { scheme: string; host: string; port: number }) {
   const effect = { kind: 'net.connect', ...target } as const;
   try {
     scope.admit(effect);
@@ -198,4 +235,145 @@ function checkEnvironment(env: Readonly<Record<string, string>>): void {
     if (value.includes('\0'))
       throw fail('input.schema', `Cannot set the variable ${name}: its value holds a NUL`);
   }
+}
+
+type Spills = Pick<ObjectStore, 'putStream'>;
+
+interface Capture {
+  /** Pending while the artifact cannot take more. */
+  push(chunk: Uint8Array): void | Promise<void>;
+  finish(): Promise<CapturedStream>;
+}
+
+export function createCapture(cap: number, objects: Spills): Capture {
+  const kept: BoundedBuffer = createBoundedBuffer(cap);
+  let spill: Spill | undefined;
+  return {
+    push(chunk) {
+      const rest = kept.push(chunk);
+      if (rest.length === 0) return;
+      spill ??= startSpill(kept.bytes(), objects);
+      return spill.push(rest);
+    },
+    async finish() {
+      const artifact = await spill?.finish();
+      return { bytes: kept.bytes(), total: kept.total, ...(artifact ? { artifact } : {}) };
+    },
+  };
+}
+
+interface Spill {
+  push(chunk: Uint8Array): Promise<void>;
+  finish(): Promise<ObjectId>;
+}
+
+/** Hands chunks to `putStream` one at a time: whoever pushes waits until the last one was taken. */
+function startSpill(beginning: Uint8Array, objects: Spills): Spill {
+  let next = Promise.withResolvers<Uint8Array | undefined>();
+  let taken = Promise.withResolvers<void>();
+  let broken: { readonly error: unknown } | undefined;
+  let last: Promise<void> = Promise.resolve();
+  async function* chunks() {
+    yield beginning;
+    for (;;) {
+      const chunk = await next.promise;
+      next = Promise.withResolvers();
+      taken.resolve();
+      if (!chunk) return;
+      yield chunk;
+    }
+  }
+  const stored = objects.putStream(chunks());
+  stored.catch((error) => {
+    broken = { error };
+    taken.reject(error);
+  });
+  taken.promise.catch(() => {});
+  const give = (chunk: Uint8Array | undefined): Promise<void> => {
+    if (broken) throw broken.error;
+    taken = Promise.withResolvers();
+    next.resolve(chunk);
+    return taken.promise;
+  };
+  // In order, also for those who do not wait: a stream may be over before its last piece was taken.
+  const hand = (chunk: Uint8Array | undefined): Promise<void> => {
+    last = last.then(() => give(chunk));
+    last.catch(() => {});
+    return last;
+  };
+  return {
+    push: (chunk) => hand(Uint8Array.from(chunk)),
+    async finish() {
+      await hand(undefined);
+      return (await stored).id;
+    },
+  };
+}
+
+/** What programs print when the sandbox stands in their way; a mount cannot be moved or removed, hence "busy". */
+const COMPLAINT =
+  /read-only file system|permission denied|operation not permitted|resource busy|\b(?:EROFS|EACCES|EPERM|EBUSY)\b/i;
+/** The last of what was said is looked at, and so many words of it. */
+const LOOKED_AT = 64 * 1024;
+const MOST_WORDS = 2000;
+const MOST_TOLD = 3;
+
+/** `cwd` as the call gave it; `stderr` as it is in the answer. */
+export function tellFences(
+  { root, policy, warn }: Pick<CallScope, 'root' | 'policy' | 'warn'>,
+  cmd: string,
+  cwd: string,
+  stderr: Uint8Array,
+): void {
+  if (policy.fences.length === 0 || stderr.length === 0) return;
+  const text = Buffer.from(stderr.subarray(-LOOKED_AT)).toString('utf8');
+  const complaints = text.split('\n').filter((line) => COMPLAINT.test(line));
+  if (complaints.length === 0) return;
+  const fences = policy.fences.map((fence) => ({ fence, matches: matcherOf(fence) }));
+  const told = new Set<string>();
+  for (const word of wordsOf([...complaints, cmd])) {
+    const path = placeOf(word, root, cwd);
+    if (path === undefined) continue;
+    const met = fences.find(({ fence, matches }) => matches(path) && !told.has(fence.glob))?.fence;
+    if (!met) continue;
+    told.add(met.glob);
+    warn({ reason: 'path.fenced', message: messageOf(path, met) });
+    if (told.size === MOST_TOLD) return;
+  }
+}
+
+function matcherOf({ glob, except = [] }: Fence): (path: string) => boolean {
+  const holds = compilePathGlob(glob);
+  const freed = except.map(compilePathGlob);
+  return (path) => holds.matches(path) && !freed.some((one) => one.matches(path));
+}
+
+/** Quotes, brackets and the like part words; what is left of a complaint holds the path as the program named it. */
+function wordsOf(texts: readonly string[]): Set<string> {
+  const words = new Set<string>();
+  for (const text of texts) {
+    for (const word of text.split(/[\s'"`‘’()[\]{},;<>=|&]+/)) {
+      const bare = word.replace(/[:.]+$/, '');
+      if (bare !== '' && bare.length <= 4096) words.add(bare);
+      if (words.size >= MOST_WORDS) return words;
+    }
+  }
+  return words;
+}
+
+/** Relative to the workspace; undefined for what lies outside of it. */
+function placeOf(word: string, root: string, cwd: string): string | undefined {
+  const inside = word.startsWith(`${root}/`) ? word.slice(root.length + 1) : word;
+  if (inside.startsWith('/')) return undefined;
+  const folder = cwd.startsWith(`${root}/`) ? cwd.slice(root.length + 1) : cwd;
+  const given = inside === word && !folder.startsWith('/') ? joinRel(folder, inside) : inside;
+  const normal = normalizeRelPath(given);
+  return normal.ok ? normal.path : undefined;
+}
+
+function messageOf(path: string, { read, where, admit }: Fence): string {
+  const closed = read ? 'hidden from programs' : 'read-only to programs';
+  const because = where === undefined ? 'by a rule of tools.rules' : `by ${where}`;
+  const line = admit === undefined ? '' : `. To let programs at it, haft.yaml needs:\n${admit.trimEnd()}`;
+  return `${path} is ${closed} ${because}${line}`;
 }

@@ -6,8 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { locate, openBeneath } from './beneath.ts';
-import { release } from './located.ts';
-import { makeRoots, type Root } from './root.ts';
+import { makeRoots, type Root, release } from './root.ts';
 
 let base: string;
 let ws: string;

@@ -1,4 +1,5 @@
-// Owns: finding and opening a place beneath a root so that the thing opened is the thing checked.
+// Owns: finding and opening a place beneath a root so that the thing opened is the thing checked; and a weaker way, for systems where
+// the kernel does not tell where a descriptor is: there a link swapped between look and opening is noticed after, not prevented.
 // Refuses: to hand out anything outside of the root, whatever links are swapped in meanwhile.
 import {
   type BigIntStats,
@@ -8,13 +9,24 @@ import {
   lstatSync,
   openSync,
   readlinkSync,
+  realpathSync,
 } from 'node:fs';
 import { parentOf } from '../../base/rel-path.ts';
-import { locateByName, verifyByName } from './beneath-by-name.ts';
-import { type LastLink, type Located, release, sameThing } from './located.ts';
-import { O_NOFOLLOW, O_NONBLOCK, O_PATH } from './open-flags.ts';
 import { type Attempt, notAFile, osFailure, outside, raced } from './path-failures.ts';
-import { absolute, isOnOurMount, placeOf, type Root, whereLinksLead } from './root.ts';
+import {
+  absolute,
+  isOnOurMount,
+  type LastLink,
+  type Located,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  O_PATH,
+  placeOf,
+  type Root,
+  release,
+  sameThing,
+  whereLinksLead,
+} from './root.ts';
 
 const ATTEMPTS = 8;
 const BIG = { bigint: true } as const;
@@ -99,4 +111,41 @@ function whyNotOpened(attempt: Attempt, thrown: unknown) {
 /** A link out and back in again works only if what it passes is there, which would tell. */
 function leavesOnTheWay({ root, rel }: Attempt, last: LastLink): boolean {
   return whereLinksLead(root, last === 'follow' ? rel : parentOf(rel)) === undefined;
+}
+
+/** Resolves links by name and remembers what was there. */
+function locateByName(attempt: Attempt, last: LastLink): Located {
+  const { root, rel } = attempt;
+  let real: string;
+  let stat: BigIntStats;
+  try {
+    real =
+      last === 'follow' || rel === '.' ? realpathSync.native(absolute(root, rel)) : realParentOf(attempt);
+    stat = lstatSync(real, BIG);
+  } catch (thrown) {
+    if (whereLinksLead(root, rel) === undefined) throw outside(attempt);
+    throw osFailure(thrown, attempt);
+  }
+  const place = placeOf(root, real);
+  if (!place || whereLinksLead(root, last === 'follow' ? rel : parentOf(rel)) === undefined)
+    throw outside(attempt);
+  return { ...place, stat, path: real, fd: -1 };
+}
+
+/** Checks after opening that the same thing is still at the same place; closes the descriptor when not. */
+function verifyByName(found: Located, fd: number, verb: string): void {
+  try {
+    if (sameThing(found.stat, fstatSync(fd, BIG)) && realpathSync.native(found.path) === found.path) return;
+  } catch {
+    // It went away: raced, as below.
+  }
+  closeSync(fd);
+  throw raced({ root: found.root, rel: found.rel, verb });
+}
+
+function realParentOf({ root, rel }: Attempt): string {
+  const path = absolute(root, rel);
+  const slash = path.lastIndexOf('/');
+  const parent = realpathSync.native(path.slice(0, slash) || '/');
+  return `${parent === '/' ? '' : parent}${path.slice(slash)}`;
 }

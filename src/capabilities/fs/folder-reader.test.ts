@@ -13,9 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import type { PinnedFolder } from './child-folder.ts';
-import { createFolderReader } from './folder-reader.ts';
-import { O_PATH } from './open-flags.ts';
+import { createFolderReader, type PinnedFolder } from './folder-reader.ts';
+import { O_PATH } from './root.ts';
 
 let dir: string;
 let folder: PinnedFolder;

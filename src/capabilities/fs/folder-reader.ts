@@ -1,7 +1,24 @@
-// Owns: what is in a folder, remembered for as long as the folder says that nothing came or went.
-// Refuses: to remember where a file system may not tell, and what changed a moment ago.
-import { type BigIntStats, type Dirent, fstatSync, statfsSync } from 'node:fs';
-import { type PinnedFolder, readFolder } from './child-folder.ts';
+// Owns: going down one folder at a time without ever following a link: what is in a folder, remembered for as long as it says that
+// nothing came or went; everything below one, with a fingerprint of it all; and removing a tree that was put aside.
+// Refuses: to say why a child cannot be entered (to its callers it is simply not there), to remember where a file system may not
+// tell or what changed a moment ago, and to take a tree for whole when a part of it cannot be read.
+import {
+  type BigIntStats,
+  closeSync,
+  type Dirent,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  statfsSync,
+} from 'node:fs';
+import { chmod, rmdir, unlink } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
+import { sha256Hex } from '../../base/digest.ts';
+import { errnoOf } from './path-failures.ts';
+import { type EntryType, isTempName, O_DIRECTORY, O_NOFOLLOW, O_PATH, typeOf } from './root.ts';
 
 /** A folder that somebody else pinned, and what it was then. */
 export interface HeldFolder {
@@ -65,4 +82,119 @@ export function createFolderReader(): FolderReader {
       remember(key, stat, entries);
     return entries;
   };
+}
+
+/** `path` reaches exactly this folder, and `path/name` its children, until it is left. */
+export interface PinnedFolder {
+  readonly path: string;
+  /** -1 where folders are known by name only, or where somebody else pins this one. */
+  readonly fd: number;
+}
+
+/** Undefined when the child is no folder (any more), or cannot be opened. */
+export function enterFolder(parent: PinnedFolder, name: string): PinnedFolder | undefined {
+  const path = `${parent.path}/${name}`;
+  try {
+    if (!isPinned(parent)) return lstatSync(path).isDirectory() ? { path, fd: -1 } : undefined;
+    const fd = openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    return { path: `${DESCRIPTORS}${fd}`, fd };
+  } catch {
+    return undefined;
+  }
+}
+
+export function leaveFolder(folder: PinnedFolder): void {
+  if (folder.fd >= 0) closeSync(folder.fd);
+}
+
+/** Undefined when it cannot be read, or where only names are known and it is somewhere else by now. */
+export function readFolder(folder: PinnedFolder): Dirent[] | undefined {
+  try {
+    const entries = readdirSync(folder.path, { withFileTypes: true });
+    return isPinned(folder) || realpathSync.native(folder.path) === folder.path ? entries : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const DESCRIPTORS = '/proc/self/fd/';
+
+function isPinned(folder: PinnedFolder): boolean {
+  return folder.path.startsWith(DESCRIPTORS);
+}
+
+export interface TreeEntry {
+  /** From the top folder, which is not among the entries. */
+  readonly rel: string;
+  readonly type: EntryType;
+  readonly stat: BigIntStats;
+  /** Of a link. */
+  readonly target?: string;
+}
+
+const SLICE = 10;
+
+/** Parents before their children, in bytewise order, without the names that `skips`. Throws what the system throws. */
+export async function treeEntries(
+  top: PinnedFolder,
+  signal?: AbortSignal,
+  skips: (name: string) => boolean = () => false,
+): Promise<TreeEntry[]> {
+  const entries: TreeEntry[] = [];
+  let pause = Date.now() + SLICE;
+
+  const visit = async (folder: PinnedFolder, prefix: string): Promise<void> => {
+    const names = readFolder(folder);
+    if (!names) throw Object.assign(new Error('unreadable'), { code: 'EACCES' });
+    for (const { name } of names) {
+      if (isTempName(name) || skips(name)) continue;
+      const path = `${folder.path}/${name}`;
+      const rel = prefix + name;
+      const stat = lstatSync(path, { bigint: true });
+      const type = typeOf(stat);
+      entries.push(type === 'link' ? { rel, type, stat, target: readlinkSync(path) } : { rel, type, stat });
+      if (type !== 'dir') continue;
+      const child = enterFolder(folder, name);
+      if (!child) throw Object.assign(new Error('unreadable'), { code: 'EACCES' });
+      try {
+        await visit(child, `${rel}/`);
+      } finally {
+        leaveFolder(child);
+      }
+    }
+    if (Date.now() > pause) {
+      await setImmediate();
+      signal?.throwIfAborted();
+      pause = Date.now() + SLICE;
+    }
+  };
+
+  await visit({ path: top.path, fd: -1 }, '');
+  return entries.sort((a, b) => Buffer.compare(Buffer.from(a.rel), Buffer.from(b.rel)));
+}
+
+/** Equal as long as nobody touched the tree: names, types, sizes, modes, inode numbers and times of change. */
+export function fingerprint(entries: readonly TreeEntry[]): string {
+  const lines = entries.map(({ rel, type, stat, target }) => {
+    const size = type === 'dir' ? 0n : stat.size;
+    return [rel, type, size, stat.mode, stat.ino, stat.mtimeNs, target ?? ''].join('\0');
+  });
+  return sha256Hex(lines.join('\0\0'));
+}
+
+/** Removes `name` and all below it. What is gone already is fine; other errors of the system are thrown. */
+export async function purge(parent: PinnedFolder, name: string): Promise<void> {
+  const path = `${parent.path}/${name}`;
+  const errno = await unlink(path).then(() => undefined, errnoOf);
+  if (errno === undefined || errno === 'ENOENT') return;
+  const folder = enterFolder(parent, name);
+  if (!folder) throw Object.assign(new Error('cannot be removed'), { code: errno });
+  try {
+    // What was put aside is about to go: its own permissions need not stand in the way.
+    if (process.getuid?.() !== 0) await chmod(folder.path, 0o700).catch(() => undefined);
+    for (const entry of readFolder(folder) ?? []) await purge(folder, entry.name);
+  } finally {
+    leaveFolder(folder);
+  }
+  await rmdir(path);
 }

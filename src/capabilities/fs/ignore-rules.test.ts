@@ -9,10 +9,8 @@ import { locate } from './beneath.ts';
 import { createFolderReader } from './folder-reader.ts';
 import { compileIgnoreRules } from './ignore-rules.ts';
 import { createIgnoreFiles } from './ignore-scope.ts';
-import { release } from './located.ts';
-import { makeRoots } from './root.ts';
-import { walk } from './walk.ts';
-import { createWantedEntries } from './wanted-entries.ts';
+import { createWantedEntries, walk } from './list.ts';
+import { makeRoots, release } from './root.ts';
 
 let ws: string;
 

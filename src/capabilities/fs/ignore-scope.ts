@@ -12,11 +12,9 @@ import {
 } from 'node:fs';
 import { joinRel } from '../../base/rel-path.ts';
 import { locate } from './beneath.ts';
-import type { PinnedFolder } from './child-folder.ts';
+import type { PinnedFolder } from './folder-reader.ts';
 import { compileIgnoreRules, type IgnoreRules, type IgnoreScope } from './ignore-rules.ts';
-import { type Located, release } from './located.ts';
-import { O_NOFOLLOW, O_NONBLOCK } from './open-flags.ts';
-import { absolute, type Root } from './root.ts';
+import { absolute, type Located, O_NOFOLLOW, O_NONBLOCK, type Root, release } from './root.ts';
 
 /** Reads ignore files, and remembers what the last ones said until they change. */
 export interface IgnoreFiles {

@@ -5,9 +5,9 @@ import type { OpenFile } from '../../contract/artifacts.ts';
 import type { TreeName } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { openLocated } from './beneath.ts';
-import { type Located, modeOf } from './located.ts';
+import { treeEntries } from './folder-reader.ts';
 import { cannot, notAFile, osFailure } from './path-failures.ts';
-import { treeEntries } from './tree-entries.ts';
+import { type Located, modeOf } from './root.ts';
 
 const OWNER_RUNS = 0o100;
 

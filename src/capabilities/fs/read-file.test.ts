@@ -6,9 +6,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { locate } from './beneath.ts';
-import { release } from './located.ts';
 import { type FileBytes, type ReadFileOptions, readLocated } from './read-file.ts';
-import { makeRoots, type Root } from './root.ts';
+import { makeRoots, type Root, release } from './root.ts';
 
 let ws: string;
 let root: Root;

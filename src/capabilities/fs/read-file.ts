@@ -4,8 +4,8 @@ import { type BigIntStats, closeSync, constants, fstatSync, read, readSync } fro
 import { fail } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
 import { openLocated } from './beneath.ts';
-import type { Located } from './located.ts';
 import { type Attempt, cannot, osFailure } from './path-failures.ts';
+import type { Located } from './root.ts';
 
 export interface ReadFileOptions {
   readonly maxBytes?: number | undefined;

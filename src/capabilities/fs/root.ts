@@ -1,8 +1,16 @@
-// Owns: a directory that paths may lie below, and how places beneath it are named.
-// Refuses: to resolve its own links; a root is given already resolved.
-import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';
+// Owns: a directory that paths may lie below, how places beneath it are named, what it means that one was found and pinned, the flags
+// with which files are opened, and the names of files on their way into or out of place.
+// Refuses: to resolve its own links (a root is given already resolved), to find a place (beneath) or to read it (read-file).
+import { type BigIntStats, closeSync, constants, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { followLinks } from '../../base/follow-links.ts';
-import { O_PATH } from './open-flags.ts';
+
+/** Linux: a descriptor that only marks a place. Opening it has no effect, not even on a device or a FIFO. */
+export const O_PATH = process.platform === 'linux' ? 0o10000000 : 0;
+/** Absent on Windows. */
+export const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
+export const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
+/** So that nothing that is opened can make the process wait. */
+export const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /**
  * `exact`: the kernel tells where an open descriptor really is (Linux with /proc), so what is opened is what is
@@ -120,4 +128,99 @@ function mountLineIn(info: string): string {
 function mountsOfThisProcess(): Set<string> {
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
   return new Set(lines.map((line) => `mnt_id:\t${line.slice(0, line.indexOf(' '))}\n`));
+}
+
+/** `path` reaches exactly this thing, and `path/child` exactly its children, until `release`. */
+export interface Located {
+  readonly root: Root;
+  /** Where it really is, after links; '.' is the root itself. */
+  readonly rel: string;
+  readonly stat: BigIntStats;
+  readonly path: string;
+  /** -1 where places are known by name only. */
+  readonly fd: number;
+}
+
+/** Whether a link in the last component is followed, or is itself the place that is meant. */
+export type LastLink = 'follow' | 'keep';
+
+export function release(found: Located): void {
+  if (found.fd >= 0) closeSync(found.fd);
+}
+
+export type EntryType = 'file' | 'dir' | 'link' | 'other';
+
+export function typeOf(stat: BigIntStats): EntryType {
+  if (stat.isFile()) return 'file';
+  if (stat.isDirectory()) return 'dir';
+  return stat.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** Permission bits, with set-user-id and the like. */
+export function modeOf(stat: BigIntStats): number {
+  return Number(stat.mode & 0o7777n);
+}
+
+export function ownerIn(stat: BigIntStats): { readonly uid: number; readonly gid: number } {
+  return { uid: Number(stat.uid), gid: Number(stat.gid) };
+}
+
+export function sameThing(a: BigIntStats, b: BigIntStats | undefined): boolean {
+  return b !== undefined && a.ino === b.ino && a.dev === b.dev;
+}
+
+const PREFIX = '.haft-tmp-';
+
+/** Makes names that no other process makes: they say which process of which machine state made them. */
+export function createTempNames(pid: number = process.pid): () => string {
+  let owner: string | undefined;
+  let count = 0;
+  return () => {
+    owner ??= ownerOf(pid) ?? `${pid}-0-0`;
+    return `${PREFIX}${owner}-${(count++).toString(36)}-${random()}`;
+  };
+}
+
+export function isTempName(name: string): boolean {
+  return name.startsWith(PREFIX);
+}
+
+/** True when a path, or a part of it, is on its way into or out of place. */
+export function hasTempName(rel: string): boolean {
+  return rel.includes(PREFIX) && rel.split('/').some(isTempName);
+}
+
+/**
+ * `alive`: the process that made it still runs. `dead`: it does not. `unknown`: it ran where this process cannot look
+ * (another process namespace, or a system without /proc).
+ */
+export function makerOf(name: string): 'alive' | 'dead' | 'unknown' {
+  const [pid, started, namespace] = name.slice(PREFIX.length).split('-');
+  if (!pid || !/^\d+$/.test(pid) || !namespace || namespace !== namespaceNumber()) return 'unknown';
+  return ownerOf(Number(pid)) === `${pid}-${started}-${namespace}` ? 'alive' : 'dead';
+}
+
+/** A process number alone comes round again; with its start time it does not. */
+function ownerOf(pid: number): string | undefined {
+  const namespace = namespaceNumber();
+  if (!namespace) return undefined;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
+    return `${pid}-${started}-${namespace}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function namespaceNumber(): string | undefined {
+  try {
+    return /\[(\d+)\]/.exec(readlinkSync('/proc/self/ns/pid'))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function random(): string {
+  return Math.random().toString(36).slice(2, 8);
 }

@@ -5,8 +5,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createTempNames, hasTempName, isTempName, makerOf } from './root.ts';
 import { foldersOf, sweepTemps } from './sweep-temps.ts';
-import { createTempNames, hasTempName, isTempName, makerOf } from './temp-name.ts';
 
 describe('createTempNames', () => {
   it('makes names that are recognised, and never twice', () => {

@@ -2,11 +2,8 @@
 // Refuses: what a living process may still need.
 import { lstatSync } from 'node:fs';
 import { locate } from './beneath.ts';
-import { readFolder } from './child-folder.ts';
-import { release } from './located.ts';
-import { purge } from './purge.ts';
-import { makeRoots } from './root.ts';
-import { isTempName, makerOf } from './temp-name.ts';
+import { purge, readFolder } from './folder-reader.ts';
+import { isTempName, makeRoots, makerOf, release } from './root.ts';
 
 /** What was made where this process cannot look is left alone for this long. */
 const UNKNOWN_AGE_MS = 24 * 60 * 60 * 1000;

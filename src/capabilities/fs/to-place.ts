@@ -1,13 +1,25 @@
-// Owns: what a path that a caller gives means: which root it is beneath, and where it really is after links.
-// Refuses: paths outside of every root, and those of files on their way into place.
+// Owns: what a path that a caller gives means: which root it is beneath, where it really is after links, and which other names it is to
+// be locked by: where links lead from it at this moment.
+// Refuses: paths outside of every root, those of files on their way into place, and promises: a link may be changed right after;
+// planning checks that what it changes is locked (mutate/planning.ts).
+import { lstatSync, realpathSync } from 'node:fs';
 import { joinRel, normalizeRelPath, parentOf } from '../../base/rel-path.ts';
-import type { CallScope } from '../../contract/capability.ts';
+import type { CallScope, RealNames } from '../../contract/capability.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
-import { type LastLink, release } from './located.ts';
 import { cannot, outside, raced } from './path-failures.ts';
-import { type Place, placeOf, type Root, whereLinksLead } from './root.ts';
-import { hasTempName } from './temp-name.ts';
+import {
+  absolute,
+  hasTempName,
+  type LastLink,
+  makeRoots,
+  nameOf,
+  type Place,
+  placeOf,
+  type Root,
+  release,
+  whereLinksLead,
+} from './root.ts';
 
 /** What effects call a path that may lie below another root; nearly all are relative, and are what they are. */
 export function spellingOf(scope: Pick<CallScope, 'place'>, path: string): string {
@@ -77,3 +89,52 @@ export function refuseTemp(place: Place, verb: string): void {
 export function nameIn(rel: string): string {
   return rel.slice(rel.lastIndexOf('/') + 1);
 }
+
+export function createRealNames(): RealNames {
+  const known = new Map<string, Root>();
+  const rootOf: (scope: Parameters<RealNames>[1]) => Root = ({ root, extraRoots }) => {
+    const key = [root, ...extraRoots].join('\0');
+    const made = known.get(key) ?? makeRoots(root, extraRoots, false);
+    known.set(key, made);
+    return made;
+  };
+  return (path, scope) => {
+    const named = path.startsWith('/') ? path : path === '.' ? scope.root : `${scope.root}/${path}`;
+    if (named === scope.root || isPlain(named, scope.root)) return NONE;
+    const place = placeOf(rootOf(scope), named);
+    if (!place || place.rel === '.') return NONE;
+    // Whether a link in the last component is followed is the tool's to say: both places are locked.
+    const names = [led(place), inFolder(led({ ...place, rel: parentOf(place.rel) }), nameIn(place.rel))];
+    return names.flatMap((real) => (real && lockNameOf(real) !== path ? [lockNameOf(real)] : []));
+  };
+}
+
+const NONE: readonly string[] = [];
+
+/** One name for each place, also where one root lies in another: what is in the workspace is named from there. */
+export function lockNameOf({ root, rel }: Place): string {
+  if (!root.extra) return rel;
+  const place = placeOf(root.all[0]!, absolute(root, rel)) ?? { root, rel };
+  return nameOf(place.root, place.rel);
+}
+
+/** Nearly all are: nothing on the way to it is a link, and neither is it. */
+function isPlain(path: string, workspace: string): boolean {
+  try {
+    const folder = parentOf(path);
+    if (folder !== workspace && realpathSync.native(folder) !== folder) return false;
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true;
+  } catch {
+    // A folder is missing, or cannot be looked into.
+    return false;
+  }
+}
+
+/** Undefined outside of every root, and in a circle: nothing can be changed there. */
+function led({ root, rel }: Place): Place | undefined {
+  const place = whereLinksLead(root, rel);
+  return place === 'circle' ? undefined : place;
+}
+
+const inFolder = (folder: Place | undefined, name: string): Place | undefined =>
+  folder && { root: folder.root, rel: joinRel(folder.rel, name) };

@@ -1,18 +1,31 @@
-// Owns: a guarded request from its first check to its answer: hops, attempts, and what they cost.
+// Owns: a guarded request from its first check to its answer: hops, attempts, what they cost, and how often each host may be asked.
 // Refuses: a connection that policy was not asked about, and an address that was not checked for it.
+
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { type HttpHop, type HttpRequest, type HttpResponse, parseHttpUrl } from '../../contract/http.ts';
-import { createPlaceChecker, type Place, type PlaceChecker } from './check-place.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { type RequestDeadline, startRequestDeadline } from './deadline.ts';
+import {
+  createHostResolver,
+  createPlaceChecker,
+  type LookupHost,
+  type Place,
+  type PlaceChecker,
+  type ResolveHost,
+} from './dial.ts';
 import type { ResponseHead } from './exchange.ts';
 import { placeOf, toHttpFailure } from './failures.ts';
-import { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.ts';
-import { locationOf, nextHop, type Outgoing } from './redirect.ts';
 import { checkHeaders } from './request-headers.ts';
-import { createHostResolver, type LookupHost, type ResolveHost } from './resolve-host.ts';
-import { isIdempotent, isLostConnection, isPassing, retryDelay } from './retry.ts';
+import {
+  isIdempotent,
+  isLostConnection,
+  isPassing,
+  locationOf,
+  nextHop,
+  type Outgoing,
+  retryDelay,
+} from './retry.ts';
 import { type SendLimits, send } from './send.ts';
 
 export interface HttpClientOptions {
@@ -200,4 +213,37 @@ async function check(site: Site, journey: Journey, { target }: Outgoing): Promis
     journey.dns += performance.now() - started;
   }
   return site.places.check(target, found, scope.privateHost?.(target) ?? false);
+}
+
+interface RateLimitOptions {
+  readonly perSecond: number;
+  readonly burst: number;
+  /** Who would have to wait for longer is refused. */
+  readonly maxWaitMs: number;
+}
+
+interface RateLimit {
+  /** Takes a turn; answers how many milliseconds to wait for it. Throws `http.rate`. */
+  take(host: string, now: number): number;
+}
+
+const MAX_HOSTS = 1024;
+
+export function createRateLimit({ perSecond, burst, maxWaitMs }: RateLimitOptions): RateLimit {
+  /** When a bucket was, or will be, empty of debts: the time at which its host has `burst` turns again. */
+  const fullAt = new Map<string, number>();
+  const each = 1000 / perSecond;
+  return {
+    take(host, now) {
+      const full = Math.max(fullAt.get(host) ?? 0, now) + each;
+      const wait = Math.max(0, full - now - burst * each);
+      if (wait > maxWaitMs) {
+        const message = `Cannot request ${host}: it was asked more than ${perSecond} times a second`;
+        throw fail('http.rate', message, { host, retry_after_ms: Math.ceil(wait) });
+      }
+      if (fullAt.size >= MAX_HOSTS) for (const [name, at] of fullAt) if (at <= now) fullAt.delete(name);
+      fullAt.set(host, full);
+      return wait;
+    },
+  };
 }

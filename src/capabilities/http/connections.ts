@@ -1,11 +1,9 @@
 // Owns: connections that are kept for the next request, each bound to the host and the checked addresses it was opened for.
 // Refuses: to share one between two requests at a time, or between two decisions: other addresses are another key.
-
 import type { Socket } from 'node:net';
 import type { Client } from 'undici';
-import { waitTurn } from '../../base/wait-turn.ts';
-import type { Place } from './check-place.ts';
-import { type Dialled, dial } from './dial.ts';
+import { waitTurn } from '../../base/turns.ts';
+import { type Dialled, dial, type Place } from './dial.ts';
 
 /** Undici's client: one connection, opened when a request needs it and again when it was lost. */
 export type ClientMaker = new (url: string, options?: Client.Options) => Client;

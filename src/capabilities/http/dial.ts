@@ -1,9 +1,14 @@
-// Owns: opening one TCP or TLS connection to an address that was checked, and proving that it led there.
-// Refuses: names that were not resolved before, and certificates that do not verify, whatever the environment says.
-import { connect as connectTcp, type Socket } from 'node:net';
+// Owns: from a host to its addresses, looked up once and kept for a short while; which of them may be connected to; and opening one
+// TCP or TLS connection to an address that was checked, and proving that it led there.
+// Refuses: names that were not resolved before, hosts with no address that may be reached (with the line of haft.yaml that would
+// admit them), and certificates that do not verify, whatever the environment says.
+import { promises as dns } from 'node:dns';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
-import { normalAddress } from '../../base/ip-address.ts';
-import { type HostAddress, literalAddress } from './resolve-host.ts';
+import { type AddressClass, classifyAddress, normalAddress } from '../../base/ip-address.ts';
+import { fail } from '../../contract/errors.ts';
+import type { HttpTarget } from '../../contract/http.ts';
+import type { MaybePromise } from '../../contract/json.ts';
 
 export interface DialSpec {
   /** As in a URL: IPv6 in brackets. Certificates are verified for it. */
@@ -100,4 +105,132 @@ const pinnedLookup =
 function isOneOf(address: string, addresses: readonly HostAddress[]): boolean {
   const normal = normalAddress(address);
   return normal !== undefined && addresses.some((one) => normalAddress(one.address) === normal);
+}
+
+export interface HostAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+/** Asks the resolver for every address of a name, in the order in which they should be tried. */
+export type LookupHost = (host: string) => Promise<readonly HostAddress[]>;
+
+/** Answers at once where nothing has to be asked. */
+export type ResolveHost = (host: string) => MaybePromise<readonly HostAddress[]>;
+
+const KEEP_MS = 10_000;
+const MAX_KEPT = 512;
+
+export function createHostResolver(lookup: LookupHost = systemLookup, keepMs = KEEP_MS): ResolveHost {
+  const kept = new Map<string, { readonly addresses: readonly HostAddress[]; readonly until: number }>();
+  const asked = new Map<string, Promise<readonly HostAddress[]>>();
+
+  const keep = (host: string, addresses: readonly HostAddress[]): readonly HostAddress[] => {
+    if (kept.size >= MAX_KEPT) kept.clear();
+    kept.set(host, { addresses, until: performance.now() + keepMs });
+    return addresses;
+  };
+  const ask = async (host: string): Promise<readonly HostAddress[]> => {
+    try {
+      return keep(host, await lookup(host));
+    } finally {
+      asked.delete(host);
+    }
+  };
+  return (host) => {
+    const known = kept.get(host);
+    if (known && known.until > performance.now()) return known.addresses;
+    const literal = literalAddress(host);
+    if (literal) return keep(host, [literal]);
+    let answer = asked.get(host);
+    if (!answer) {
+      answer = ask(host);
+      asked.set(host, answer);
+    }
+    return answer;
+  };
+}
+
+/** The address that a URL's host is, brackets off; undefined for names. */
+export function literalAddress(host: string): HostAddress | undefined {
+  const address = host.startsWith('[') ? host.slice(1, -1) : host;
+  const family = isIP(address);
+  return family === 0 ? undefined : { address, family: family === 6 ? 6 : 4 };
+}
+
+async function systemLookup(host: string): Promise<readonly HostAddress[]> {
+  const found = await dns.lookup(host, { all: true });
+  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+}
+
+/** Where a connection may go: a target, and those of its addresses that were found admissible for it. */
+export interface Place {
+  readonly target: HttpTarget;
+  readonly addresses: readonly HostAddress[];
+  /** Policy named the host as private, and none of these is public. */
+  readonly private: boolean;
+  /** Equal for equal places: what a kept connection belongs to. */
+  readonly key: string;
+}
+
+export interface PlaceChecker {
+  /** Throws `http.address` where nothing is left. `mayBePrivate` is policy's answer for this very target. */
+  check(target: HttpTarget, found: readonly HostAddress[], mayBePrivate: boolean): Place;
+}
+
+/** Remembers what it found for as long as the same list of addresses is handed to it. */
+export function createPlaceChecker(): PlaceChecker {
+  const checked = new WeakMap<readonly HostAddress[], Map<string, Place>>();
+  return {
+    check(target, found, mayBePrivate) {
+      const question = `${target.scheme} ${target.host} ${target.port} ${mayBePrivate}`;
+      const places = checked.get(found) ?? new Map<string, Place>();
+      const known = places.get(question);
+      if (known) return known;
+      const place = checkPlace(target, found, mayBePrivate);
+      checked.set(found, places.set(question, place));
+      return place;
+    },
+  };
+}
+
+export function checkPlace(target: HttpTarget, found: readonly HostAddress[], mayBePrivate: boolean): Place {
+  const literal = literalAddress(target.host) !== undefined;
+  let refused: AddressClass | undefined;
+  let isPublic = false;
+  const addresses = found.filter(({ address }) => {
+    const judged = classifyAddress(address);
+    const admitted =
+      judged.kind === 'public' ||
+      (mayBePrivate && (judged.kind === 'private' || (judged.kind === 'metadata' && literal)));
+    if (!admitted) refused ??= judged;
+    isPublic ||= judged.kind === 'public';
+    return admitted;
+  });
+  if (addresses.length === 0) throw refusal(target, literal, refused);
+  const { scheme, host, port } = target;
+  const sorted = addresses.map(({ address }) => address).sort();
+  return { target, addresses, private: !isPublic, key: [scheme, host, port, isPublic, ...sorted].join(' ') };
+}
+
+function refusal(target: HttpTarget, literal: boolean, refused: AddressClass | undefined) {
+  const { scheme, host, port } = target;
+  const place = `${scheme}://${host}:${port}`;
+  if (!refused) return fail('http.failed', `Cannot connect ${place}: its name has no address`);
+  const fact = `${literal ? 'it is' : 'its name leads to'} ${article(refused.range)} ${refused.range} address`;
+  const can = refused.kind === 'private' || (refused.kind === 'metadata' && literal);
+  return fail('http.address', `Cannot connect ${place}: ${fact}`, {
+    host,
+    port,
+    range: refused.range,
+    ...(can ? { admit: admitLine(target) } : {}),
+  });
+}
+
+const article = (word: string): string => (/^[aeiou]/.test(word) ? 'an' : 'a');
+
+function admitLine({ scheme, host, port }: HttpTarget): string {
+  const usual = port === (scheme === 'https' ? 443 : 80);
+  const domain = JSON.stringify(usual ? host : `${host}:${port}`);
+  return `network:\n  allowed_domains:\n    - {domain: ${domain}, private: true}\n`;
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { dial } from './dial.ts';
-import { createRateLimit } from './rate-limit.ts';
-import { createHostResolver } from './resolve-host.ts';
+import { createRateLimit } from './client.ts';
+import { createHostResolver, dial } from './dial.ts';
 import { retryDelay } from './retry.ts';
 import { startServer } from './servers-for-tests.ts';
 

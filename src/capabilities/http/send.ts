@@ -1,16 +1,23 @@
-// Owns: one attempt: a connection taken, a request sent, its body received, the connection given back.
-// Refuses: to decide what an answer is worth; `keep` does.
+// Owns: one attempt: a connection taken, a request sent, its body received (the beginning for the caller, all of it for an artifact
+// where one is asked for), the connection given back.
+// Refuses: to decide what an answer is worth (`keep` does), and to read on once nobody wants more: a bomb stops at the limit of
+// what it became, not of what it was.
+import { Readable } from 'node:stream';
 import type { HttpRequest, HttpResponse, HttpTimings } from '../../contract/http.ts';
-import type { Place } from './check-place.ts';
-import { type ArtifactPlace, type CollectedBody, collectBody, passBody } from './collect-body.ts';
+import type { ObjectStore } from '../../contract/object-store.ts';
 import type { Connections } from './connections.ts';
 import type { RequestDeadline } from './deadline.ts';
-import { decodeBody, encodingsOf } from './decode-body.ts';
-import { type ExchangeFailure, exchange, type Message, type ResponseHead, type Sink } from './exchange.ts';
-import type { Outgoing } from './redirect.ts';
-import type { Headers } from './request-headers.ts';
-import { isIdempotent } from './retry.ts';
-import { collectSink, discardSink, passingSink, streamSink } from './sinks.ts';
+import type { Place } from './dial.ts';
+import {
+  type ExchangeFailure,
+  exchange,
+  type Flow,
+  type Message,
+  type ResponseHead,
+  type Sink,
+} from './exchange.ts';
+import { decodeBody, encodingsOf, type Headers } from './request-headers.ts';
+import { isIdempotent, type Outgoing } from './retry.ts';
 
 export interface SendLimits {
   readonly connectMs: number;
@@ -126,4 +133,157 @@ function headersOf({ headers }: ResponseHead, decoded: boolean): HttpResponse['h
   if (!decoded) return headers;
   const { 'content-encoding': _, 'content-length': __, ...others } = headers;
   return others;
+}
+
+interface ArtifactPlace {
+  readonly objects: Pick<ObjectStore, 'putStream'>;
+  readonly maxBytes: number;
+}
+
+interface CollectedBody extends Collected {
+  readonly artifact?: NonNullable<HttpResponse['artifact']>;
+}
+
+async function collectBody(
+  stream: Readable,
+  maxBytes: number,
+  place: ArtifactPlace | undefined,
+): Promise<CollectedBody> {
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  let seen = 0;
+  const keep = (chunk: Buffer): void => {
+    const part = chunk.subarray(0, Math.max(0, maxBytes - kept));
+    seen += chunk.length;
+    if (part.length === 0) return;
+    chunks.push(part);
+    kept += part.length;
+  };
+  const collected = () => ({ bytes: Buffer.concat(chunks), truncated: seen > kept });
+
+  if (!place) {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      keep(chunk);
+      if (seen > maxBytes) break;
+    }
+    return collected();
+  }
+
+  let cut = false;
+  async function* whole(limit: number): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      const room = limit - seen;
+      keep(chunk);
+      cut = chunk.length > room;
+      yield cut ? chunk.subarray(0, room) : chunk;
+      if (cut) return;
+    }
+  }
+  const { id, size } = await place.objects.putStream(whole(place.maxBytes));
+  return { ...collected(), artifact: { id, size, truncated: cut } };
+}
+
+/** The same for somebody who takes every piece and wants none kept. */
+async function passBody(stream: Readable, pass: (chunk: Buffer) => unknown): Promise<CollectedBody> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) await pass(chunk);
+  return { bytes: new Uint8Array(0), truncated: false };
+}
+
+interface Collected {
+  readonly bytes: Uint8Array;
+  readonly truncated: boolean;
+}
+
+/** The fast way, without a stream: for bodies that are neither encoded nor kept as an artifact. */
+function collectSink(maxBytes: number): { readonly sink: Sink; collected(): Collected } {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let truncated = false;
+  const sink: Sink = {
+    write(chunk, flow) {
+      const room = maxBytes - size;
+      chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
+      size += Math.min(room, chunk.length);
+      if (chunk.length <= room) return;
+      truncated = true;
+      flow.stop();
+    },
+    end() {},
+    fail() {},
+  };
+  return { sink, collected: () => ({ bytes: joined(chunks), truncated }) };
+}
+
+const joined = (chunks: readonly Buffer[]): Uint8Array =>
+  chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks as Buffer[]);
+
+/** Pauses the connection while nobody reads; destroying the stream stops the flow. */
+function streamSink(): { readonly sink: Sink; readonly body: Readable } {
+  let flow: Flow | undefined;
+  let ended = false;
+  const body = new Readable({
+    read: () => flow?.resume(),
+    destroy(error, done) {
+      if (!ended) flow?.stop();
+      done(error);
+    },
+  });
+  const sink: Sink = {
+    write(chunk, current) {
+      flow = current;
+      if (body.destroyed) flow.stop();
+      else if (!body.push(chunk)) flow.pause();
+    },
+    end() {
+      ended = true;
+      body.push(null);
+    },
+    fail(error) {
+      ended = true;
+      body.destroy(error);
+    },
+  };
+  return { sink, body };
+}
+
+/** Nothing is kept. Whoever throws wants no more, and the exchange fails with what was thrown. */
+function passingSink(pass: (chunk: Buffer) => unknown): Sink {
+  let over = false;
+  return {
+    write(chunk, flow) {
+      try {
+        const waiting = pass(chunk);
+        if (!(waiting instanceof Promise)) return;
+        flow.pause();
+        waiting.then(
+          // Also when the body has ended meanwhile: the connection may be kept. Not before the parser has seen the pause.
+          () => setImmediate(() => flow.resume()),
+          (error) => over || flow.stop(error),
+        );
+      } catch (error) {
+        flow.stop(error as Error);
+      }
+    },
+    end() {
+      over = true;
+    },
+    fail() {
+      over = true;
+    },
+  };
+}
+
+const MAX_READ_AWAY = 64 * 1024;
+
+/** For answers that are not wanted: a redirect's, one that is tried again. */
+function discardSink(): Sink {
+  let size = 0;
+  return {
+    write(chunk, flow) {
+      size += chunk.length;
+      if (size > MAX_READ_AWAY) flow.stop();
+    },
+    end() {},
+    fail() {},
+  };
 }

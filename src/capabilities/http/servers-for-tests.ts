@@ -19,8 +19,8 @@ import type { HttpRequest, HttpResponse } from '../../contract/http.ts';
 import type { ObjectStore } from '../../contract/object-store.ts';
 import { matchesDomain, parseDomain } from '../../contract/policy-match.ts';
 import type { HttpClientOptions } from './client.ts';
+import type { HostAddress } from './dial.ts';
 import { createHttpCapability, type HttpCapability } from './handle.ts';
-import type { HostAddress } from './resolve-host.ts';
 
 export interface TestServer {
   readonly port: number;

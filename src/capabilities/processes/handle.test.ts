@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
-import type { CallScope } from '../../contract/capability.ts';
+import { createRedactor } from '../../base/redact/create-redactor.ts';
+import type { CallScope, ProcessQuery } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
-import type { ProcessQuery } from '../../contract/processes.ts';
 import { createProcessHandle } from './handle.ts';
-import { parseStat } from './proc-files.ts';
+import { commandLine, parseStat } from './list-processes.ts';
 
 const ALL = 1_000_000;
 
@@ -149,5 +149,38 @@ describe('parseStat', () => {
   it('takes nothing from what is cut off', () => {
     for (const text of ['', '42', '42 (sh', '42 (sh)', '42 (sh) S 7 1'])
       assert.equal(parseStat(text), undefined);
+  });
+});
+
+const redactor = createRedactor();
+const shown = (...args: string[]) => commandLine(args, 'name', redactor);
+
+const TABLE: readonly (readonly [what: string, args: readonly string[], line: string])[] = [
+  ['an ordinary line', ['cargo', 'build', '-q'], 'cargo build -q'],
+  ['an option with a secret behind it', ['db', '--password', 'two words'], 'db --password [redacted]'],
+  ['a short option with a name', ['db', '-token', 'abc'], 'db -token [redacted]'],
+  ['an option with a secret in it', ['db', '--api-key=two words', '-v'], 'db --api-key=[redacted] -v'],
+  ['an assignment', ['env', 'DB_PASSWORD=two words', 'npm'], 'env DB_PASSWORD=[redacted] npm'],
+  ['a name that only sounds like it', ['x', '--max-tokens', '100'], 'x --max-tokens 100'],
+  ['a token by its look', ['git', 'clone', `ghp_${'a1B2'.repeat(9)}`], 'git clone [redacted]'],
+  [
+    'a header',
+    ['curl', '-H', 'Authorization: Bearer abcdefghijklmnop'],
+    'curl -H Authorization: Bearer [redacted]',
+  ],
+  ['a password in a URL', ['psql', 'postgres://me:hunter22@db/x'], 'psql postgres://[redacted]@db/x'],
+  ['an empty argument', ['x', '', 'y'], 'x  y'],
+];
+
+describe('commandLine', () => {
+  for (const [what, args, line] of TABLE) it(`shows ${what}`, () => assert.equal(shown(...args), line));
+
+  it('shows the name in brackets where there are no arguments', () => {
+    assert.equal(shown(), '[name]');
+  });
+
+  it('cuts what is too long, and never in the middle of a character', () => {
+    const line = shown('x', '\u{1f600}'.repeat(4000));
+    assert.ok(line.length <= 4096 && line.endsWith('…') && line.isWellFormed());
   });
 });

@@ -1,7 +1,6 @@
 // Owns: `ctx.processes`: the process table of this machine, from /proc.
 // Refuses: to show a command line before its secrets are made unreadable, and to keep the event loop for long.
-import type { CallScope } from '../../contract/capability.ts';
-import type { ProcessHandle } from '../../contract/processes.ts';
+import type { CallScope, ProcessHandle } from '../../contract/capability.ts';
 
 /** Reading the table is loaded with the first look at it. */
 export function createProcessHandle(scope: CallScope): ProcessHandle {

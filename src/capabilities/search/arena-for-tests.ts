@@ -9,7 +9,7 @@ import type { Warning } from '../../contract/envelope.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { SearchQuery, SearchResult } from '../../contract/search.ts';
 import { createSearchCapability, type SearchCapability } from './capability.ts';
-import { findRipgrep } from './ripgrep/find-ripgrep.ts';
+import { findRipgrep } from './ripgrep/run-ripgrep.ts';
 
 export interface Searched extends SearchResult {
   readonly warnings: readonly Warning[];

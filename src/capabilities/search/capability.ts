@@ -44,11 +44,11 @@ export function createSearchCapability(options: SearchCapabilityOptions): Search
 async function load({ ripgrep }: SearchCapabilityOptions, roots: readonly string[]): Promise<Engines> {
   const [{ search }, { findRipgrep }] = await Promise.all([
     import('./search.ts'),
-    import('./ripgrep/find-ripgrep.ts'),
+    import('./ripgrep/run-ripgrep.ts'),
   ]);
   const path = ripgrep ?? (await findRipgrep(roots)) ?? 'none';
   if (path === 'none') {
-    const { searchBuiltin } = await import('./builtin/search-builtin.ts');
+    const { searchBuiltin } = await import('./search-builtin.ts');
     return { search, engine: searchBuiltin, remark: BUILTIN };
   }
   const [{ searchRipgrep }, { createShellPool }] = await Promise.all([

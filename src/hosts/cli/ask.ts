@@ -2,7 +2,7 @@
 // Refuses: to print on standard output.
 import type { ReadStream } from 'node:tty';
 import { fail } from '../../contract/errors.ts';
-import { printable } from './output.ts';
+import { printable } from '../../contract/terminal-text.ts';
 
 /** The line that was typed, without its end. Ctrl-D throws `time.cancelled`. */
 export function ask(question: string, input: ReadStream = process.stdin): Promise<string> {

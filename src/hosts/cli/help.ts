@@ -1,8 +1,9 @@
 // Owns: the help texts, made from the commands themselves.
 // Refuses: a second description of a command.
+
+import { table } from '../../contract/terminal-text.ts';
 import { COMMON_OPTIONS, type Command, type CommandOption } from './command.ts';
 import type { CommandGroup, Commands } from './commands.ts';
-import { table } from './output.ts';
 
 /** `haft help`, or the commands of one group. */
 export function renderHelp(commands: Commands, group: CommandGroup | undefined): string {

@@ -2,9 +2,9 @@
 // Refuses: to decide what is printed.
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { fail } from '../../contract/errors.ts';
+import { printable } from '../../contract/terminal-text.ts';
+import { onceEnding } from '../../preset/ending-signals.ts';
 import type { Io } from './command.ts';
-import { onceEnding } from './ending-signals.ts';
-import { printable } from './output.ts';
 
 export function processIo(): Io {
   let controller: AbortController | undefined;

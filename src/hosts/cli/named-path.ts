@@ -1,8 +1,9 @@
 // Owns: paths that a person named on the command line: what keeps Haft from reading or writing there, in one set of words.
 // Refuses: to make parent folders: a misspelt path would become a new tree.
+import { randomUUID } from 'node:crypto';
 import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { type Failure, fail, isFailure, type Reason } from '../../contract/errors.ts';
 
 /** Of what could not be read. Failures of the table pass through as they are. */
@@ -127,3 +128,39 @@ function isAbout(cause: unknown, path: string): boolean {
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** A new file, under another name until it is whole. Answers its size. */
+export async function writeNew(file: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  checkNew(file);
+  // Of writing alone: what keeps the content from being made is said as it is.
+  const told = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((thrown: unknown) => {
+      throw writeFailure(thrown, file);
+    });
+  const openNew = (path: string) =>
+    told(open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644));
+  const part = join(dirname(file), `.haft-${randomUUID()}.part`);
+  // Taken first: of two who want the same name one is told so before the work.
+  const name = await openNew(file);
+  try {
+    const handle = await openNew(part);
+    let size = 0;
+    try {
+      for await (const piece of pieces) {
+        await told(handle.write(piece));
+        size += piece.length;
+      }
+      await told(handle.sync());
+    } finally {
+      await handle.close();
+    }
+    await told(rename(part, file));
+    return size;
+  } catch (thrown) {
+    await rm(part, { force: true });
+    await rm(file, { force: true });
+    throw thrown;
+  } finally {
+    await name.close();
+  }
+}

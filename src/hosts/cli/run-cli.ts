@@ -3,16 +3,16 @@
 import { closest } from '../../base/closest.ts';
 import { once } from '../../base/once.ts';
 import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
+import { describeError } from '../../contract/terminal-text.ts';
 import { VERSION } from '../../contract/version.ts';
+import { findWorkspace } from '../../loader/workspace.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
+import { openHost } from '../../preset/open-host.ts';
 import { givenTrust } from '../../preset/trust/trust.ts';
 import type { Command, Io } from './command.ts';
 import type { CommandEntry, CommandGroup, Commands } from './commands.ts';
 import { processIo } from './io.ts';
-import { openRuntime } from './open-runtime.ts';
-import { describeError } from './output.ts';
 import { type Parsed, parseFlags } from './parse-flags.ts';
-import { findWorkspace } from './workspace.ts';
 
 export async function runCli(
   argv: readonly string[],
@@ -74,7 +74,7 @@ async function runCommand(
       runtime() {
         const frozen = run.flags.frozen === true;
         const { lives: living = false, reads = false, lenient = reads } = command;
-        opened ??= openRuntime(find(), run.io, { frozen, living, reads, lenient });
+        opened ??= openHost(find(), run.io.err, { frozen, living, reads, lenient });
         return opened;
       },
     });

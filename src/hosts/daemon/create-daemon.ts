@@ -1,16 +1,25 @@
 // Owns: the HTTP door: requests in, the answers of the routes out, each a view over the runtime.
 // Refuses: decisions of its own; statuses come from the error table.
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { type Duplex, Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { parseStrict } from '../../base/strict-json.ts';
-import { createTurns } from '../../base/turns.ts';
-import type { ErrorMessage } from '../../contract/envelope.ts';
-import { ERRORS, type Failure, fail, isFailure, type Reason, toErrorEntry } from '../../contract/errors.ts';
+import { ERRORS, type Failure, fail, isFailure, type Reason } from '../../contract/errors.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
-import type { FindTools } from '../../runtime/tool-search/tool-finder.ts';
+import { createLivingSite } from '../../preset/operation-handles.ts';
 import { createGuard } from './guard.ts';
-import { type Asked, checkAsked, type DaemonSite, type RouteToken } from './route.ts';
+import {
+  type Asked,
+  checkAsked,
+  type DaemonSite,
+  errorMessage,
+  isStreamed,
+  type Mount,
+  type Route,
+  type RouteToken,
+} from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import type { DaemonTokens } from './tokens.ts';
 
@@ -22,6 +31,8 @@ export interface DaemonOptions {
   readonly tokens: DaemonTokens;
   /** Nothing may differ from haft.lock. */
   readonly frozen?: boolean;
+  /** What else answers here. */
+  readonly mounts?: readonly Mount[];
   readonly maxBodyBytes?: number;
   /** Less patience than usual, for tests. */
   readonly patience?: Patience;
@@ -53,18 +64,27 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { runtime, version, host, port, tokens, frozen = false } = options;
+  const { mounts = [] } = options;
   const names = [...LOOPBACK, host];
   const guards = {
     calls: createGuard(tokens.calls, names),
     management: createGuard(tokens.management, names),
   };
-  const wants = new Map<string, RouteToken>(ROUTES.map((route) => [route.path, route.token]));
+  const wants = new Map<string, Route['token']>([
+    ...ROUTES.map((route) => [route.path, route.token] as const),
+    ...mounts.flatMap(({ path, token }) => [[path, token] as const, [`${path}/*`, token] as const]),
+  ]);
   const limit = options.maxBodyBytes ?? LARGEST_BODY;
   const patience = options.patience ?? PATIENCE;
-  const whyNot = (request: FastifyRequest): Failure | undefined => {
-    const wanted = wants.get(request.routeOptions.url ?? '') ?? 'calls';
-    const guard = guards[wanted === 'management' ? 'management' : 'calls'];
-    return checkTarget(request.raw.url) ?? guard.check(request.raw.headersDistinct, wanted !== 'none');
+  /** Why somebody with these headers may not ask for what takes this token. */
+  const refusalOf = (wanted: RouteToken, { headersDistinct }: IncomingMessage): Failure | undefined => {
+    const isAny = wanted === 'either' && guards.management.check(headersDistinct, true) === undefined;
+    if (isAny) return undefined;
+    return guards[wanted === 'management' ? 'management' : 'calls'].check(headersDistinct, wanted !== 'none');
+  };
+  const whyNot = async ({ raw, routeOptions }: FastifyRequest): Promise<Failure | undefined> => {
+    const token = wants.get(routeOptions.url ?? '') ?? 'calls';
+    return checkTarget(raw.url) ?? refusalOf(typeof token === 'function' ? await token() : token, raw);
   };
   const server = fastify({
     bodyLimit: limit,
@@ -80,10 +100,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       requireHostHeader: false,
     },
     // A target that no route could have passes by the hook below.
-    frameworkErrors: (_error, request, reply) =>
+    frameworkErrors: (_error, { raw }, reply) =>
       refuse(
         reply.header('connection', 'close'),
-        whyNot(request) ??
+        checkTarget(raw.url) ??
+          refusalOf('calls', raw) ??
           fail('usage', 'Cannot answer: the target is not well-formed, or a part of it is too long'),
       ),
     clientErrorHandler: (error, socket) => refuseUnread(error, socket, patience),
@@ -107,22 +128,22 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     ),
   );
   server.addHook('onRequest', async (request, reply) => {
-    const refusal = whyNot(request);
+    const refusal = await whyNot(request);
     // What it may not ask is not read either.
     if (refusal) return refuse(reply.header('connection', 'close'), refusal);
   });
-  let finder: Promise<FindTools> | undefined;
-  addRoutes(server, {
-    runtime,
-    version,
-    frozen,
-    inTurn: createTurns(),
-    finder() {
-      finder ??= import('../../runtime/tool-search/tool-finder.ts').then(({ createToolFinder }) =>
-        createToolFinder(),
-      );
-      return finder;
-    },
+  const isPerson = ({ headersDistinct }: IncomingMessage) =>
+    guards.management.check(headersDistinct, true) === undefined;
+  const schemas = createSchemaCompiler();
+  addRoutes(server, { runtime, version, frozen, living: createLivingSite(), schemas }, isPerson);
+  for (const mount of mounts) addMount(server, mount, limit);
+  server.server.on('upgrade', (request, socket, head) => {
+    const target = (request.url ?? '').split('?', 1)[0]!;
+    const mount = mounts.find(({ path }) => target === path || target.startsWith(`${path}/`));
+    const refusal = checkTarget(request.url) ?? refusalOf(mount?.token ?? 'calls', request);
+    if (!refusal && mount?.upgrade) return mount.upgrade(request, socket, head);
+    const why = refusal ?? fail('usage', 'Cannot upgrade the connection: nothing here takes it over');
+    endUnread(socket, `${ERRORS[why.reason].http} ${STATUS_CODES[ERRORS[why.reason].http]}`, why);
   });
 
   try {
@@ -137,8 +158,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
-function addRoutes(server: FastifyInstance, site: DaemonSite): void {
-  const schemas = createSchemaCompiler();
+function addRoutes(
+  server: FastifyInstance,
+  site: DaemonSite,
+  isPerson: (request: IncomingMessage) => boolean,
+): void {
   for (const route of ROUTES) {
     server.route({
       method: route.method,
@@ -148,14 +172,50 @@ function addRoutes(server: FastifyInstance, site: DaemonSite): void {
           params: request.params as Asked['params'],
           query: request.query as Asked['query'],
           body: request.body,
+          get isPerson() {
+            return isPerson(request.raw);
+          },
           signal: () => hangUpSignal(reply),
           status: (code) => void reply.status(code),
         };
-        if (route.query || route.body) await checkAsked(route, asked, schemas);
-        return route.answer(asked, site);
+        if (route.query || route.body) await checkAsked(route, asked, site.schemas);
+        const answer = await route.answer(asked, site);
+        if (!isStreamed(answer)) return answer;
+        return reply.type(answer.contentType).send(Readable.from(answer.pieces, { objectMode: false }));
       },
     });
   }
+}
+
+/** The body is left to it, up to the limit. */
+function addMount(server: FastifyInstance, mount: Mount, limit: number): void {
+  server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    for (const url of [mount.path, `${mount.path}/*`])
+      scope.all(url, async ({ raw }, reply) => {
+        let size = 0;
+        raw.on('data', (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > limit)
+            raw.destroy(
+              fail('input.too_large', `Cannot read the body: it is over the limit of ${limit} bytes`),
+            );
+        });
+        raw.pause();
+        reply.hijack();
+        try {
+          await mount.handle(raw, reply.raw);
+        } catch (thrown) {
+          if (reply.raw.headersSent) return void reply.raw.destroy();
+          const body = errorMessage(thrown);
+          reply.raw.writeHead(ERRORS[body.reason].http, {
+            'content-type': 'application/json; charset=utf-8',
+          });
+          reply.raw.end(JSON.stringify(body));
+        }
+      });
+  });
 }
 
 /** A target that names a server would be routed by its path, whatever server it names. */
@@ -235,16 +295,16 @@ function refuseUnread(error: NodeJS.ErrnoException, socket: Socket, { headers, r
             '400 Bad Request',
             fail('usage', 'Cannot read the request: it is not well-formed HTTP'),
           ] as const);
+  endUnread(socket, status, refusal);
+}
+
+/** Without a reply to send it by: only a socket. */
+function endUnread(socket: Duplex, status: string, refusal: Failure): void {
   const body = JSON.stringify(errorMessage(refusal));
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   );
-}
-
-function errorMessage(thrown: unknown) {
-  const { code, reason, message } = toErrorEntry(thrown);
-  return { type: 'ErrorMessage', code, message, reason } satisfies ErrorMessage;
 }
 
 function listenFailure(thrown: unknown, host: string, port: number): unknown {

@@ -1,5 +1,5 @@
 // Owns: how a grant gets into the text of haft.yaml without disturbing what a person wrote there.
-// Refuses: whether it admits the call; runtime/policy/admit.test.ts has that.
+// Refuses: whether it admits the call; src/policy/admit.test.ts has that.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { applyAdmit } from './apply-admit.ts';

@@ -1,8 +1,11 @@
-// Owns: putting a grant (what a denial's `admit` says) into the text of haft.yaml, comments and layout kept.
-// Refuses: writing the file, and judging the result; whoever applies a grant loads the text again.
+// Owns: changing haft.yaml: its text with a grant in it (what a denial's `admit` says), layout kept, and that text in the file's place.
+// Refuses: judging the result, and a draft where tools could change it after it was judged.
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Document, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml';
 import { fail } from '../../contract/errors.ts';
 import { ruleIdentity } from '../../contract/policy-match.ts';
+import { isNotRegular, readRegularText } from '../read-regular.ts';
 
 type Yaml = typeof import('yaml');
 type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain };
@@ -74,3 +77,48 @@ const follow = (yaml: Yaml, document: Document, node: unknown): unknown =>
 
 const isPlainMap = (value: Plain): value is { readonly [key: string]: Plain } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+// -------------------------------------------------------------------------------------------- the file
+
+const NAME = 'haft.yaml';
+
+/** Empty where there is none. */
+export function readPolicyText(workspace: string): string {
+  try {
+    return readRegularText(join(workspace, NAME));
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    if (isNotRegular(thrown)) throw fail('path.not_regular', `Cannot read ${NAME}: it is not a regular file`);
+    throw thrown;
+  }
+}
+
+/** What it says is said for other folders as well. */
+export const isLinkedPolicy = (workspace: string): boolean =>
+  lstatSync(join(workspace, NAME), { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+
+/** The whole text or nothing. `check` is given the path of the draft; what it throws keeps the file as it was. */
+export async function replacePolicyFile<T>(
+  workspace: string,
+  text: string,
+  check: (draft: string) => Promise<T>,
+): Promise<T> {
+  const file = join(workspace, NAME);
+  const draft = join(workspace, '.haft', `${NAME}.${process.pid}`);
+  try {
+    mkdirSync(join(workspace, '.haft'), { recursive: true, mode: 0o700 });
+    const { mode = 0o644 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    writeFileSync(draft, text, { flag: 'wx' });
+    chmodSync(draft, mode & 0o777);
+    const checked = await check(draft);
+    renameSync(draft, file);
+    return checked;
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+      throw fail('path.denied_by_os', `Cannot write ${NAME}: its folder is not writable`);
+    throw thrown;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

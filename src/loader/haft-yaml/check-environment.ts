@@ -1,14 +1,23 @@
 // Owns: what can only be said on this machine: whether roots exist, where packs lead, which rules are built in.
 // Refuses: being cached; it runs whenever the policy is loaded.
+
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { quoted } from '../../contract/diagnostic.ts';
 import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
+import type { Draft, DraftSite } from '../../policy/section.ts';
 import { findOwnFolders } from '../find-own-folders.ts';
 import { isWithin } from '../is-within.ts';
-import { quoted } from '../yaml/located.ts';
-import type { Draft, DraftSite } from './draft.ts';
+import type { Place } from '../yaml/located.ts';
+import type { Report } from '../yaml/report.ts';
 
 export type Resolved = NonNullable<LoadedPolicy['resolved']>;
+
+export const siteOf = (report: Report, place: (path: string) => Place): DraftSite => ({
+  error: (code, path, message, hint) => report.error(code, place(path), message, hint),
+  warn: (code, path, message, hint) => report.warn(code, place(path), message, hint),
+  lineOf: (path) => place(path).line,
+});
 
 /** Reports roots that cannot be used, and answers where everything leads. */
 export function checkEnvironment(draft: Draft, workspace: string, site: DraftSite): Resolved {
@@ -20,7 +29,7 @@ export function checkEnvironment(draft: Draft, workspace: string, site: DraftSit
     const where = `paths.extra_roots[${at}]`;
     for (const { code, applies, fact, hint } of ROOT_PROBLEMS) {
       if (!applies(real, root, own.folders)) continue;
-      site.report.error(code, site.place(where), `${where}: ${quoted(written)} ${fact}`, hint);
+      site.error(code, where, `${where}: ${quoted(written)} ${fact}`, hint);
       break;
     }
     return real;
@@ -35,11 +44,11 @@ export function checkEnvironment(draft: Draft, workspace: string, site: DraftSit
 }
 
 /** What tools can reach they could change while a run reads it. */
-function checkRunFolder({ runs }: Draft, roots: readonly string[], { report, place }: DraftSite): void {
+function checkRunFolder({ runs }: Draft, roots: readonly string[], site: DraftSite): void {
   const folder = runs?.folder;
   if (folder === undefined || !roots.some((root) => root !== '' && isWithin(follow(folder), root))) return;
   const message = `runs.folder: ${quoted(folder)} can be reached by tools, which could change what a run reads`;
-  report.error('folder.reachable', place('runs.folder'), message, 'name a folder beside the workspace');
+  site.error('folder.reachable', 'runs.folder', message, 'name a folder beside the workspace');
 }
 
 interface RootProblem {

@@ -1,20 +1,21 @@
 // Owns: the examples that rules carry: each is decided as a call would be, and must come out as it says.
 // Refuses: effects beyond the example's own section; the runtime decides whole calls.
+import { quoted } from '../../contract/diagnostic.ts';
 import type { Verdict } from '../../contract/policy.ts';
 import { isStricter } from '../../contract/policy-match.ts';
-import { quoted } from '../yaml/located.ts';
-import type { Draft, DraftSite } from './draft.ts';
-import { type ExampleRule, type ExampleSection, exampleSections, type Subject } from './example-sections.ts';
+import type { Draft, DraftSite, ExampleList, ExampleRule, Subject } from '../../policy/section.ts';
+import { SECTIONS } from '../../policy/sections/index.ts';
 
 export async function checkExamples(draft: Draft, site: DraftSite): Promise<void> {
-  for (const section of exampleSections(draft, site)) {
-    for (const rule of section.rules) {
+  for (const section of SECTIONS) {
+    const list = await section.written().examples?.(draft);
+    for (const rule of list?.rules ?? []) {
       for (const kind of ['allow', 'deny'] as const) {
         for (const [at, example] of (rule.examples?.[kind] ?? []).entries()) {
           if (typeof example !== 'string') continue;
           const where = `${rule.path}.examples.${kind}[${at}]`;
-          const problem = await checkExample(section, rule, kind, example);
-          if (problem) site.report.error('example.fails', site.place(where), `${where}: ${problem}`);
+          const problem = await checkExample(list!, rule, kind, example);
+          if (problem) site.error('example.fails', where, `${where}: ${problem}`);
         }
       }
     }
@@ -24,16 +25,16 @@ export async function checkExamples(draft: Draft, site: DraftSite): Promise<void
 type Kind = 'allow' | 'deny';
 
 async function checkExample(
-  section: ExampleSection,
+  list: ExampleList,
   rule: ExampleRule,
   kind: Kind,
   example: string,
 ): Promise<string | undefined> {
-  const read = await section.read(example, rule);
-  if (!read) return `${quoted(example)} is not ${section.wanted}`;
+  const read = await list.read(example, rule);
+  if (!read) return `${quoted(example)} is not ${list.wanted}`;
   if ('refused' in read) return checkRefused(rule, kind, example, read.refused);
   for (const call of read.calls) {
-    const problem = checkCall(section, rule, kind, { example, subjects: call });
+    const problem = checkCall(list, rule, kind, example, call);
     if (problem) return problem;
   }
   return undefined;
@@ -46,28 +47,28 @@ function checkRefused(rule: ExampleRule, kind: Kind, example: string, why: strin
   return shows ? `${quoted(example)} is not matched by this rule, but refused before: ${why}` : undefined;
 }
 
-interface Call {
-  readonly example: string;
-  /** What the call would do, all of it. */
-  readonly subjects: readonly Subject[];
-}
-
 /** As of a call, the strictest decision over all that it would do counts. */
-function checkCall(section: ExampleSection, rule: ExampleRule, kind: Kind, call: Call): string | undefined {
-  const decided = call.subjects.map((subject) => ({ subject, ...decide(section, subject) }));
+function checkCall(
+  list: ExampleList,
+  rule: ExampleRule,
+  kind: Kind,
+  example: string,
+  subjects: readonly Subject[],
+): string | undefined {
+  const decided = subjects.map((subject) => ({ subject, ...decide(list, subject) }));
   const worst = decided.reduce<Decided | undefined>(
     (worst, one) => (!worst || isStricter(one.verdict, worst.verdict) ? one : worst),
     undefined,
   );
   if (!worst)
-    return kind === 'deny' ? `${quoted(call.example)} must not be let through, and runs nothing` : undefined;
-  const name = nameOf(worst.subject, call.example);
+    return kind === 'deny' ? `${quoted(example)} must not be let through, and runs nothing` : undefined;
+  const name = nameOf(worst.subject, example);
   if (kind === 'allow' && worst.verdict !== 'allow')
     return `${name} must be let through, and ${worst.by} says ${worst.verdict}`;
   if (kind === 'deny' && worst.verdict === 'allow')
     return `${name} must not be let through, and ${worst.by} says allow`;
   // The examples that show what a rule is for must be its own doing, not another rule's.
-  const own = call.subjects.some((subject) => rule.matches(subject));
+  const own = subjects.some((subject) => rule.matches(subject));
   const shows = rule.says(worst.subject) === 'allow' ? 'allow' : 'deny';
   return kind === shows && !own ? `${name} is not matched by this rule, but by ${worst.by}` : undefined;
 }
@@ -84,7 +85,7 @@ function nameOf({ text, access }: Subject, example: string): string {
   return text === example ? quoted(text) : `${quoted(text)} of ${quoted(example)}`;
 }
 
-function decide({ rules, byDefault }: ExampleSection, subject: Subject): { verdict: Verdict; by: string } {
+function decide({ rules, byDefault }: ExampleList, subject: Subject): { verdict: Verdict; by: string } {
   let found: { verdict: Verdict; by: string } | undefined;
   for (const rule of rules) {
     const verdict = rule.says(subject);

@@ -1,21 +1,37 @@
-// Owns: the whole check of a policy's text or object, from located values to a PolicyFile with places.
-// Refuses: the machine (check-environment); the same text always gives the same answer here.
+// Owns: the whole check of a policy's text or object against the sections, from located values to a PolicyFile with places.
+// Refuses: the machine (check-environment.ts); the same text always gives the same answer here.
+import { isRecord } from '../../base/is-record.ts';
+import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { LoadResult } from '../../contract/manifest.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
-import { loadPatternCompiler } from '../../contract/policy-match.ts';
+import type { MapShape } from '../../contract/shape.ts';
+import type { Draft, TextChecks } from '../../policy/section.ts';
+import { SECTIONS } from '../../policy/sections/index.ts';
+import { TEXT_CHECKS } from '../../policy/shapes.ts';
 import { checkShape } from '../yaml/check-shape.ts';
-import { type Located, type Place, placesOf, toPlain } from '../yaml/located.ts';
+import { type Located, locateObject, type Place, placesOf, toPlain } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { createTeller, reportProblem } from '../yaml/problem.ts';
-import type { Report } from '../yaml/report.ts';
+import { createReport, type Report } from '../yaml/report.ts';
 import type { ShapeSite } from '../yaml/shape-site.ts';
-import { checkAnchors } from './check-anchors.ts';
+import { siteOf } from './check-environment.ts';
 import { checkExamples } from './check-examples.ts';
-import { checkRuns } from './check-runs.ts';
-import { checkShadowed } from './check-shadowed.ts';
-import type { Draft } from './draft.ts';
-import { HAFT_YAML } from './haft-yaml-shape.ts';
-import type { CheckedPolicy } from './policy-cache.ts';
-import { TEXT_CHECKS, type TextCheck } from './text-checks.ts';
+
+/** Diagnostics, the JSON Schema and the reference page are all made from this. */
+export const HAFT_YAML: MapShape = {
+  is: 'map',
+  doc: 'What this workspace grants to tools.',
+  required: ['version'],
+  keys: Object.fromEntries(SECTIONS.map((section) => [section.key, section.written().shape])),
+};
+
+/** A policy whose text was checked. */
+export interface CheckedPolicy {
+  readonly file: PolicyFile;
+  readonly lines: { readonly [path: string]: number };
+  readonly columns: { readonly [path: string]: number };
+  readonly warnings: readonly Diagnostic[];
+}
 
 export interface CheckedDraft {
   /** To be trusted only where the report has no errors. */
@@ -29,23 +45,31 @@ export async function checkPolicyText(text: string, report: Report): Promise<Che
   return located && checkPolicy(located, report);
 }
 
-export async function checkPolicy(located: Located, report: Report): Promise<CheckedDraft> {
-  const hasPatterns = located.is === 'map' && located.entries.some(({ key }) => key === 'shell_allow');
-  const compilePattern = hasPatterns ? await loadPatternCompiler() : undefined;
+async function checkPolicy(located: Located, report: Report): Promise<CheckedDraft> {
+  const plain = toPlain(located);
+  const texts = await textChecks(plain);
   const site: ShapeSite = {
     tell: createTeller((problem) => reportProblem(report, located, problem)),
     name: 'haft.yaml',
     root: HAFT_YAML,
-    texts: (check, text) => TEXT_CHECKS[check as TextCheck](text, { compilePattern }),
+    texts: (check, text) => texts[check]?.(text) ?? [],
   };
-  const draft = (checkShape(HAFT_YAML, toPlain(located), undefined, site) ?? {}) as Draft;
+  const draft = (checkShape(HAFT_YAML, plain, undefined, site) ?? {}) as Draft;
   const places = placesOf(located);
-  const place = (path: string) => places.get(path) ?? located.at;
-  checkAnchors(draft, { report, compilePattern, place });
-  await checkExamples(draft, { report, compilePattern, place });
-  checkShadowed(draft, { report, compilePattern, place });
-  checkRuns(draft, { report, compilePattern, place });
+  const draftSite = siteOf(report, (path) => places.get(path) ?? located.at);
+  for (const section of SECTIONS) await section.written().check?.(draft, draftSite);
+  await checkExamples(draft, draftSite);
   return { draft, places };
+}
+
+/** Those of sections only where the file has them: some load a library. */
+async function textChecks(plain: unknown): Promise<TextChecks> {
+  const written = SECTIONS.filter(({ key }) => isRecord(plain) && Object.hasOwn(plain, key));
+  return Object.assign(
+    {},
+    TEXT_CHECKS,
+    ...(await Promise.all(written.map((section) => section.written().texts?.()))),
+  );
 }
 
 /** What is kept of a policy without errors. */
@@ -57,4 +81,18 @@ export function keepChecked({ draft, places }: CheckedDraft, report: Report): Ch
     columns[path] = column;
   }
   return { file: draft as PolicyFile, lines, columns, warnings: report.diagnostics() };
+}
+
+/** A policy that is given as an object, such as a session's registry, by the same table as haft.yaml. */
+export async function checkPolicyObject(
+  value: unknown,
+  name = '(registry)',
+): Promise<LoadResult<PolicyFile>> {
+  const report = createReport(name);
+  const located = locateObject(value);
+  const { draft } = await checkPolicy(located, report);
+  const site = siteOf(report, () => located.at);
+  for (const section of SECTIONS) section.checkBuild?.(draft, undefined, site);
+  const diagnostics = report.diagnostics();
+  return { value: report.failed ? undefined : (draft as PolicyFile), diagnostics };
 }

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
 import { createReport } from '../yaml/report.ts';
-import { checkPolicyText } from './check-policy.ts';
-import { checkPolicyObject } from './check-policy-object.ts';
+import { checkPolicyObject, checkPolicyText } from './check-policy.ts';
 
 const SEED = `version: 1
 network:

@@ -12,13 +12,14 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { sha256Hex } from '../../base/digest.ts';
-import { loadHaftYaml, reloadHaftYaml } from './load-haft-yaml.ts';
+import { loadHaftYaml } from './load-haft-yaml.ts';
 
 const SPEC_EXAMPLE = `version: 1
 
@@ -268,20 +269,50 @@ describe('the cache of checked policies', () => {
   });
 });
 
-describe('reloadHaftYaml', () => {
-  it('keeps the policy from before where the file has errors', async () => {
+describe('loadHaftYaml, again', () => {
+  it('has no policy where the file has errors by now, and the new one once it has none', async () => {
     write('version: 1\nsandbox: optional\n');
     const { value: before } = await loadHaftYaml({ workspace });
     assert.ok(before);
     write('version: 1\nsandbox: optionall\n');
-    const bad = await reloadHaftYaml(before, { workspace });
+    const bad = await loadHaftYaml({ workspace });
     assert.equal(bad.value, undefined);
-    assert.equal(bad.policy, before);
-    assert.equal(bad.changed, false);
     assert.equal(bad.diagnostics[0]?.code, 'value.choice');
     write('version: 1\nsandbox: required\n');
-    const good = await reloadHaftYaml(before, { workspace });
-    assert.equal(good.policy.file.sandbox, 'required');
-    assert.equal(good.changed, true);
+    const good = await loadHaftYaml({ workspace });
+    assert.equal(good.value?.file.sandbox, 'required');
+    assert.notEqual(good.value?.sha256, before.sha256);
+  });
+});
+
+describe('loadHaftYaml and the file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'haft-policy-file-'));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('refuses a file that is a link to where tools may write, and follows one that is not', async () => {
+    const linked = join(folder, 'linked');
+    mkdirSync(linked);
+    writeFileSync(join(linked, 'policy.yaml'), 'version: 1\n');
+    symlinkSync('policy.yaml', join(linked, 'haft.yaml'));
+    const inside = await loadHaftYaml({ workspace: linked });
+    assert.equal(inside.diagnostics[0]?.code, 'file.link');
+    assert.equal(inside.value, undefined);
+    rmSync(join(linked, 'haft.yaml'));
+    writeFileSync(join(folder, 'shared.yaml'), 'version: 1\n');
+    symlinkSync('../shared.yaml', join(linked, 'haft.yaml'));
+    assert.deepEqual((await loadHaftYaml({ workspace: linked })).diagnostics, []);
+    mkdirSync(join(folder, 'granted'));
+    writeFileSync(join(folder, 'granted', 'ci.yaml'), 'version: 1\npaths: {extra_roots: [../granted]}\n');
+    const granted = await loadHaftYaml({ workspace: linked, file: join(folder, 'granted', 'ci.yaml') });
+    assert.equal(granted.diagnostics[0]?.code, 'file.link');
+  });
+
+  it('refuses a folder in place of the file, and a named file that is not there', async () => {
+    const odd = join(folder, 'odd');
+    mkdirSync(join(odd, 'haft.yaml'), { recursive: true });
+    assert.equal((await loadHaftYaml({ workspace: odd })).diagnostics[0]?.code, 'file.not_regular');
+    const missing = await loadHaftYaml({ workspace: odd, file: 'ci.yaml' });
+    assert.equal(missing.diagnostics[0]?.code, 'file.missing');
+    assert.equal(missing.diagnostics[0]?.file, 'ci.yaml');
   });
 });

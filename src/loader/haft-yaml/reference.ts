@@ -1,9 +1,13 @@
-// Owns: the reference page of haft.yaml, written from the table.
+// Owns: the reference page of haft.yaml, and its JSON Schema for editors, written from the table.
 // Refuses: keys and defaults of its own; what the page says about them is what the loader checks.
+import type { JsonSchema } from '../../contract/json.ts';
 import { ENFORCED_BY_POLICY } from '../../contract/rule.ts';
+import { SECTIONS } from '../../policy/sections/index.ts';
 import { sectionsOf } from '../yaml/shape-rows.ts';
-import { KEYS_WITHOUT_EFFECT } from './check-effects.ts';
-import { HAFT_YAML } from './haft-yaml-shape.ts';
+import { schemaOfShape } from '../yaml/shape-schema.ts';
+import { HAFT_YAML } from './check-policy.ts';
+
+export const haftYamlSchema = (): JsonSchema => schemaOfShape('haft.yaml', HAFT_YAML);
 
 /** Markdown. */
 export function renderHaftYamlReference(): string {
@@ -25,7 +29,7 @@ hosts that stay (\`haft serve\`, \`haft mcp\`) name those that a file uses.
 
 | key | why |
 | --- | --- |
-${[...Object.entries(KEYS_WITHOUT_EFFECT), ...Object.entries(ENFORCED_BY_POLICY).map(([rule, why]) => [`validators: ${rule}`, `it always holds: ${why}`])].map(([key, why]) => `| \`${key}\` | ${why} |`).join('\n')}
+${[...SECTIONS.flatMap(({ unused = {} }) => Object.entries(unused)), ...Object.entries(ENFORCED_BY_POLICY).map(([rule, why]) => [`validators: ${rule}`, `it always holds: ${why}`])].map(([key, why]) => `| \`${key}\` | ${why} |`).join('\n')}
 | \`validators\`: other rules that are not built | as \`warning\` or \`suggestion\` they are named; as \`blocking\` they refuse start-up |`;
 
 const DECISIONS = `## How rules decide

@@ -1,7 +1,7 @@
 // Owns: making a schema whole: everything that it refers to becomes a part of its own `$defs`, recursion included.
 // Refuses: copying what nobody refers to, and references that lead nowhere, for ever, or to what is no schema.
 import { isRecord } from '../../base/is-record.ts';
-import { quoted } from '../yaml/located.ts';
+import { quoted } from '../../contract/diagnostic.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import { DIALECT_URIS, type Dialect } from './dialect.ts';
 import { eachSchema, keywordOf, mapSchemas } from './keywords.ts';

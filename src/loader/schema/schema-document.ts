@@ -2,7 +2,8 @@
 // Refuses: to make anything whole; see bundle-schema.ts.
 import { closest } from '../../base/closest.ts';
 import { isRecord } from '../../base/is-record.ts';
-import { describeFound, quoted } from '../yaml/located.ts';
+import { quoted } from '../../contract/diagnostic.ts';
+import { describeFound } from '../yaml/located.ts';
 import type { Teller } from '../yaml/problem.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import type { Dialect } from './dialect.ts';

@@ -1,6 +1,8 @@
 // Owns: one manifest from its values to a definition, with everything that is wrong with it.
 // Refuses: text and places: problems name the way to a value, and finding that in the text is for whoever shows them.
 import { posix } from 'node:path';
+import { quoted } from '../../contract/diagnostic.ts';
+import type { MapShape } from '../../contract/shape.ts';
 import type {
   YamlExecution,
   YamlExecutions,
@@ -9,9 +11,7 @@ import type {
   YamlScript,
 } from '../../contract/yaml-tool.ts';
 import { checkShape } from '../yaml/check-shape.ts';
-import { quoted } from '../yaml/located.ts';
 import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
-import type { MapShape } from '../yaml/shape.ts';
 import type { ShapeSite } from '../yaml/shape-site.ts';
 import { type Way, wayOf, wayText } from '../yaml/way.ts';
 import {

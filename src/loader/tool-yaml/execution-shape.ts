@@ -1,7 +1,8 @@
 // Owns: the kinds of execution: which keys each has.
 // Refuses: what the keys mean together; see build-execution.
+
+import type { FlagShape, Shape, TextShape } from '../../contract/shape.ts';
 import type { YamlKind } from '../../contract/yaml-tool.ts';
-import type { FlagShape, Shape, TextShape } from '../yaml/shape.ts';
 import { HEADER, type TextCheck } from './text-checks.ts';
 
 const text = (check: TextCheck, code: string, doc: string): TextShape => ({ is: 'text', check, code, doc });

@@ -3,7 +3,7 @@
 import { posix } from 'node:path';
 import { parseHttpUrl } from '../../contract/http.ts';
 import { OWN_VARIABLE } from '../../contract/own-variable.ts';
-import type { TextProblem } from '../yaml/shape-site.ts';
+import type { TextProblem } from '../../contract/shape.ts';
 
 export type TextCheck = keyof typeof TEXT_CHECKS;
 

@@ -9,7 +9,7 @@ import type {
   Shape,
   TextShape,
   VariantsShape,
-} from '../yaml/shape.ts';
+} from '../../contract/shape.ts';
 import { EXECUTION_KEYS, KINDS } from './execution-shape.ts';
 import { HEADER, NAMES, type TextCheck } from './text-checks.ts';
 

@@ -6,29 +6,9 @@ import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
 import { normalizeRelPath } from '../../base/rel-path.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { PackFile, PackFiles } from '../../contract/toolpack.ts';
 import { findPackFolder } from '../find-pack-folder.ts';
 import { isNotRegular, readRegular, readRegularText } from '../read-regular.ts';
-
-export interface PackFiles {
-  /** Absolute, links followed. */
-  readonly folder: string;
-  /** By path, in bytewise order. */
-  readonly files: readonly PackFile[];
-  /** `toolpack/v1` */
-  readonly digest: string;
-  /** The module, relative to the folder. */
-  readonly entry: string;
-  readonly name: string;
-  readonly version: string;
-}
-
-export interface PackFile {
-  readonly path: string;
-  readonly size: number;
-  readonly sha256: string;
-  /** What was hashed: it is what runs, whatever becomes of the folder. */
-  readonly content: Uint8Array;
-}
 
 /** The calls that a pack is checked with: neither digested nor shown to it. */
 export const CALLS_FOLDER = 'calls';

@@ -1,13 +1,14 @@
-// Owns: the calls that a toolpack brings to be checked with: `calls/*.json`, each with the files that it names.
-// Refuses: files outside of that folder.
-import { readdirSync, statSync } from 'node:fs';
+// Owns: the calls that a toolpack brings to be checked with: `calls/*.json`, each with the files that it names; and a workspace to try them in.
+// Refuses: files outside of that folder, and to leave that workspace behind.
+import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isRecord } from '../../base/is-record.ts';
 import { fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
+import { below } from '../../contract/plan.ts';
 import { isNotRegular, readRegular, readRegularText } from '../read-regular.ts';
-import { isRecord } from './check-definition.ts';
 import { CALLS_FOLDER } from './pack-files.ts';
-import { below } from './relpath.ts';
 
 export interface CallFixture {
   /** The name of its file. */
@@ -50,7 +51,9 @@ function readCall(folder: string, name: string): CallFixture {
   }
   if (!isRecord(given) || typeof given.tool !== 'string' || !isRecord(given.args))
     throw wrong('it is { "tool", "args", "result" }');
-  const files = [...filesIn(given.args)].map((file) => {
+  const { tool, result } = given;
+  const args = given.args as JsonObject;
+  const files = [...filesIn(args)].map((file) => {
     const place = below('', file);
     if (!place.ok) throw wrong(`"file:${file}": ${place.fact}`);
     try {
@@ -62,8 +65,7 @@ function readCall(folder: string, name: string): CallFixture {
       throw wrong(`"file:${file}" ${fact}`);
     }
   });
-  const { tool, args, result } = given;
-  return { name, tool, args, files, ...(result === undefined ? {} : { result }) };
+  return { name, tool, args, files, ...(result === undefined ? {} : { result: result as Json }) };
 }
 
 function readContent(path: string): CallContent {
@@ -80,4 +82,14 @@ function filesIn(value: Json, found = new Set<string>()): ReadonlySet<string> {
   else if (typeof value === 'object' && value !== null)
     for (const one of Object.values(value)) filesIn(one as Json, found);
   return found;
+}
+
+interface BenchFolder {
+  readonly path: string;
+  remove(): void;
+}
+
+export function makeBenchFolder(): BenchFolder {
+  const path = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-bench-')));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }

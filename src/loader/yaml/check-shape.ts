@@ -2,8 +2,9 @@
 // Refuses: stopping at the first problem, and letting anything through that the table does not name.
 import { closest } from '../../base/closest.ts';
 import { isRecord } from '../../base/is-record.ts';
-import { describeFound, isUnreadable, quoted } from './located.ts';
-import { applyShape, type ByShape, type ListShape, type MapShape, type Shape } from './shape.ts';
+import { quoted } from '../../contract/diagnostic.ts';
+import { applyShape, type ByShape, type ListShape, type MapShape, type Shape } from '../../contract/shape.ts';
+import { describeFound, isUnreadable } from './located.ts';
 import type { ShapeSite } from './shape-site.ts';
 import { type Way, wayOf, wayText } from './way.ts';
 

@@ -1,5 +1,6 @@
 // Owns: values that know where they were written, from YAML or from a plain object.
 // Refuses: judging them; that is check-shape.
+import { quoted } from '../../contract/diagnostic.ts';
 import { type Way, waySteps, wayText } from './way.ts';
 
 /** Lines and columns count from 1. */
@@ -143,10 +144,6 @@ export function placesOf(root: Located): Map<string, Place> {
   visit(root, undefined);
   return places;
 }
-
-/** At most 60 characters of it, on one line. */
-export const quoted = (text: string): string =>
-  JSON.stringify(text.length > 60 ? `${text.slice(0, 59).toWellFormed()}…` : text.toWellFormed());
 
 const isScalar = (value: unknown): value is string | number | boolean | null =>
   value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';

@@ -1,7 +1,8 @@
 // Owns: a table of keys as Markdown, made from a shape: the part of a reference page that must not lie.
 // Refuses: the prose around it.
+
+import type { MapShape, Shape } from '../../contract/shape.ts';
 import { expected } from './check-shape.ts';
-import type { MapShape, Shape } from './shape.ts';
 
 /** One section for each key of the file. */
 export function sectionsOf(root: MapShape): string[] {

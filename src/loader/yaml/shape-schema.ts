@@ -1,7 +1,7 @@
 // Owns: the JSON Schema of a file, for editors, made from its table.
 // Refuses: to be what decides; a file that fits the schema can still hold a pattern or a path that means nothing.
 import type { JsonSchema } from '../../contract/json.ts';
-import { applyShape, type ByShape, type MapShape, type Shape } from './shape.ts';
+import { applyShape, type ByShape, type MapShape, type Shape } from '../../contract/shape.ts';
 
 /** Draft 2020-12. Editors take it through `# yaml-language-server: $schema=…`. */
 export function schemaOfShape(title: string, shape: Shape): JsonSchema {

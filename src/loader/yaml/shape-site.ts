@@ -1,16 +1,9 @@
 // Owns: what holding values against a table needs to know beside the table.
 // Refuses: checking; see check-shape.
-import type { Teller } from './problem.ts';
-import type { Shape } from './shape.ts';
-import type { Way } from './way.ts';
 
-export interface TextProblem {
-  readonly code: string;
-  /** Follows the text in the message: `it is not the name of a host`. */
-  readonly fact: string;
-  readonly hint?: string;
-  readonly severity?: 'warning';
-}
+import type { Shape, TextProblem } from '../../contract/shape.ts';
+import type { Teller } from './problem.ts';
+import type { Way } from './way.ts';
 
 export interface ShapeSite {
   readonly tell: Teller;

@@ -3,9 +3,8 @@
 import { closest } from '../../base/closest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
-import { createEventBus } from '../../runtime/events.ts';
-import { createHealthMonitor } from '../../runtime/health/create-health-monitor.ts';
-import { systemTiming } from '../../runtime/health/timing.ts';
+import { createHealthMonitor, systemTiming } from '../../runtime/health/create-health-monitor.ts';
+import { createEventBus } from '../../runtime/record.ts';
 import type { DefaultRuntime } from '../default.ts';
 import { healthSubjects, withProblem } from './watch-packs.ts';
 import { withWorkspacePacks } from './workspace-packs.ts';

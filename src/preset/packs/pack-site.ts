@@ -1,8 +1,8 @@
 // Owns: what the packs of a workspace are opened with.
 // Refuses: to open anything.
-import type { EventBus } from '../../contract/event.ts';
+
 import type { PolicyFile } from '../../contract/policy.ts';
-import type { Clock, Runtime, ToolNames } from '../../contract/runtime.ts';
+import type { Clock, EventBus, Runtime, ToolNames } from '../../contract/runtime.ts';
 import type { Store } from '../../contract/store.ts';
 
 export interface PackSite {

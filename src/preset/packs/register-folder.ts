@@ -4,15 +4,15 @@ import { sha256Hex } from '../../base/digest.ts';
 import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { LoadedPolicy, PolicyFile } from '../../contract/policy.ts';
-import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
 import {
+  applyAdmit,
   isLinkedPolicy,
   readPolicyText,
   replacePolicyFile,
-} from '../../loader/haft-yaml/replace-policy-file.ts';
+} from '../../loader/haft-yaml/apply-admit.ts';
 import { lockDigest, readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
 import { pinPacks, replacePack } from '../../loader/lock/pin-tools.ts';
-import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
+import { comparePolicies } from '../../policy/compare-policies.ts';
 import { SEARCHABLE_TOOLS } from '../../runtime/tool-search/searchable.ts';
 import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';

@@ -16,7 +16,7 @@ import type { BoundTool, HealthReport } from '../../contract/manifest.ts';
 import type { OpenPack, PackState, Runtime, RuntimeInstallations } from '../../contract/runtime.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
-import type { HealthMemory, Remembered } from '../../runtime/health/memory.ts';
+import type { HealthMemory, Remembered } from '../../runtime/health/create-health-monitor.ts';
 import { type KnownCredentials, serverNeeds } from './known-credentials.ts';
 
 interface PackWatch {

@@ -79,6 +79,26 @@ describe('choosePlace', () => {
   for (const [what, runs, run, backend] of PLACES)
     it(`sends a run ${what}`, async () => assert.equal((await choose(runs, run)).backend, backend));
 
+  it('says where else a run may go, in the order of policy, where the caller asked for no place', async () => {
+    const runs: RunsPolicy = { ...FREE, backend: 'docker', backends: ['slurm', 'local'] };
+    const { backend, otherwise = [], rule, why } = await choose(runs);
+    assert.deepEqual([backend, rule, why], ['docker', 'runs.backends', 'runs.backends has it first']);
+    assert.deepEqual(
+      otherwise.map((one) => [one.backend, one.plan.resources.cpus]),
+      [
+        ['slurm', 8],
+        ['local', 2],
+      ],
+    );
+    assert.equal((await choose(runs, { backend: 'docker' })).otherwise, undefined);
+    assert.equal((await choose({ ...runs, backend: 'local' })).otherwise, undefined);
+    const denied = await choose({ ...runs, slurm: {} });
+    assert.deepEqual(
+      denied.otherwise?.map((one) => one.backend),
+      ['local'],
+    );
+  });
+
   it('takes the plan that is written for the backend', async () => {
     const { plan: chosen } = await choose({ ...FREE, backend: 'slurm' });
     assert.equal(chosen.resources.cpus, 8);

@@ -1,64 +1,77 @@
-// Owns: where policy lets a run go: which backend, on which image, and how much it may use up there.
-// Refuses: to ask an engine where the text of policy is enough, and what no line of policy grants.
-import { digestOf } from '../../base/image-reference.ts';
-import type { Placement } from '../../contract/backend.ts';
+// Owns: where policy lets a run go: which backends in which order, on which image, and how much it may use up there.
+// Refuses: to ask an engine where the text of policy is enough, to name a backend, and what no line of policy grants.
+import { BACKENDS } from '../../backends/index.ts';
+import { admitsImage, digestOf, fullName } from '../../base/image-reference.ts';
+import type { BackendKind, Placement } from '../../contract/backend.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { ExecutionPlan, RunResources } from '../../contract/plan.ts';
-import {
-  BACKEND_NAMES,
-  type BackendName,
-  LIMIT_OF,
-  type RunLimits,
-  type RunsPolicy,
-} from '../../contract/policy.ts';
+import { type ImageRule, LIMIT_OF, type RunLimits, type RunsPolicy } from '../../contract/policy.ts';
 import { matchesTool } from '../../contract/policy-match.ts';
 import type { ChosenPlace, RunChoice } from '../../contract/runs.ts';
-import { renderGrant } from '../../runtime/policy/grant.ts';
-import { admitsByText, entriesFor } from './image-rules.ts';
+import { renderGrant } from '../../policy/grant.ts';
+
+export const BACKEND_NAMES: readonly string[] = BACKENDS.map(({ name }) => name);
 
 /** What a backend's engine says of an image that policy may know by a tag only. */
 export type AdmitsByTag = (tags: readonly string[], image: string) => Promise<boolean>;
 
+/** The first place that policy grants and the plan is for; behind it the others, where the caller asked for none. */
 export async function choosePlace(run: RunChoice, admitsByTag: AdmitsByTag): Promise<ChosenPlace> {
-  const { runs = {} } = run.policy;
-  const backend = chooseBackend(run, runs);
-  const plan = run.plans?.[backend] ?? run.plan;
-  // The sandbox of this machine has no images: programs are the machine's.
-  if (backend !== 'local' && plan.image !== undefined) {
-    await requireImage(run, plan.image, runs, admitsByTag);
-    if (backend === 'slurm') requireUnpacked(run, plan.image, runs);
-  }
-  const placement = choosePlacement(run, backend, runs.slurm);
-  return { backend, plan: withinLimits(plan, runs.limits), ...(placement ? { placement } : {}) };
+  const { tool, backend: asked } = run;
+  const granted = grantedBackends(tool, run.policy.runs ?? {});
+  const [first, ...others] = fittingKinds(run, granted);
+  const place = await placeOn(first, run, admitsByTag);
+  const why =
+    asked === undefined
+      ? `${granted.rule} has it first`
+      : `the caller asks for it, and ${granted.rule} has it`;
+  const chosen = { ...place, rule: granted.rule, why };
+  // This machine itself is always there.
+  if (first.here || others.length === 0 || run.placement) return chosen;
+  const settled = await Promise.allSettled(others.map((kind) => placeOn(kind, run, admitsByTag)));
+  const otherwise = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  return otherwise.length === 0 ? chosen : { ...chosen, otherwise };
 }
 
-/** The list of policy that each is among. */
-const LISTS: { readonly [K in keyof Required<Placement>]: 'partitions' | 'accounts' | 'qos' | 'gres' } = {
-  partition: 'partitions',
-  account: 'accounts',
-  qos: 'qos',
-  gres: 'gres',
-};
+async function placeOn(kind: BackendKind, run: RunChoice, admitsByTag: AdmitsByTag): Promise<ChosenPlace> {
+  const { runs = {} } = run.policy;
+  const plan = run.plans?.[kind.name] ?? run.plan;
+  if (kind.images !== 'none' && plan.image !== undefined) {
+    await requireImage(run, plan.image, runs, admitsByTag);
+    const refused = kind.refuseImage?.(plan.image, runs);
+    if (refused)
+      throw fail('policy.denied', `Cannot run "${run.tool}" on ${kind.name}: ${refused.fact}`, {
+        rule: refused.rule,
+        image: plan.image,
+      });
+  }
+  const placement = choosePlacement(run, kind, runs);
+  return { backend: kind.name, plan: withinLimits(plan, runs.limits), ...(placement ? { placement } : {}) };
+}
 
 function choosePlacement(
   { tool, placement: asked = {} }: RunChoice,
-  backend: BackendName,
-  slurm: RunsPolicy['slurm'] = {},
+  { name, placement: known = {} }: BackendKind,
+  runs: RunsPolicy,
 ): Placement | undefined {
-  const wanted = Object.entries(asked) as [keyof Placement, string][];
+  const wanted = Object.entries(asked);
   if (wanted.length === 0) return undefined;
-  if (backend !== 'slurm')
-    throw fail(
-      'usage',
-      `Cannot choose a ${wanted[0]?.[0]} for "${tool}": it runs on ${backend}, which has none`,
-    );
   for (const [key, value] of wanted) {
-    const granted = slurm[LISTS[key]] ?? [];
+    if (!Object.hasOwn(known, key)) {
+      const there = list(Object.keys(known));
+      const fact = there === '' ? 'which has none' : `where one can choose ${there}`;
+      throw fail('usage', `Cannot choose a ${key.slice(0, 80)} for "${tool}": it runs on ${name}, ${fact}`);
+    }
+    const setting = known[key]!;
+    const own = (runs as { readonly [backend: string]: unknown })[name] as
+      | Record<string, string[]>
+      | undefined;
+    const granted = own?.[setting] ?? [];
     if (granted.includes(value)) continue;
     const message = `Cannot run "${tool}" with ${key} "${value.slice(0, 80)}": policy lists ${list(granted) || 'none'}`;
     // The first of a list is what jobs get, so that a new one comes last.
-    const admit = renderGrant({ runs: { slurm: { [LISTS[key]]: [...granted, value] } } });
-    throw fail('policy.denied', message, { rule: `runs.slurm.${LISTS[key]}`, admit });
+    const admit = renderGrant({ runs: { [name]: { [setting]: [...granted, value] } } });
+    throw fail('policy.denied', message, { rule: `runs.${name}.${setting}`, admit });
   }
   return asked;
 }
@@ -72,39 +85,44 @@ export function grantedBackends(tool: string, { backend = 'local', backends, rul
   return { rule: `runs.rules[${at}]`, names, glob: rule.tool };
 }
 
-export interface Granted {
+interface Granted {
   readonly rule: string;
-  readonly names: readonly BackendName[];
+  readonly names: readonly string[];
   /** The tools that the rule is for, where one holds. */
   readonly glob?: string;
 }
 
-function chooseBackend({ tool, plans, backend: asked }: RunChoice, runs: RunsPolicy): BackendName {
-  const granted = grantedBackends(tool, runs);
-  if (asked !== undefined && !isBackend(asked))
-    throw fail(
-      'usage',
-      `Cannot run "${tool}" on "${asked.slice(0, 80)}": backends are ${list(BACKEND_NAMES)}`,
-    );
+/** At least one. */
+function fittingKinds(
+  { tool, plans, backend: asked }: RunChoice,
+  granted: Granted,
+): readonly [BackendKind, ...BackendKind[]] {
+  if (asked !== undefined && !kindOf(asked)) {
+    const names = list(BACKEND_NAMES);
+    throw fail('usage', `Cannot run "${tool}" on "${asked.slice(0, 80)}": backends are ${names}`);
+  }
   if (asked !== undefined && !granted.names.includes(asked)) throw ungranted(tool, asked, granted);
-  const candidates = asked === undefined ? granted.names : [asked];
-  const fitting = candidates.find((name) => offers(plans, name));
-  if (fitting !== undefined) return fitting;
-  const written = (Object.keys(plans ?? {}) as BackendName[]).filter((name) => offers(plans, name));
-  const [wanted = 'local'] = written;
-  if (asked === undefined) throw ungranted(tool, wanted, granted);
+  const [first, ...others] = (asked === undefined ? granted.names : [asked])
+    .flatMap((name) => kindOf(name) ?? [])
+    .filter((kind) => takes(kind, plans));
+  if (first) return [first, ...others];
+  const written = Object.keys(plans ?? {}).filter((name) => takes(kindOf(name), plans));
+  if (asked === undefined) throw ungranted(tool, written[0] ?? 'local', granted);
   if (plans?.[asked])
     throw fail('usage', `Cannot run "${tool}" on ${asked}: its plan names no image, and ${asked} needs one`);
   throw fail('usage', `Cannot run "${tool}" on ${asked}: its plans are for ${list(written)}`);
 }
 
-/** The sandbox of this machine takes every plan; a container is made of an image. */
-const offers = (plans: RunChoice['plans'], name: BackendName): boolean =>
-  name === 'local' ||
-  plans === undefined ||
-  (name === 'docker' ? plans[name]?.image !== undefined : plans[name] !== undefined);
+const kindOf = (name: string): BackendKind | undefined => BACKENDS.find((kind) => kind.name === name);
 
-function ungranted(tool: string, asked: BackendName, { rule, names, glob }: Granted): Failure {
+function takes(kind: BackendKind | undefined, plans: RunChoice['plans']): boolean {
+  if (!kind) return false;
+  if (!kind.dialect || plans === undefined) return true;
+  const plan = plans[kind.name];
+  return plan !== undefined && (kind.images !== 'needed' || plan.image !== undefined);
+}
+
+function ungranted(tool: string, asked: string, { rule, names, glob }: Granted): Failure {
   const [backend = 'local', ...others] = names;
   const backends = unique([...others, asked]);
   const admit = renderGrant({
@@ -123,7 +141,7 @@ async function requireImage(
   admitsByTag: AdmitsByTag,
 ): Promise<void> {
   const entries = entriesFor(tool, runs);
-  if (admitsByText(entries, image)) return;
+  if (entries.some((entry) => admitsImage(entry.image, image))) return;
   const tags = entries.flatMap((entry) => (isLocalName(entry.image) ? [entry.image] : []));
   if (tags.length > 0 && (await admitsByTag(tags, image))) return;
   const message = `Cannot run "${tool}" on the image "${image}": no line of policy admits it`;
@@ -134,14 +152,19 @@ async function requireImage(
   });
 }
 
-/** Nodes have no engine to ask, or one that only a job can ask. */
-function requireUnpacked({ tool }: RunChoice, image: string, { slurm }: RunsPolicy): void {
-  const kind = slurm?.container?.kind;
-  if (kind === 'docker' || kind === 'podman') return;
-  if (slurm?.images?.some((entry) => digestOf(entry.image) === digestOf(image))) return;
-  const message = `Cannot run "${tool}" on slurm: no entry of runs.slurm.images says which folder of the nodes holds the image "${image}"`;
-  throw fail('policy.denied', message, { rule: 'runs.slurm.images', image });
+/** The entries of `runs.images` that hold for a tool. */
+function entriesFor(tool: string, { images = [] }: RunsPolicy): readonly ImageRule[] {
+  return images
+    .map((entry) => (typeof entry === 'string' ? { image: entry } : entry))
+    .filter(({ tools }) => !tools || tools.some((glob) => matchesTool(glob, tool)));
 }
+
+/** What a name of an image stands for where an entry of policy says so. */
+export const pinnedByPolicy = (tool: string, runs: RunsPolicy, reference: string): string | undefined =>
+  entriesFor(tool, runs).find(
+    ({ name, image }) =>
+      name !== undefined && fullName(name) === fullName(reference) && digestOf(image) !== undefined,
+  )?.image;
 
 /** `name:tag`, or the id that an engine gave an image (`sha256:…`): which digest that is the engine has to say. */
 const isLocalName = (entry: string): boolean => /:[^/:@]+$/.test(entry) && !entry.includes('@');
@@ -154,6 +177,5 @@ function withinLimits(plan: ExecutionPlan, limits: RunLimits = {}): ExecutionPla
   return { ...plan, resources: { ...plan.resources, ...Object.fromEntries(amounts) } };
 }
 
-const isBackend = (name: string): name is BackendName => (BACKEND_NAMES as readonly string[]).includes(name);
 const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
 const list = (names: readonly string[]): string => names.join(', ');

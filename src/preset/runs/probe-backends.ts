@@ -1,14 +1,14 @@
 // Owns: whether each engine that policy lets runs go to answers, found out by asking it.
 // Refuses: to run anything on it.
-
+import { BACKENDS } from '../../backends/index.ts';
 import { newId } from '../../base/new-id.ts';
 import { fail, toErrorEntry } from '../../contract/errors.ts';
-import type { BackendName, RunsPolicy } from '../../contract/policy.ts';
+import type { RunsPolicy } from '../../contract/policy.ts';
 import { backendsInUse } from '../../contract/policy-match.ts';
-import { BACKEND_MAKERS } from './backend-makers.ts';
+import { backendSite } from './run-parts.ts';
 
 export interface ProbedBackend {
-  readonly name: BackendName;
+  readonly name: string;
   readonly ok: boolean;
   readonly evidence: string;
 }
@@ -19,17 +19,19 @@ export async function probeBackends(
   site: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },
 ): Promise<readonly ProbedBackend[]> {
   const found: ProbedBackend[] = [];
-  for (const name of backendsInUse(runs)) {
-    if (name === 'local') continue;
-    const backend = await BACKEND_MAKERS[name].make(
-      {
+  const inUse = backendsInUse(runs);
+  for (const kind of BACKENDS) {
+    const { name, here = false } = kind;
+    if (here || !inUse.includes(name)) continue;
+    const backend = await kind.open(
+      backendSite({
         root: `${site.folder}/runs`,
         process: '',
         scope: async () => newId('scope'),
         env: site.env,
         alert: () => {},
         imageEnv: async () => undefined,
-      },
+      }),
       runs,
     );
     try {

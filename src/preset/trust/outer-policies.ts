@@ -2,23 +2,17 @@
 // Refuses: a stranger's: a haft.yaml above that this user neither owns nor trusts says nothing here.
 import { relative } from 'node:path';
 import { canonicalText } from '../../base/canonical-json.ts';
+import { shiftPathGlob } from '../../base/glob.ts';
 import { escapeGlob } from '../../base/glob-parse.ts';
 import { isUnder } from '../../base/rel-path.ts';
 import { type Diagnostic, formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import {
-  type LoadedPolicy,
-  type OuterPolicy,
-  type PathRule,
-  type PolicyFile,
-  packFolders,
-  type RunsPolicy,
-  type ToolRule,
-} from '../../contract/policy.ts';
-import { shiftPathGlob } from '../../contract/shift-glob.ts';
+import { type LoadedPolicy, type OuterPolicy, type PolicyFile, packFolders } from '../../contract/policy.ts';
 import type { OuterFolder } from '../../loader/haft-yaml/outer-folders.ts';
-import { comparePolicies } from '../../runtime/policy/compare-policies.ts';
+import { comparePolicies } from '../../policy/compare-policies.ts';
+import type { Section, SeenGlob } from '../../policy/section.ts';
+import { SECTIONS } from '../../policy/sections/index.ts';
 import { loadPolicy } from '../load-policy.ts';
 import { trustFilesOf } from './trust.ts';
 
@@ -91,20 +85,18 @@ function narrowBy(inner: LoadedPolicy, workspace: string, folder: string, outer:
   const reachable = (root: string) =>
     extraRoots.some((one) => isUnder(root, one)) || isOpenTo(root, folder, packs);
   const roots = (resolved?.extraRoots ?? []).filter(reachable);
-  const layer: OuterPolicy = {
-    name: nameOf(folder, workspace),
-    file: layerOf(outer.file, file, {
-      shift: (glob) => shiftPathGlob(glob, relative(folder, workspace)),
-      // What the inner policy reaches beside itself, the outer one names as its own.
-      above: roots.some((root) => isUnder(root, folder)) ? folder : undefined,
-    }),
-  };
+  // What the inner policy reaches beside itself, the outer one names as its own.
+  const above = roots.some((root) => isUnder(root, folder)) ? folder : undefined;
+  const seen = (glob: string): readonly string[] => [
+    ...shiftPathGlob(glob, relative(folder, workspace)),
+    ...(above && !glob.startsWith('/') ? [`${escapeGlob(above)}/${glob}`] : []),
+  ];
+  const layer: OuterPolicy = { name: nameOf(folder, workspace), file: layerOf(outer.file, file, seen) };
   const own = file.packs?.filter((pack) => isNamed(pack, inner, outer));
-  const { packs: _packs, runs: _runs, ...rest } = file;
-  const runs = narrowRuns(file.runs, outer.file.runs);
+  const { packs: _packs, ...rest } = leftOf(file, outer.file);
   return {
     ...inner,
-    file: { ...rest, ...(own && own.length > 0 ? { packs: own } : {}), ...(runs ? { runs } : {}) },
+    file: { ...rest, ...(own && own.length > 0 ? { packs: own } : {}) },
     outer: [...(inner.outer ?? []), layer],
     ...(resolved ? { resolved: { ...resolved, extraRoots: roots, packs: leftPacks(inner, own ?? []) } } : {}),
   };
@@ -141,77 +133,17 @@ function isNamed(
   return real !== undefined && (outer.resolved?.packs ?? []).includes(real);
 }
 
-/** Of two, what both say; without any of it the defaults hold: `local` alone, and no image. */
-function narrowRuns(inner: RunsPolicy | undefined, outer: RunsPolicy | undefined): RunsPolicy | undefined {
-  if (!inner || !outer) return undefined;
-  const { backends = [], images = [], limits = {}, ...settings } = outer;
-  const has = (list: readonly unknown[] | undefined, one: unknown) =>
-    (list ?? []).some((other) => canonicalText(other) === canonicalText(one));
-  const names = [inner.backend ?? 'local', ...(inner.backends ?? [])];
-  const smaller = Object.entries(inner.limits ?? {}).map(([key, value = Infinity]) => [
-    key,
-    Math.min(value, (limits as Record<string, number | undefined>)[key] ?? Infinity),
-  ]);
-  return {
-    ...settings,
-    backends: backends.filter((one) => names.includes(one)),
-    images: images.filter((one) => has(inner.images, one)),
-    limits: { ...limits, ...Object.fromEntries(smaller) },
-  };
-}
-
-interface View {
-  shift(glob: string): readonly string[];
-  readonly above: string | undefined;
-}
-
-const WEIGHT = { suggestion: 0, warning: 1, blocking: 2 } as const;
-
 /** The outer policy as it reads from the inner workspace, with every default written out. */
-function layerOf(outer: PolicyFile, inner: PolicyFile, view: View): PolicyFile {
-  const seen = (glob: string): readonly string[] => [
-    ...view.shift(glob),
-    ...(view.above && !glob.startsWith('/') ? [`${escapeGlob(view.above)}/${glob}`] : []),
-  ];
-  const validators = (outer.validators ?? []).filter(({ rule, enforcement }) => {
-    const own = inner.validators?.find((one) => one.rule === rule);
-    return !own || WEIGHT[enforcement] > WEIGHT[own.enforcement];
-  });
-  return {
-    version: 1,
-    network: { allowed_domains: outer.network?.allowed_domains ?? [] },
-    shell_allow: outer.shell_allow ?? [],
-    git: {
-      allow_push: outer.git?.allow_push ?? false,
-      ...(outer.git?.require_clean_tree_for_commit ? { require_clean_tree_for_commit: true } : {}),
-    },
-    ...(outer.ast?.validate_on_edit ? { ast: { validate_on_edit: true } } : {}),
-    ...(validators.length > 0 ? { validators } : {}),
-    tools: {
-      default: outer.tools?.default ?? 'allow',
-      rules: (outer.tools?.rules ?? []).map((rule) => shiftToolRule(rule, seen)),
-    },
-    paths: { rules: (outer.paths?.rules ?? []).flatMap((rule) => shiftPathRule(rule, seen)) },
-    ...(outer.budgets ? { budgets: outer.budgets } : {}),
-    ...(outer.limits ? { limits: outer.limits } : {}),
-    ...(outer.approvals ? { approvals: outer.approvals } : {}),
-    // What is kept of another workspace's calls is that one's.
-    ...(outer.undo?.max_bytes === undefined ? {} : { undo: { max_bytes: outer.undo.max_bytes } }),
-    sandbox: outer.sandbox ?? 'required',
-  };
-}
+const layerOf = (outer: PolicyFile, inner: PolicyFile, seen: SeenGlob): PolicyFile =>
+  collect(({ key }, { below }) => (below ? below(outer[key], inner[key], seen) : outer[key])) as PolicyFile;
 
-/** A rule about other places stays, as one that matches no path: it also speaks about calls that touch none. */
-function shiftToolRule(
-  { tool, decision, paths }: ToolRule,
-  seen: (glob: string) => readonly string[],
-): ToolRule {
-  if (!paths) return { tool, decision };
-  const shifted = paths.flatMap(seen);
-  return { tool, decision, paths: shifted.length > 0 ? shifted : ['.haft/elsewhere'] };
-}
+/** What both say, of sections that are no layers. */
+const leftOf = (inner: PolicyFile, outer: PolicyFile): PolicyFile =>
+  collect(({ key }, { under }) => (under ? under(inner[key], outer[key]) : inner[key])) as PolicyFile;
 
-const shiftPathRule = (rule: PathRule, seen: (glob: string) => readonly string[]): PathRule[] => {
-  const { examples: _examples, ...said } = rule;
-  return seen(rule.path).map((path) => ({ ...said, path }));
-};
+const collect = (pick: (section: Section, written: ReturnType<Section['written']>) => unknown): object =>
+  Object.fromEntries(
+    SECTIONS.map((section) => [section.key, pick(section, section.written())]).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );

@@ -4,9 +4,10 @@ import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
-import { comparePolicies, type PolicyChange } from '../../runtime/policy/compare-policies.ts';
+import { comparePolicies, describeChange } from '../../policy/compare-policies.ts';
+import type { PolicyChange } from '../../policy/section.ts';
 import { loadPolicy } from '../load-policy.ts';
-import { describeChange, describePolicy } from './describe-grants.ts';
+import { describePolicy } from './describe-grants.ts';
 import { keepTrust, trustFilesOf } from './trust.ts';
 
 export interface TrustQuestion {

@@ -2,9 +2,10 @@
 // Refuses: a yes without the policy's own hash, and a policy that grants more than the one that was trusted.
 import { type Failure, fail } from '../../contract/errors.ts';
 import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
-import type { TrustRecord } from '../../contract/trust.ts';
+import type { TrustRecord } from '../../contract/store.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
-import type { PolicyChange } from '../../runtime/policy/compare-policies.ts';
+import { comparePolicies, describeChange } from '../../policy/compare-policies.ts';
+import type { PolicyChange } from '../../policy/section.ts';
 import { openTrustFiles, type TrustFiles } from '../../stores/machine/trust-files.ts';
 
 export type Judgement =
@@ -59,7 +60,7 @@ export async function judgeTrust(
     if (given.includes(loaded.sha256)) return { trusted: true, by: 'given' };
     return { trusted: false, record, changes: [], lock: false };
   }
-  const changes = await changesFrom(record, loaded);
+  const changes = changesFrom(record, loaded);
   const lock = record.lock !== null && lockDigest(workspace) !== record.lock;
   if (!lock && !changes.some(({ widens }) => widens)) return { trusted: true, by: 'record', record };
   if (given.includes(loaded.sha256)) return { trusted: true, by: 'given' };
@@ -67,10 +68,9 @@ export async function judgeTrust(
 }
 
 /** What came out of a cache is held against the meaning that was trusted, never against a hash alone. */
-async function changesFrom(record: TrustRecord, loaded: LoadedPolicy): Promise<readonly PolicyChange[]> {
-  if (JSON.stringify(record.policy) === JSON.stringify(loaded.file)) return [];
-  const { comparePolicies } = await import('../../runtime/policy/compare-policies.ts');
-  return comparePolicies(record.policy, loaded.file);
+function changesFrom(record: TrustRecord, loaded: LoadedPolicy): readonly PolicyChange[] {
+  const same = JSON.stringify(record.policy) === JSON.stringify(loaded.file);
+  return same ? [] : comparePolicies(record.policy, loaded.file);
 }
 
 /** Throws `policy.untrusted`, which says what would be granted and how to trust it. */
@@ -105,10 +105,9 @@ async function untrusted(
   loaded: LoadedPolicy,
   { record, changes, lock }: Extract<Judgement, { trusted: false }>,
 ): Promise<Failure> {
-  const { describeChange, describePolicy } = await import('./describe-grants.ts');
   const lines = record
     ? [...changes.map(describeChange), ...(lock ? ['~ haft.lock is not the one that was trusted'] : [])]
-    : await describePolicy(workspace, loaded.file);
+    : await (await import('./describe-grants.ts')).describePolicy(workspace, loaded.file);
   const shown = lines.slice(0, MAX_LINES).map((line) => `\n  ${line}`);
   const more = lines.length > MAX_LINES ? `\n  … and ${lines.length - MAX_LINES} more` : '';
   const gone = loaded.name.startsWith('(');

@@ -8,7 +8,7 @@ import { type CredentialNeed, type Credentials, userOf } from '../../contract/cr
 import { credentialNeed as need } from '../../contract/tools-for-tests.ts';
 import { openCredentials } from '../../preset/open-credentials.ts';
 import { openSqliteEnvironment, type SqliteEnvironment } from '../../stores/sqlite/environment-for-tests.ts';
-import { createSealer } from './seal.ts';
+import { createSealer } from './create-credentials.ts';
 
 const TOKEN = 'ghp/+secret value=42';
 

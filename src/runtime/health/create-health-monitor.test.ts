@@ -3,11 +3,15 @@ import { describe, it } from 'node:test';
 import { fail } from '../../contract/errors.ts';
 import type { HealthWays } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
-import { createEventBus } from '../events.ts';
-import { createHealthMonitor } from './create-health-monitor.ts';
-import { type HealthMemory, REMEMBERED_MS, type Remembered } from './memory.ts';
+import { createEventBus } from '../record.ts';
+import {
+  createHealthMonitor,
+  type HealthMemory,
+  REMEMBERED_MS,
+  type Remembered,
+  systemTiming,
+} from './create-health-monitor.ts';
 import { monitorBench, NEVER, PLAN } from './monitor-for-tests.ts';
-import { systemTiming } from './timing.ts';
 
 describe('a health monitor', () => {
   it('says unverified before the first look, and what it saw after it', async () => {

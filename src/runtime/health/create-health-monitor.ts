@@ -2,16 +2,13 @@
 // Refuses: to look twice at once, to wait for a look beyond its time, and to leave a timer behind.
 import { orAborted } from '../../base/or-aborted.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
-import type { EventBus } from '../../contract/event.ts';
 import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
-import { type HealthState, judge, UNVERIFIED } from './judge.ts';
-import type { Look } from './look.ts';
-import { type HealthMemory, isWorthKeeping, REMEMBERED_MS } from './memory.ts';
+import type { Clock, EventBus } from '../../contract/runtime.ts';
+import { type HealthState, judge, type Look, UNVERIFIED } from './judge.ts';
 import { PROBES } from './probes.ts';
-import type { HealthTiming } from './timing.ts';
 
-export interface HealthParts {
+interface HealthParts {
   readonly timing: HealthTiming;
   readonly events: EventBus;
   /** What other hosts saw, and are told. */
@@ -48,14 +45,8 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
     const report = reportOf(watched);
     if (before.status !== report.status) {
       const { status, message, checkedTs } = report;
-      const said = message === undefined ? {} : { message };
-      const data = {
-        installation: subject.name,
-        before: before.status,
-        status,
-        ...said,
-        checked_ts: checkedTs,
-      };
+      const said = { status, ...(message === undefined ? {} : { message }), checked_ts: checkedTs };
+      const data = { installation: subject.name, before: before.status, ...said };
       events.emit({ type: 'EventMessage', event: 'HealthChanged', data });
     }
     return report;
@@ -154,7 +145,7 @@ export function createHealthMonitor({ timing, events, memory }: HealthParts): He
       // Of a look by a call, the look says what it saw.
       if (!watched?.subject.enabled || (watched.looking && watched.subject.plan.strategy === 'ping')) return;
       if (!error) note(watched, { status: 'ready' });
-      else if (Object.hasOwn(TELLING, error.reason) && !isSameCrash(watched, error.reason))
+      else if (TELLING.includes(error.reason) && !isSameCrash(watched, error.reason))
         note(watched, { status: 'unhealthy', message: error.message });
     },
     start() {
@@ -179,12 +170,7 @@ const DECIDING = { failureThreshold: 1, successThreshold: 1 };
 const ONE_CRASH_MS = 100;
 
 /** Failures of a call that tell something about what it was to reach; all others are about the call. */
-const TELLING = {
-  'tool.unhealthy': true,
-  'call.outcome_unknown': true,
-  'http.failed': true,
-  'shell.failed': true,
-};
+const TELLING = ['tool.unhealthy', 'call.outcome_unknown', 'http.failed', 'shell.failed'];
 
 function reportOf({ subject, state, checkedTs }: Watched): HealthReport {
   if (!subject.enabled) return { status: 'disabled', checkedTs };
@@ -220,4 +206,47 @@ function refusal({ subject, state }: Watched, restMs: number) {
   const hint = `it is tried again in ${Math.ceil(rest / 1000)} s, and "haft tools health ${subject.name}" says more`;
   const message = `Cannot use "${subject.name}": its health check fails${because}; ${hint}`;
   return fail('tool.unhealthy', message, { retry_after_ms: rest });
+}
+
+export interface HealthMemory {
+  recall(subject: HealthSubject): Remembered | undefined;
+  keep(subject: HealthSubject, seen: Remembered): void;
+}
+
+export interface Remembered {
+  readonly state: HealthState;
+  readonly checkedTs: number;
+}
+
+/** What is older says nothing any more. */
+export const REMEMBERED_MS = 10 * 60_000;
+
+/** That all is well need not be told to anybody. */
+const isWorthKeeping = (before: HealthState, now: HealthState): boolean =>
+  isTrouble(before) || isTrouble(now);
+
+const isTrouble = ({ failures, recovering, status }: HealthState): boolean =>
+  failures > 0 || recovering || status === 'degraded';
+
+export interface HealthTiming extends Clock {
+  /** From 0 up to and without 1. */
+  random(): number;
+  /**
+   * Runs it after so many milliseconds, unless the function that is answered was called before. `awaited`: somebody
+   * waits for it, so that the process must not end before.
+   */
+  after(ms: number, run: () => void, awaited?: boolean): () => void;
+}
+
+export function systemTiming(clock: Clock): HealthTiming {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    random: () => Math.random(),
+    after(ms, run, awaited = false) {
+      const timer = setTimeout(run, ms);
+      if (!awaited) timer.unref();
+      return () => clearTimeout(timer);
+    },
+  };
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
-import { type HealthState, judge, UNVERIFIED } from './judge.ts';
-import type { Look } from './look.ts';
-import { normaliseStatus } from './normalise-status.ts';
+import { type HealthState, judge, type Look, UNVERIFIED } from './judge.ts';
+import { normaliseStatus } from './probes.ts';
 
 type Status = Look['status'];
 

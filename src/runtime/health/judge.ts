@@ -1,8 +1,7 @@
 // Owns: what a row of looks amounts to: when something counts as unhealthy, and when as ready again.
-// Refuses: time and ways; it is told what was seen, and answers the next state.
+// Refuses: time and ways; it is told what was seen, and returns the next state.
 import type { HealthPlan } from '../../contract/health.ts';
 import type { HealthStatus } from '../../contract/manifest.ts';
-import type { Look } from './look.ts';
 
 export interface HealthState {
   readonly status: HealthStatus;
@@ -43,4 +42,9 @@ export function judge(
   const recovering =
     (before.status === 'unhealthy' || before.recovering) && successes < plan.successThreshold;
   return { status: recovering ? 'degraded' : status, failures: 0, successes, recovering, ...said };
+}
+
+export interface Look {
+  readonly status: 'ready' | 'degraded' | 'unhealthy';
+  readonly message?: string;
 }

@@ -3,15 +3,13 @@
 import type { EventMessage } from '../../contract/envelope.ts';
 import { type HealthPlan, type HealthSubject, USUAL_HEALTH } from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
-import { createEventBus } from '../events.ts';
-import { createHealthMonitor } from './create-health-monitor.ts';
-import type { HealthMemory } from './memory.ts';
-import type { HealthTiming } from './timing.ts';
+import { createEventBus } from '../record.ts';
+import { createHealthMonitor, type HealthMemory, type HealthTiming } from './create-health-monitor.ts';
 
 export const NEVER = new AbortController().signal;
 export const PLAN: HealthPlan = { ...USUAL_HEALTH, intervalMs: 1000, timeoutMs: 100, failureThreshold: 2 };
 
-export interface Side {
+interface Side {
   looks: number;
   answer: (signal: AbortSignal) => Promise<HealthReport>;
   subject(plan?: Partial<HealthPlan>): HealthSubject;

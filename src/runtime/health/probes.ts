@@ -1,12 +1,11 @@
-// Owns: the strategies: for each, one way to look at a subject once.
-// Refuses: thresholds and intervals, which are judge.ts's and the monitor's.
+// Owns: the strategies: for each, one way to look at a subject once, and what the words that it hears mean.
+// Refuses: thresholds and intervals, which are judge.ts's and the monitor's; to take a word that it does not know for good news.
 import { fail } from '../../contract/errors.ts';
 import type { HealthPlan, HealthStrategy, HealthWays } from '../../contract/health.ts';
-import type { Look } from './look.ts';
-import { normaliseStatus } from './normalise-status.ts';
+import type { Look } from './judge.ts';
 
 /** Undefined where there is nothing to be seen. */
-export type Probe = (plan: HealthPlan, ways: HealthWays, signal: AbortSignal) => Promise<Look | undefined>;
+type Probe = (plan: HealthPlan, ways: HealthWays, signal: AbortSignal) => Promise<Look | undefined>;
 
 /** Only the adapter can tell whether its program starts, its host takes a connection, its server answers. */
 const askAdapter: Probe = async (_plan, ways, signal) => {
@@ -40,3 +39,23 @@ export const PROBES: { readonly [S in HealthStrategy]: Probe } = {
 
 const impossible = (strategy: HealthStrategy, fact: string) =>
   fail('pack.invalid', `Cannot look by ${strategy}: ${fact}`);
+
+/** Case and surrounding spaces do not matter; what is unknown is `unhealthy`. */
+export function normaliseStatus(word: unknown): Look['status'] {
+  const known = typeof word === 'string' ? word.trim().toLowerCase() : '';
+  return Object.hasOwn(MEANINGS, known) ? MEANINGS[known]! : 'unhealthy';
+}
+
+const MEANINGS: Readonly<Record<string, Look['status']>> = {
+  ready: 'ready',
+  ok: 'ready',
+  up: 'ready',
+  pass: 'ready',
+  passing: 'ready',
+  healthy: 'ready',
+  serving: 'ready',
+  degraded: 'degraded',
+  warn: 'degraded',
+  warning: 'degraded',
+  partial: 'degraded',
+};

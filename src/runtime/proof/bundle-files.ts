@@ -1,6 +1,7 @@
 // Owns: which files a bundle has, by what each is for, and how artifacts lie in it.
 // Refuses: bytes; those come from whoever exports, and are looked for by whoever verifies.
 import type { TreeEntry } from '../../base/tree-manifest.ts';
+import { fail } from '../../contract/errors.ts';
 
 /** Those of every bundle. The envelope covers all the others by their digests. */
 export const BUNDLE_FILES = {
@@ -45,4 +46,9 @@ export function treeFiles(
   return entries.flatMap((entry) =>
     entry.type === 'file' ? [{ path: `${path}/${entry.path}`, inside: entry.path, entry }] : [],
   );
+}
+
+/** What a part of a bundle is not. `part` is the file to blame, where that is not the one that is being read. */
+export function altered(fact: string, part?: string): Error {
+  return fail('bundle.altered', `Cannot trust it: ${fact}`, part === undefined ? undefined : { part });
 }

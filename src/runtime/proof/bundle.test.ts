@@ -10,10 +10,10 @@ import type { BundleParts, BundleRun } from '../../contract/bundle.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import { type ArtifactsEnvironment, inArtifacts } from '../../stores/artifacts/environment-for-tests.ts';
 import { entry } from '../../testing/store/entries.ts';
-import { resultDigest } from '../result-digest.ts';
-import { createSigner } from './ed25519.ts';
-import { writeEnvelope } from './envelope.ts';
+import { resultDigest } from '../identity.ts';
+import { createSigner } from './checkpoint.ts';
 import { exportBundle } from './export-bundle.ts';
+import { writeEnvelope } from './statement.ts';
 import { verifyBundle } from './verify-bundle.ts';
 
 const HOST_KEY = Buffer.alloc(32, 1);

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openCheckpoint, originOf, readPublicKey, signCheckpoint, writePublicKey } from './checkpoint.ts';
-import { createSigner } from './ed25519.ts';
-import { openEnvelope, writeEnvelope } from './envelope.ts';
+import {
+  createSigner,
+  openCheckpoint,
+  originOf,
+  readPublicKey,
+  signCheckpoint,
+  writePublicKey,
+} from './checkpoint.ts';
+import { openEnvelope, writeEnvelope } from './statement.ts';
 
 const signer = createSigner(Buffer.alloc(32, 1));
 const other = createSigner(Buffer.alloc(32, 2));

@@ -1,11 +1,14 @@
-// Owns: signed checkpoints of the audit: how many rows, and the Merkle root over them, as a signed note that people can keep.
-// Refuses: notes in any other form than the one that it writes, and signatures of other keys than the one given.
+// Owns: signed checkpoints of the audit: how many rows, the Merkle root over them, and this host's Ed25519 signature, as a note that people can keep.
+// Refuses: notes of another form, signatures of other keys, and to judge the rows: whether they are those that were written is `audit verify`.
+import { sha256Hex } from '../../base/digest.ts';
+import { createMerkleTree, leafHash, type MerkleTree } from '../../base/merkle.ts';
 import type { PublicKey, Signer } from '../../contract/bundle.ts';
 import { fail } from '../../contract/errors.ts';
-import { KEY_BYTES, publicKeyOf } from './ed25519.ts';
+import type { AuditStore } from '../../contract/store.ts';
+import { altered } from './bundle-files.ts';
 
 /** https://c2sp.org/tlog-checkpoint: an origin, a size and a root; signed as https://c2sp.org/signed-note. */
-export interface Checkpoint {
+interface Checkpoint {
   /** Which log it is of. */
   readonly origin: string;
   readonly size: number;
@@ -31,14 +34,7 @@ const FORM =
 export function openCheckpoint(note: string, key: PublicKey): Checkpoint {
   const match = FORM.exec(note);
   if (!match) throw altered('it is not a signed checkpoint');
-  const [, origin, size, root, name, signed] = match as unknown as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [origin = '', size, root = '', name, signed = ''] = match.slice(1);
   const signature = Buffer.from(signed, 'base64');
   const body = note.slice(0, note.indexOf('\n\n') + 1);
   if (signature.toString('base64') !== signed) throw altered('its signature is not written as it was');
@@ -74,6 +70,63 @@ function noteKeyHash(name: string, key: PublicKey): Buffer {
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-function altered(fact: string): Error {
-  return fail('bundle.altered', `Cannot trust it: ${fact}`);
+/** What stands before the 32 bytes of a key in PKCS #8 and SPKI (RFC 8410). */
+const PRIVATE = Buffer.from('302e020100300506032b657004220420', 'hex');
+const PUBLIC = Buffer.from('302a300506032b6570032100', 'hex');
+const KEY_BYTES = 32;
+
+/** `hostKey` is the host's; what signs is derived from it, so that another use of that key says nothing about this one. */
+export function createSigner(hostKey: Uint8Array): Signer {
+  const crypto = process.getBuiltinModule('node:crypto');
+  const seed = Buffer.from(crypto.hkdfSync('sha256', hostKey, '', 'haft signatures v1', KEY_BYTES));
+  const key = crypto.createPrivateKey({ key: Buffer.concat([PRIVATE, seed]), format: 'der', type: 'pkcs8' });
+  const spki = crypto.createPublicKey(key).export({ format: 'der', type: 'spki' });
+  return {
+    publicKey: publicKeyOf(spki.subarray(PUBLIC.length)),
+    sign: (bytes) => crypto.sign(null, bytes, key),
+  };
+}
+
+function publicKeyOf(bytes: Uint8Array): PublicKey {
+  const crypto = process.getBuiltinModule('node:crypto');
+  const key = () =>
+    crypto.createPublicKey({ key: Buffer.concat([PUBLIC, bytes]), format: 'der', type: 'spki' });
+  return {
+    bytes: Uint8Array.from(bytes),
+    id: sha256Hex(bytes),
+    verify(signed, signature) {
+      try {
+        return crypto.verify(null, signed, key(), signature);
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
+interface AuditTree {
+  readonly tree: MerkleTree;
+  readonly origin: string;
+}
+
+/** Over the first `count` rows. A leaf is the hash of a row, as bytes. */
+export async function buildAuditTree(audit: Pick<AuditStore, 'hashes'>, count: number): Promise<AuditTree> {
+  const tree = createMerkleTree();
+  let first = '';
+  for await (const hashes of audit.hashes(count)) {
+    for (const hash of hashes) {
+      first ||= hash;
+      tree.append(auditLeaf(hash));
+    }
+  }
+  if (count === 0 || tree.size !== count)
+    throw fail('audit.broken', `Cannot prove anything about ${count} rows of the audit: it has ${tree.size}`);
+  return { tree, origin: originOf(first) };
+}
+
+export const auditLeaf = (rowHash: string): Uint8Array => leafHash(Buffer.from(rowHash, 'hex'));
+
+/** A signed checkpoint of that tree. */
+export function checkpointOf({ tree, origin }: AuditTree, signer: Signer): string {
+  return signCheckpoint({ origin, size: tree.size, root: tree.root() }, signer);
 }

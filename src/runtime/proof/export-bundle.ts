@@ -1,5 +1,5 @@
 // Owns: a run as one file to take away: inputs, outputs, key preimage, policy, log, audit row and proof, signed.
-// Refuses: a run whose artifacts do not verify or whose audit row says something else: it would sign what is not so.
+// Refuses: a run without a recorded result, whose artifacts do not verify, or whose audit row says something else.
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest, sha256Hex } from '../../base/digest.ts';
 import { verifyInclusion } from '../../base/merkle.ts';
@@ -7,8 +7,11 @@ import { padding, TAR_END, tarHeader } from '../../base/tar.ts';
 import { encodeTree } from '../../base/tree-manifest.ts';
 import type { BundleParts, BundleRun } from '../../contract/bundle.ts';
 import { fail } from '../../contract/errors.ts';
-import type { ObjectId } from '../../contract/object-store.ts';
-import { auditLeaf, buildAuditTree, checkpointOf } from './audit-tree.ts';
+import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
+import type { RunRecord } from '../../contract/run.ts';
+import type { RuntimeRuns } from '../../contract/runs.ts';
+import type { AuditStore } from '../../contract/store.ts';
+import { resultDigest } from '../identity.ts';
 import {
   artifactPath,
   BUNDLE_FILES,
@@ -17,9 +20,9 @@ import {
   type Side,
   treeFiles,
 } from './bundle-files.ts';
-import { writePublicKey } from './checkpoint.ts';
-import { writeEnvelope } from './envelope.ts';
-import { writeStatement } from './statement.ts';
+import { auditLeaf, buildAuditTree, checkpointOf, writePublicKey } from './checkpoint.ts';
+import { readPolicy } from './keep-policy.ts';
+import { writeEnvelope, writeStatement } from './statement.ts';
 
 interface BundleFile {
   readonly path: string;
@@ -133,3 +136,47 @@ function inline(path: string, content: string | Uint8Array): BundleFile {
 }
 
 const byPath = (a: BundleFile, b: BundleFile) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path));
+
+interface BundleSite {
+  readonly runs: Pick<RuntimeRuns, 'get' | 'attempts'>;
+  readonly audit: Pick<AuditStore, 'rows'>;
+  readonly objects: Pick<ObjectStore, 'get'>;
+}
+
+export async function gatherRun(runId: string, { runs, audit, objects }: BundleSite): Promise<BundleRun> {
+  const run = await runs.get(runId);
+  if (!run.result) throw fail('run.state', `Cannot export ${runId}: it is "${run.state}" and has no result`);
+  const { callId, data } = run.result;
+  const attempts = await runs.attempts(runId);
+  const attempt = attempts.findLast(
+    (one) => one.purpose === 'run' && one.state === 'succeeded' && one.callId === callId,
+  );
+  return {
+    runId,
+    preimage: run.preimage,
+    policy: await readPolicy(objects, String(run.preimage.policyHash)),
+    inputs: run.plan?.inputs.map(({ role, artifact }) => ({ role, artifact })) ?? [],
+    outputs: attempt?.outputs ?? [],
+    result: data,
+    auditSeq: await findRow(run, audit),
+    attempt: attempt
+      ? {
+          id: attempt.id,
+          backend: attempt.backend,
+          startedTs: attempt.startedTs ?? attempt.createdTs,
+          endedTs: attempt.endedTs ?? attempt.createdTs,
+        }
+      : null,
+  };
+}
+
+/** The outcome of the call that made the result; where its process died, of the first one that was answered with it. */
+async function findRow({ runId, result }: RunRecord, audit: BundleSite['audit']): Promise<number> {
+  const rows = await audit.rows({ runId, outcome: 'ok' });
+  const row =
+    rows.find(({ callId }) => callId === result?.callId) ??
+    rows.find(({ facts }) => facts?.result === resultDigest(result?.data)) ??
+    rows[0];
+  if (row) return row.seq;
+  throw fail('run.state', `Cannot export ${runId}: no call of it was answered yet; make the call again`);
+}

@@ -8,8 +8,7 @@ import type { AttemptRecord, LinkedOutput } from '../../contract/run.ts';
 import type { ConductedAttempt, RunData, RunOutcome, RunRequest } from '../../contract/runs.ts';
 import { LOG_ROLE } from '../../contract/toolpack.ts';
 import { endOf, endOfThrown, failureOf, type UnfinishedEnd } from './attempt-failure.ts';
-import { isRelease } from './release.ts';
-import { backendOf, pauseOf, type RunSite } from './run-site.ts';
+import { backendOf, isRelease, pauseOf, type RunSite } from './run-site.ts';
 
 /** How often the owner looks whether somebody wants its attempt to end. */
 const LOOK_MS = 250;

@@ -1,10 +1,12 @@
 // Owns: runs for a runtime that may never have one: everything is loaded with the first question.
 // Refuses: to cost a call of an ordinary tool anything.
+
+import { checkFields, type KnownFields } from '../../contract/envelope.ts';
 import { fail } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
-import { checkFields, type KnownFields } from '../../contract/known-fields.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
-import type { RunQuery } from '../../contract/run-store.ts';
+import type { RunQuery, RunStore } from '../../contract/run-store.ts';
 import type {
   ChosenPlace,
   PrepareSite,
@@ -16,12 +18,11 @@ import type {
   RuntimeRuns,
   SubmitOptions,
 } from '../../contract/runs.ts';
-import type { Runtime, RuntimeParts } from '../../contract/runtime.ts';
+import type { Clock, Runtime, RuntimeParts } from '../../contract/runtime.ts';
 import { readPolicy } from '../proof/keep-policy.ts';
 import type { Runs } from './create-runs.ts';
-import { createStoreReplay } from './store-replay.ts';
 
-export interface LazyRuns {
+interface LazyRuns {
   readonly runtime: RuntimeRuns;
   readonly replay: ReplaySource;
   prepareSite(signal: AbortSignal, run: Pick<RunChoice, 'tool' | 'policy'>): Promise<PrepareSite>;
@@ -153,3 +154,22 @@ const SUBMISSION: KnownFields<RunSubmission> = { tool: true, args: true, backend
 const SUBMIT_OPTIONS: KnownFields<SubmitOptions> = { sessionId: true, requestId: true, signal: true };
 const CALL_OPTIONS: KnownFields<RunCallOptions> = { signal: true, sessionId: true, backend: true };
 const RECOVER_OPTIONS: KnownFields<RecoverOptions> = { follow: true, runId: true };
+
+interface StoreReplayParts {
+  readonly runs: Pick<RunStore, 'get' | 'keep'>;
+  /** Re-hashes an output, with everything that belongs to it. */
+  verify(id: ObjectId): Promise<boolean>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export function createStoreReplay({ runs, verify, clock }: StoreReplayParts): ReplaySource {
+  return {
+    async find(runId) {
+      const result = (await runs.get(runId))?.result;
+      if (!result) return undefined;
+      const whole = await Promise.all([...new Set(result.outputs)].map(verify));
+      return whole.every(Boolean) ? { data: result.data, callId: result.callId } : undefined;
+    },
+    keep: (result) => runs.keep({ ...result, data: result.data as Json }, clock.now()),
+  };
+}

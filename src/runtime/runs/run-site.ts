@@ -1,8 +1,7 @@
-// Owns: what the parts of the run engine share.
+// Owns: what the parts of the run engine share: their site, a backend by its name, and how this process goes away from attempts.
 // Refuses: work.
-
 import type { Backend } from '../../contract/backend.ts';
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json } from '../../contract/json.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
 import type { RunStore } from '../../contract/run-store.ts';
@@ -34,3 +33,13 @@ export async function backendOf(site: RunSite, name: string): Promise<Backend> {
 
 export const pauseOf = (site: RunSite): ((ms: number) => Promise<void>) =>
   site.pause ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+
+export const releaseReason = (): Failure & { readonly released: true } =>
+  Object.assign(fail('run.cancelled', 'Stopped following the run: this process ends, and the run goes on'), {
+    released: true as const,
+  });
+
+export const isRelease = (reason: unknown): boolean =>
+  typeof reason === 'object' &&
+  reason !== null &&
+  (reason as { readonly released?: unknown }).released === true;

@@ -16,8 +16,8 @@ import { openObjectStore } from '../../stores/objects/open-object-store.ts';
 import { openSqliteEnvironment } from '../../stores/sqlite/environment-for-tests.ts';
 import type { SqliteStore } from '../../stores/sqlite/open-sqlite-store.ts';
 import { createRuns, type Runs } from './create-runs.ts';
+import { createStoreReplay } from './lazy-runs.ts';
 import type { RunSite } from './run-site.ts';
-import { createStoreReplay } from './store-replay.ts';
 
 /** What an attempt does once it is started: by default it writes its outputs and succeeds. */
 export type Script = (attempt: Attempt, nth: number, cancelled: Promise<void>) => Promise<AttemptEnd>;

@@ -1,6 +1,8 @@
-// Owns: a search over one ranker or several: what each puts in front counts, however it came to that.
-// Refuses: to compare scores of different rankers; only their orders are.
+// Owns: a search over one ranker or several, and finding tools by words for a person, also those that are disabled.
+// Refuses: to compare scores of different rankers (only their orders are), and to index anew what it knows.
+import type { ToolListing } from '../../contract/runtime.ts';
 import type { RankedTool, ToolRanker, ToolSearch } from '../../contract/tool-search.ts';
+import { createLexicalRanker } from './lexical-ranker.ts';
 
 /** How far down a place still counts: reciprocal rank fusion, with the constant of its paper. */
 const PLACES = 60;
@@ -22,5 +24,31 @@ export function createToolSearch(rankers: readonly [ToolRanker, ...ToolRanker[]]
       const all: RankedTool[] = [...scores].map(([id, score]) => ({ id, score }));
       return all.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)).slice(0, limit);
     },
+  };
+}
+
+interface FoundTool {
+  readonly id: string;
+  readonly title: string;
+  readonly origin: string;
+  readonly enabled: boolean;
+  readonly score: number;
+}
+
+export type FindTools = (
+  among: readonly ToolListing[],
+  words: string,
+  limit: number,
+) => Promise<readonly FoundTool[]>;
+
+export function createToolFinder(): FindTools {
+  const search = createToolSearch([createLexicalRanker()]);
+  return async (among, words, limit) => {
+    const listings = new Map(among.map((one) => [one.contract.id, one]));
+    await search.sync(among.map(({ contract }) => contract));
+    return (await search.search(words, limit)).map(({ id, score }) => {
+      const { contract, origin, enabled } = listings.get(id)!;
+      return { id, title: contract.title, origin, enabled, score: Math.round(score * 1000) / 1000 };
+    });
   };
 }

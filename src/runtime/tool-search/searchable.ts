@@ -27,9 +27,7 @@ export interface SearchableSite {
 }
 
 /** What it answers, with a text for whoever reads; or the call that it stands for, to be made through the pipeline. */
-export type SearchableAnswer =
-  | { readonly data: JsonObject; readonly text: string }
-  | { readonly call: CallRequest };
+type SearchableAnswer = { readonly data: JsonObject; readonly text: string } | { readonly call: CallRequest };
 
 const USUAL_LIMIT = 8;
 const MOST = 50;

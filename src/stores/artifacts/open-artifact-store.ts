@@ -1,16 +1,22 @@
 // Owns: artifacts over an object store and the rows that register them: import, read, verify, hold, copy, sweep.
 // Refuses: to register what is not durable yet, and to answer for objects that nobody registered.
-import { decodeTree, type TreeEntry } from '../../base/tree-manifest.ts';
-import type { Artifact, ArtifactRows, ArtifactStore } from '../../contract/artifacts.ts';
+import { chmod, lstat, mkdir, open, readdir, utimes } from 'node:fs/promises';
+import { basename, isAbsolute, join } from 'node:path';
+import {
+  decodeTree,
+  encodeTree,
+  looksLikeTree,
+  type TreeEntry,
+  type TreeFile,
+} from '../../base/tree-manifest.ts';
+import type { Artifact, ArtifactRows, ArtifactStore, OpenFile, TreeItem } from '../../contract/artifacts.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { ObjectId, ObjectStore, StoredObject } from '../../contract/object-store.ts';
-import { importTree } from './import-tree.ts';
-import { materialiseTree, READ_ONLY, setTime } from './materialise.ts';
-import { openPath } from './open-path.ts';
-import { refuseManifest, refuseManifests } from './refuse-manifest.ts';
+import { NO_WAIT } from '../state-files.ts';
+import { toFailure } from '../store-failure.ts';
 import { sweepArtifacts } from './sweep-artifacts.ts';
 
-export interface ArtifactStoreParts {
+interface ArtifactStoreParts {
   readonly objects: ObjectStore;
   readonly rows: ArtifactRows;
   readonly clock: { now(): number };
@@ -144,3 +150,186 @@ function noRange(name: string, start: number, end: number | undefined, size: num
 
 /** What callers send may be anything. */
 const shown = (id: string): string => JSON.stringify(id.slice(0, 80));
+
+function refuseManifest(head: Uint8Array): void {
+  if (looksLikeTree(head))
+    throw fail(
+      'input.encoding',
+      "Cannot import the file: its bytes begin like Haft's own manifest of a tree",
+    );
+}
+
+/** The same chunks; the first bytes of them are looked at on the way. */
+async function* refuseManifests(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let head = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    if (head.length < LOOKED_AT) {
+      head = Buffer.concat([head, chunk.subarray(0, LOOKED_AT - head.length)]);
+      refuseManifest(head);
+    }
+    yield chunk;
+  }
+}
+
+const LOOKED_AT = 64;
+
+/** One reads while another is synced. */
+const AT_ONCE = 8;
+
+export async function importTree(
+  items: readonly TreeItem[],
+  { objects, rows }: { readonly objects: ObjectStore; readonly rows: ArtifactRows },
+  signal?: AbortSignal,
+): Promise<Artifact> {
+  const stored = new Map<string, TreeFile>();
+  let missing = items.filter((item) => item.type === 'file');
+  // A large tree may take longer than a lease: what was swept meanwhile is stored again.
+  for (let turn = 0; missing.length > 0; turn++) {
+    if (turn === TURNS) throw fail('path.raced', 'Cannot import the tree: its objects kept being swept away');
+    await storeFiles(missing, stored, objects, signal);
+    const ids = [...new Set([...stored.values()].map((file) => file.sha256))];
+    await objects.touch(ids.map(idOf));
+    const gone = new Set<string>();
+    for (const sha256 of ids) if ((await objects.size(idOf(sha256))) === undefined) gone.add(sha256);
+    missing = missing.filter(({ path }) => gone.has(stored.get(path)!.sha256));
+  }
+  const entries: TreeEntry[] = items.map((item) =>
+    item.type === 'dir' ? { type: 'dir', path: item.path } : stored.get(item.path)!,
+  );
+  const id = await objects.put(encodeTree(entries));
+  const files = [...stored.values()];
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  return rows.register({ id, kind: 'tree', size, files: files.length });
+}
+
+const TURNS = 5;
+
+const idOf = (sha256: string): ObjectId => `sha256:${sha256}`;
+
+type FileItem = Extract<TreeItem, { type: 'file' }>;
+
+async function storeFiles(
+  items: readonly FileItem[],
+  stored: Map<string, TreeFile>,
+  objects: ObjectStore,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const queue = items.values();
+  let broken = false;
+  const work = async (): Promise<void> => {
+    for (const { path, open } of queue) {
+      signal?.throwIfAborted();
+      if (broken) return;
+      const file = await open();
+      try {
+        const { id, size } = await objects.putFile(file, signal);
+        stored.set(path, { type: 'file', path, size, sha256: id.slice(7), executable: file.executable });
+      } finally {
+        await file.close();
+      }
+    }
+  };
+  const workers = Array.from({ length: AT_ONCE }, () =>
+    work().catch((thrown) => {
+      broken = true;
+      throw thrown;
+    }),
+  );
+  const failed = (await Promise.allSettled(workers)).find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+const READ_ONLY = 0o444;
+const RUNS = 0o555;
+/** Writable for who made it, so that it can be removed; what is in it is not. */
+const FOLDER = 0o755;
+
+/** 1980, the earliest that every archive format can say: equal inputs are equally old. */
+const TIME = new Date('1980-01-01T00:00:00Z');
+
+async function materialiseTree(
+  entries: readonly TreeEntry[],
+  path: string,
+  objects: Pick<ObjectStore, 'copyTo'>,
+): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    // Parents come first.
+    for (const entry of entries) {
+      const place = join(path, entry.path);
+      if (entry.type === 'dir') await mkdir(place, { mode: FOLDER });
+      else await objects.copyTo(`sha256:${entry.sha256}`, place, entry.executable ? RUNS : READ_ONLY);
+    }
+    // Children first: writing to a folder changes its time.
+    for (const entry of entries.toReversed()) await setTime(join(path, entry.path));
+    await chmod(path, FOLDER);
+    await setTime(path);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'EEXIST')
+      throw fail('path.exists', 'Cannot copy the tree: something is already there');
+    throw toFailure(thrown, 'Cannot copy the tree');
+  }
+}
+
+async function setTime(path: string): Promise<void> {
+  await utimes(path, TIME, TIME);
+}
+
+type OpenedPath = { readonly file: OpenFile } | { readonly items: readonly TreeItem[] };
+
+async function openPath(path: string, signal?: AbortSignal): Promise<OpenedPath> {
+  if (!isAbsolute(path)) throw fail('path.invalid', 'Cannot import: the path is not absolute');
+  try {
+    const stat = await lstat(path);
+    if (!stat.isDirectory()) return { file: await openFile(path, basename(path)) };
+    const items: TreeItem[] = [];
+    await collect(path, '', items, signal);
+    return { items };
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT')
+      throw fail('path.not_found', `Cannot import "${basename(path)}": nothing is there`);
+    throw toFailure(thrown, `Cannot import "${basename(path)}"`);
+  }
+}
+
+const OWNER_RUNS = 0o100;
+
+async function openFile(path: string, name: string): Promise<OpenFile> {
+  // Looked at before it is opened: opening a device may have an effect.
+  if (!(await lstat(path)).isFile()) throw notRegular(name);
+  const handle = await open(path, NO_WAIT);
+  const stat = await handle.stat();
+  if (!stat.isFile()) {
+    await handle.close();
+    throw notRegular(name);
+  }
+  return {
+    size: stat.size,
+    executable: (stat.mode & OWNER_RUNS) !== 0,
+    ...(process.platform === 'linux' ? { clonePath: `/proc/self/fd/${handle.fd}` } : {}),
+    read: async (into, position) => (await handle.read(into, 0, into.length, position)).bytesRead,
+    close: () => handle.close(),
+  };
+}
+
+async function collect(
+  folder: string,
+  prefix: string,
+  items: TreeItem[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  signal?.throwIfAborted();
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = `${prefix}${entry.name}`;
+    const place = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      items.push({ type: 'dir', path });
+      await collect(place, `${path}/`, items, signal);
+    } else if (entry.isFile()) items.push({ type: 'file', path, open: () => openFile(place, path) });
+    else throw notRegular(path);
+  }
+}
+
+function notRegular(name: string): Error {
+  return fail('path.not_regular', `Cannot import "${name}": it is neither a regular file nor a folder`);
+}

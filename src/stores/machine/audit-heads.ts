@@ -1,11 +1,11 @@
 // Owns: how far the audit of each workspace was seen to come: one small file each, in the folder of this machine's user.
 // Refuses: to forget what it saw: a chain that lacks it is noted beside it, or not at all. Only a person starts anew.
-import { closeSync, constants, existsSync, fstatSync, openSync, writeSync } from 'node:fs';
+import { constants, existsSync, fstatSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDigest, sha256Hex } from '../../base/digest.ts';
 import type { AuditHead, AuditProgress } from '../../contract/store.ts';
-import { findMachineFiles, type MachineFiles, namesOf } from './machine-file.ts';
-import type { MachineSite } from './machine-folder.ts';
+import { NO_WAIT, withFile } from '../state-files.ts';
+import { findMachineFiles, type MachineFiles, type MachineSite, namesOf } from './machine-file.ts';
 
 export interface AuditRecord {
   /** The workspace. */
@@ -156,10 +156,7 @@ function bytesOf(record: AuditRecord, coverBytes = 0): Buffer {
  * putting a new file in its place is a millisecond on ext4, which sees to it that a replaced file is on the disk.
  */
 function overwrite(file: string, record: AuditRecord): void {
-  const descriptor = openSync(file, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    writeSync(descriptor, bytesOf(record, fstatSync(descriptor).size));
-  } finally {
-    closeSync(descriptor);
-  }
+  withFile(file, constants.O_WRONLY | NO_WAIT, (descriptor) =>
+    writeSync(descriptor, bytesOf(record, fstatSync(descriptor).size)),
+  );
 }

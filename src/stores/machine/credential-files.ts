@@ -1,10 +1,10 @@
 // Owns: the system's sealed credentials: one file for each provider, beside the key.
 // Refuses: those of users, which belong to a workspace; and keys and values: what it keeps was sealed before it came.
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import type { CredentialKey, CredentialRows, SealedCredential } from '../../contract/credentials.ts';
 import { fail } from '../../contract/errors.ts';
 import { toFailure } from '../store-failure.ts';
-import { type MachineFiles, openMachineFiles } from './machine-file.ts';
-import type { MachineSite } from './machine-folder.ts';
+import { type MachineFiles, type MachineSite, openMachineFiles } from './machine-file.ts';
 
 const ENDING = '.json';
 
@@ -59,13 +59,7 @@ function readRow(files: MachineFiles, name: string): SealedCredential | undefine
   return looked && toRow(provider, looked === 'damaged' ? {} : parsed(looked.text));
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
-}
+const parsed = (text: string): unknown => ignoreErrors(() => JSON.parse(text)) ?? {};
 
 function toRow(provider: string, given: unknown): SealedCredential {
   const { fields, createdTs, updatedTs, keyId, box } = (given ?? {}) as Partial<SealedCredential>;

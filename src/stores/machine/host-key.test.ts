@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ensureHostKey, readHostKey } from './host-key.ts';
-import type { MachineSite } from './machine-folder.ts';
+import type { MachineSite } from './machine-file.ts';
 
 describe('the host key', () => {
   it('is made once, of 32 random bytes, for its owner alone', () =>

@@ -1,20 +1,11 @@
 // Owns: the key of this host: 32 random bytes in HAFT_KEY, or in a file beside the system credentials.
 // Refuses: a key that is short, or in a file that others can read; and to make a second one over the first.
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { fstatSync, fsyncSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
+import { NO_WAIT, withFile } from '../state-files.ts';
 import { toFailure } from '../store-failure.ts';
-import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
+import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-file.ts';
 
 const KEY_BYTES = 32;
 
@@ -39,27 +30,25 @@ export function ensureHostKey(site: MachineSite): Uint8Array {
 const fileOf = (site: MachineSite): string => join(findMachineFolder(site), 'key');
 
 function readKeyFile(file: string): Uint8Array | undefined {
-  let descriptor: number | undefined;
   try {
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stat = fstatSync(descriptor);
-    const { mode, uid, size } = stat;
-    if (!stat.isFile()) throw fail('credentials.key', 'Cannot use the key file: it is not a regular file');
-    if ((mode & 0o077) !== 0 || uid !== (process.getuid?.() ?? uid)) {
-      throw fail(
-        'credentials.key',
-        `Cannot use the key file: it is not its owner's alone; chmod 600 the file`,
-      );
-    }
-    return decode(size > 1024 ? '' : readFileSync(descriptor, 'utf8'), 'the key file');
+    return withFile(file, NO_WAIT, (descriptor) => {
+      const stat = fstatSync(descriptor);
+      const { mode, uid, size } = stat;
+      if (!stat.isFile()) throw fail('credentials.key', 'Cannot use the key file: it is not a regular file');
+      if ((mode & 0o077) !== 0 || uid !== (process.getuid?.() ?? uid)) {
+        throw fail(
+          'credentials.key',
+          `Cannot use the key file: it is not its owner's alone; chmod 600 the file`,
+        );
+      }
+      return decode(size > 1024 ? '' : readFileSync(descriptor, 'utf8'), 'the key file');
+    });
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     if (code === 'ELOOP') throw fail('credentials.key', 'Cannot use the key file: it is a link');
     if (code === 'EACCES') throw fail('credentials.key', 'Cannot read the key file: permission denied');
     throw thrown;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
@@ -69,15 +58,15 @@ function makeKeyFile(site: MachineSite): void {
   prepareMachineFolder(findMachineFolder(site));
   const { randomBytes } = process.getBuiltinModule('node:crypto');
   const temporary = `${file}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
-  const descriptor = openSync(temporary, 'wx', 0o600);
   try {
-    writeFileSync(descriptor, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
-    fsyncSync(descriptor);
+    withFile(temporary, 'wx', (descriptor) => {
+      writeFileSync(descriptor, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+      fsyncSync(descriptor);
+    });
     linkSync(temporary, file);
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
   } finally {
-    closeSync(descriptor);
     rmSync(temporary, { force: true });
   }
 }

@@ -1,20 +1,23 @@
 // Owns: small files in a folder of this machine's user: looked at without waiting or following links, and replaced whole.
 // Refuses: to know what they hold, and a folder that a workspace's tools could reach.
 import {
-  closeSync,
-  constants,
+  chmodSync,
   fstatSync,
   fsyncSync,
-  openSync,
+  lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { isFailure } from '../../contract/errors.ts';
-import { findMachineFolder, type MachineSite, prepareMachineFolder } from './machine-folder.ts';
+import { dirname, join } from 'node:path';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
+import { fail, isFailure } from '../../contract/errors.ts';
+import { configFolder } from '../../contract/own-folders.ts';
+import { NO_WAIT, syncFolderSync, withFile } from '../state-files.ts';
 
 export interface MachineFiles {
   readonly folder: string;
@@ -34,7 +37,7 @@ export interface MachineFiles {
   remove(name: string): boolean;
 }
 
-export type Looked = { readonly text: string } | 'damaged' | undefined;
+type Looked = { readonly text: string } | 'damaged' | undefined;
 
 interface ReadOptions {
   readonly most: number;
@@ -59,14 +62,14 @@ export function openMachineFiles(site: MachineSite, name: string): MachineFiles 
     replace(file, bytes, { durable }) {
       prepare();
       replaceFile(pathOf(file), bytes, durable);
-      if (durable) syncFolder(folder);
+      if (durable) syncFolderSync(folder);
     },
     remove(file) {
       const removed = unlessMissing(() => {
         rmSync(pathOf(file));
         return true;
       });
-      if (removed) syncFolder(folder);
+      if (removed) syncFolderSync(folder);
       return removed ?? false;
     },
   };
@@ -83,31 +86,21 @@ export function findMachineFiles(site: MachineSite, name: string): MachineFiles 
 }
 
 /** For those that can do without: none where they cannot be listed. */
-export function namesOf(files: MachineFiles | undefined): readonly string[] {
-  try {
-    return files?.names() ?? [];
-  } catch {
-    return [];
-  }
-}
-
-/** Nobody writes to a pipe that lies in its place, and a device never ends: neither is waited for. */
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const namesOf = (files: MachineFiles | undefined): readonly string[] =>
+  ignoreErrors(() => files?.names()) ?? [];
 
 function look(path: string, { most, own }: ReadOptions): Looked {
-  let descriptor: number | undefined;
   try {
-    descriptor = openSync(path, FLAGS);
-    const stat = fstatSync(descriptor);
-    if (!stat.isFile() || stat.size > most) return 'damaged';
-    const isOwn = stat.uid === (process.geteuid?.() ?? stat.uid) && (stat.mode & 0o022) === 0;
-    return own && !isOwn ? 'damaged' : { text: readFileSync(descriptor, 'utf8') };
+    return withFile(path, NO_WAIT, (descriptor) => {
+      const stat = fstatSync(descriptor);
+      if (!stat.isFile() || stat.size > most) return 'damaged';
+      const isOwn = stat.uid === (process.geteuid?.() ?? stat.uid) && (stat.mode & 0o022) === 0;
+      return own && !isOwn ? 'damaged' : { text: readFileSync(descriptor, 'utf8') };
+    });
   } catch (thrown) {
     // A link, or a socket.
     if (['ELOOP', 'ENXIO'].includes(codeOf(thrown))) return 'damaged';
     throw thrown;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
@@ -115,25 +108,15 @@ function replaceFile(path: string, bytes: string | Uint8Array, durable: boolean)
   const temporary = `${path}.${process.pid}.tmp`;
   // What a process of the same number left.
   rmSync(temporary, { force: true });
-  const descriptor = openSync(temporary, 'wx', 0o600);
   try {
-    writeFileSync(descriptor, bytes);
-    if (durable) fsyncSync(descriptor);
+    withFile(temporary, 'wx', (descriptor) => {
+      writeFileSync(descriptor, bytes);
+      if (durable) fsyncSync(descriptor);
+    });
     renameSync(temporary, path);
   } catch (thrown) {
     rmSync(temporary, { force: true });
     throw thrown;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 
@@ -147,3 +130,45 @@ function unlessMissing<T>(work: () => T): T | undefined {
 }
 
 const codeOf = (thrown: unknown): string => (thrown as NodeJS.ErrnoException).code ?? '';
+
+export interface MachineSite {
+  readonly env: { readonly [name: string]: string | undefined };
+  /** The absolute, resolved workspace. */
+  readonly workspace: string;
+}
+
+/** `$XDG_CONFIG_HOME/haft`, or `~/.config/haft`. It need not be there yet. */
+export function findMachineFolder({ env, workspace }: MachineSite): string {
+  const folder = configFolder(env);
+  if (folder === undefined) {
+    throw fail(
+      'credentials.key',
+      'Cannot find the folder of the key: set HOME, or the key itself in HAFT_KEY',
+    );
+  }
+  // Both are resolved, so that names alone tell.
+  const real = resolved(folder);
+  if (real === workspace || real.startsWith(workspace === '/' ? '/' : `${workspace}/`)) {
+    throw fail(
+      'credentials.key',
+      'Cannot keep credentials: the folder of the key lies in the workspace, where tools work; set XDG_CONFIG_HOME to a folder outside of it',
+    );
+  }
+  return folder;
+}
+
+/** Makes it, for its owner alone. */
+export function prepareMachineFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if ((lstatSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+}
+
+/** Where links lead, of as much of the path as is there. */
+function resolved(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(resolved(parent), path.slice(parent.length));
+  }
+}

@@ -1,11 +1,11 @@
 // Owns: the policies that this user trusts on this machine: one small file for each workspace, beside the key.
 // Refuses: a record that another user could have written, and one that lies where a workspace's tools work.
 import { sha256Hex } from '../../base/digest.ts';
+import { succeeds } from '../../base/ignore-errors.ts';
 import { fail } from '../../contract/errors.ts';
-import type { TrustRecord } from '../../contract/trust.ts';
+import type { TrustRecord } from '../../contract/store.ts';
 import { toFailure } from '../store-failure.ts';
-import { findMachineFiles, type MachineFiles, namesOf } from './machine-file.ts';
-import type { MachineSite } from './machine-folder.ts';
+import { findMachineFiles, type MachineFiles, type MachineSite, namesOf } from './machine-file.ts';
 
 const FORMAT = 1;
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -32,12 +32,7 @@ export function openTrustFiles(site: MachineSite): TrustFiles {
   return {
     file,
     prepare() {
-      try {
-        files?.prepare();
-        return file;
-      } catch {
-        return undefined;
-      }
+      return succeeds(() => files?.prepare()) ? file : undefined;
     },
     read() {
       const record = files && readRecord(files, name);

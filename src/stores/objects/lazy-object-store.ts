@@ -1,7 +1,6 @@
 // Owns: the content-addressed store of a process that may never need it: loaded by the first call.
 // Refuses: any work of its own.
-import { lazyMethods } from '../../base/lazy-methods.ts';
-import { once } from '../../base/once.ts';
+import { lazyMethods, once } from '../../base/once.ts';
 import type { ObjectStore } from '../../contract/object-store.ts';
 import type { ObjectStoreOptions } from './open-object-store.ts';
 

@@ -1,13 +1,25 @@
 // Owns: objects as files: written beside their place, synced, moved there, read-only from then on.
 // Refuses: a name that its bytes do not have, and a half-written file under any name of an object.
 import { renameSync } from 'node:fs';
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import {
+  chmod,
+  constants,
+  copyFile,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fail } from '../../contract/errors.ts';
 import { isAlive } from '../process-identity.ts';
+import { syncFolder } from '../state-files.ts';
 import { toFailure } from '../store-failure.ts';
-import { createFolderSync } from './folder-sync.ts';
 import type { FileHash } from './hash-file.ts';
-import { cloneInto, type StagedFile, stagedFile } from './staged-file.ts';
 
 export interface ObjectFiles {
   put(sha256: string, bytes: Uint8Array): Promise<void>;
@@ -32,7 +44,7 @@ export interface StagedClone extends StagedObject {
   readonly handle: FileHandle;
 }
 
-export interface ObjectFilesParts {
+interface ObjectFilesParts {
   readonly folder: string;
   readonly process: string;
   readonly hash: FileHash;
@@ -188,4 +200,112 @@ function guarded<A extends unknown[], T>(work: (...args: A) => Promise<T>): (...
       throw toFailure(thrown, 'Cannot use the object store');
     }
   };
+}
+
+interface StagedFile {
+  /** The bytes must stay as they are until this resolves. */
+  write(bytes: Uint8Array, position: number): Promise<void>;
+  /** Starts to bring to the disk what was written so far, so that the end need not wait for all of it. */
+  flush(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+function stagedFile(handle: FileHandle, path: string): StagedFile {
+  const use = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((thrown) => {
+      throw toFailure(thrown, 'Cannot use the object store');
+    });
+  return {
+    write: (bytes, position) => use(writeAll(handle, bytes, position)),
+    flush: () => use(handle.datasync()),
+    async discard() {
+      await handle.close();
+      await rm(path, { force: true });
+    },
+  };
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, position + at);
+    at += bytesWritten;
+  }
+}
+
+/** Why not, where it could not be done: `EXDEV` where they lie on two file systems. Nothing is left behind then. */
+async function cloneInto(source: string, path: string): Promise<string | undefined> {
+  try {
+    await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE);
+    await chmod(path, 0o400);
+    return undefined;
+  } catch (thrown) {
+    await rm(path, { force: true });
+    return (thrown as NodeJS.ErrnoException).code ?? 'unknown';
+  }
+}
+
+interface FolderSync {
+  /** Resolves once every name that was in the folder at the call is on the disk. */
+  sync(folder: string): Promise<void>;
+  /** Makes sure that a folder is there, durably, with all those above it up to the root. */
+  ensure(folder: string): Promise<void>;
+  /** Somebody removed folders: look again. */
+  forget(): void;
+}
+
+function createFolderSync(root: string): FolderSync {
+  const ensured = new Map<string, Promise<void>>();
+  const running = new Map<string, Promise<void>>();
+  const next = new Map<string, Promise<void>>();
+
+  const start = (folder: string): Promise<void> => {
+    const sync = syncFolder(folder).finally(() => running.delete(folder));
+    running.set(folder, sync);
+    return sync;
+  };
+
+  const sync = (folder: string): Promise<void> => {
+    const current = running.get(folder);
+    if (!current) return start(folder);
+    const planned = next.get(folder);
+    if (planned) return planned;
+    const later = current
+      .catch(() => {})
+      .then(() => {
+        next.delete(folder);
+        return start(folder);
+      });
+    next.set(folder, later);
+    return later;
+  };
+
+  /** A folder that is already there counts as new: whoever made it may have died before its sync. */
+  const make = async (folder: string): Promise<void> => {
+    const above = dirname(folder);
+    if (folder !== root) await ensure(above);
+    await mkdir(folder, { recursive: folder === root, mode: 0o700 }).catch(unlessThere);
+    if (!(await lstat(folder)).isDirectory())
+      throw fail(
+        'store.unwritable',
+        `Cannot keep an object: "${basename(folder)}" in its way is not a folder; remove it`,
+      );
+    await sync(above);
+  };
+
+  const ensure = (folder: string): Promise<void> => {
+    const known = ensured.get(folder);
+    if (known) return known;
+    const made = make(folder).catch((thrown) => {
+      ensured.delete(folder);
+      throw thrown;
+    });
+    ensured.set(folder, made);
+    return made;
+  };
+
+  return { sync, ensure, forget: () => ensured.clear() };
+}
+
+function unlessThere(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'EEXIST') throw thrown;
 }

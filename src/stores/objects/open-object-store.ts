@@ -1,18 +1,14 @@
 // Owns: the content-addressed store: `sha256/ab/<hex>` for what is large, a table of the store for what is small.
 // Refuses: to answer before the bytes are durable, and to hand out bytes that do not match their name.
-import type { FileHandle } from 'node:fs/promises';
-import { isDigest, sha256Hex } from '../../base/digest.ts';
+import { chmod, constants, copyFile, type FileHandle, rm, writeFile } from 'node:fs/promises';
+import { createSha256, isDigest, sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { ObjectId, ObjectStore, ObjectUse } from '../../contract/object-store.ts';
-import type { ObjectUses } from '../object-uses.ts';
-import type { SmallObjects } from '../small-objects.ts';
+import type { ObjectUses, SmallObjects } from '../object-rows.ts';
 import { toFailure } from '../store-failure.ts';
-import { type CopyTarget, copyObject, writeCopy } from './copy-object.ts';
-import { discardObjects } from './discard-objects.ts';
-import { createFileHash, hashFile, hashShortFile } from './hash-file.ts';
-import { createObjectFiles } from './object-files.ts';
+import { createFileHash, type FileHash, hashFile, hashShortFile, stampOf } from './hash-file.ts';
+import { createObjectFiles, type ObjectFiles, type StagedObject } from './object-files.ts';
 import { putFile } from './put-file.ts';
-import { putStream } from './put-stream.ts';
 
 export interface ObjectStoreOptions {
   /** `.haft/objects`; made when the first large object comes. */
@@ -175,4 +171,131 @@ function corrupt(id: ObjectId): Error {
 
 function missing(id: ObjectId): Error {
   return fail('object.missing', `Cannot read ${id}: there is no such object`);
+}
+
+interface CopyTarget {
+  readonly path: string;
+  readonly mode: number;
+}
+
+/** Copied and hashed at the same time. False when the bytes are not those of the name; nothing is left behind then. */
+async function copyObject(
+  object: { readonly file: FileHandle; readonly place: string; readonly sha256: string },
+  target: CopyTarget,
+  hash: FileHash,
+): Promise<boolean> {
+  const { file, place, sha256 } = object;
+  // The very file that is open, where the system has a name for it.
+  const source = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : place;
+  const before = stampOf(await file.stat({ bigint: true }));
+  const copying = copyFile(source, target.path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  const [copied, hashed] = await Promise.allSettled([copying, hash(file)]);
+  if (copied.status === 'rejected') throw copied.reason;
+  if (hashed.status === 'fulfilled' && hashed.value === sha256) {
+    if (stampOf(await file.stat({ bigint: true })) === before) {
+      await chmod(target.path, target.mode);
+      return true;
+    }
+  }
+  await rm(target.path, { force: true });
+  if (hashed.status === 'rejected') throw hashed.reason;
+  return false;
+}
+
+async function writeCopy(bytes: Uint8Array, { path, mode }: CopyTarget): Promise<void> {
+  await writeFile(path, bytes, { flag: 'wx', mode: 0o600 });
+  await chmod(path, mode);
+}
+
+interface Tiers {
+  readonly files: Pick<ObjectFiles, 'bury'>;
+  readonly small: SmallObjects | undefined;
+  readonly uses: ObjectUses | undefined;
+}
+
+/** Objects of one transaction. */
+const BATCH = 64;
+
+/** Answers those that are gone. */
+async function discardObjects(
+  sha256s: readonly string[],
+  unusedSince: number,
+  { files, small, uses }: Tiers,
+): Promise<readonly string[]> {
+  const gone = new Set<string>();
+  for (let at = 0; at < sha256s.length; at += BATCH) {
+    const batch = sha256s.slice(at, at + BATCH);
+    for (const sha256 of (await small?.release(batch, unusedSince)) ?? []) gone.add(sha256);
+    const graves: string[] = [];
+    const bury = (sha256: string): boolean => {
+      const grave = files.bury(sha256);
+      if (grave !== undefined) graves.push(grave);
+      return grave !== undefined;
+    };
+    for (const sha256 of (await uses?.release(batch, unusedSince, bury)) ?? []) gone.add(sha256);
+    for (const grave of graves) await rm(grave, { force: true });
+  }
+  return [...gone];
+}
+
+interface StreamParts {
+  /** For what turns out to fit into one piece. */
+  put(bytes: Uint8Array): Promise<string>;
+  stage: ObjectFiles['stage'];
+}
+
+/** Hashing pieces of 64 KiB takes twice as long as pieces of 1 MiB. */
+const PIECE = 1024 * 1024;
+
+/** Answers the sha256 and the size. */
+export async function putStream(
+  chunks: AsyncIterable<Uint8Array>,
+  { put, stage }: StreamParts,
+): Promise<{ readonly sha256: string; readonly size: number }> {
+  const hash = createSha256();
+  let piece: Buffer = Buffer.allocUnsafeSlow(PIECE);
+  let other: Buffer | undefined;
+  let used = 0;
+  let size = 0;
+  let written = 0;
+  let staged: StagedObject | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  /** Written and hashed at the same time; meanwhile the other piece is filled. */
+  const writeOut = async (object: StagedObject): Promise<void> => {
+    const full = piece.subarray(0, used);
+    await writing;
+    writing = object.write(full, written);
+    writing.catch(() => {});
+    hash.update(full);
+    written += used;
+    used = 0;
+    [piece, other] = [other ?? Buffer.allocUnsafeSlow(PIECE), piece];
+  };
+
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      for (let at = 0; at < chunk.length; ) {
+        if (used === PIECE) {
+          staged ??= await stage();
+          await writeOut(staged);
+        }
+        const part = chunk.subarray(at, at + PIECE - used);
+        piece.set(part, used);
+        used += part.length;
+        at += part.length;
+      }
+    }
+    if (!staged) return { sha256: await put(piece.subarray(0, used)), size };
+    await writeOut(staged);
+    await writing;
+    const sha256 = hash.hex();
+    await staged.commit(sha256, size);
+    return { sha256, size };
+  } catch (thrown) {
+    await writing.catch(() => {});
+    await staged?.discard().catch(() => {});
+    throw thrown;
+  }
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { amount } from '../../../test/e2e/support/amount.ts';
 import { sha256Hex } from '../../base/digest.ts';
 import { entry, intent } from '../../testing/store/entries.ts';
 import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
@@ -389,7 +390,7 @@ async function killedAfter(child: ChildProcess, lines: number): Promise<readonly
   return said;
 }
 
-const KILLS = Number(process.env.HAFT_KILLS ?? 12);
+const KILLS = amount('HAFT_ARCHIVE_KILLS', 60, 6);
 
 describe('processes that archive and are killed', () => {
   it(`lose no row and leave none twice (${KILLS} times two at once)`, { timeout: 600_000 }, async () => {

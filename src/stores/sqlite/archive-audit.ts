@@ -8,7 +8,6 @@ import { type AuditSegments, isProblem } from './audit-segments.ts';
 import { HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { createPace, type Pace } from './pace.ts';
 import { readMark } from './retention-marks.ts';
 import {
   decodeLines,
@@ -20,6 +19,7 @@ import {
   writeSegment,
   writeText,
 } from './segment-file.ts';
+import { createTimeSlice, type TimeSlice } from './time-slice.ts';
 import { problemOf, readExactly } from './verify-audit.ts';
 
 export interface ArchiveSite {
@@ -30,7 +30,7 @@ export interface ArchiveSite {
   /** Rows of one segment. */
   readonly segmentRows: number;
   /** Lists the pre-images of rows up to this one, which are looked for in the table of the audit. */
-  listPreImages(upTo: number, pace: Pace): Promise<void>;
+  listPreImages(upTo: number, slice: TimeSlice): Promise<void>;
 }
 
 /** Characters: a segment of long rows has fewer of them, so that it can be held in memory. */
@@ -80,28 +80,28 @@ export function countArchivable({ connection, segments, segmentRows }: ArchiveSi
 export async function archiveSegments(site: ArchiveSite, keep: AuditKeep): Promise<number> {
   const due = () => site.connection.read(() => countArchivable(site, keep) / site.segmentRows);
   await site.group.settled();
-  const pace = createPace((await due()) / FAR_BEHIND);
-  await deleteArchived(site, pace);
+  const slice = createTimeSlice((await due()) / FAR_BEHIND);
+  await deleteArchived(site, slice);
   // Where somebody else was faster there may be more: the border moved on, so this ends.
   for (let count = await due(); count > 0; count = await due()) {
-    const rows = await tryNext(site, Math.min(AT_ONCE, Math.ceil(count / 2)), pace);
+    const rows = await tryNext(site, Math.min(AT_ONCE, Math.ceil(count / 2)), slice);
     if (rows > 0) return rows;
   }
   return 0;
 }
 
 /** 0 where somebody else archived these rows meanwhile. */
-async function tryNext(site: ArchiveSite, count: number, pace: Pace): Promise<number> {
+async function tryNext(site: ArchiveSite, count: number, slice: TimeSlice): Promise<number> {
   const { connection, group, segments } = site;
   const border = await connection.read(() => endOf(segments));
-  const writing = await startWriting(site, border, count, pace);
-  const done = await settle(writing, segments.folder, pace);
+  const writing = await startWriting(site, border, count, slice);
+  const done = await settle(writing, segments.folder, slice);
   const last = done.at(-1)?.last;
   if (last === undefined) return 0;
-  await site.listPreImages(last, pace);
+  await site.listPreImages(last, slice);
   const recorded = await group.enqueue(() => done.filter((one) => record(site, one)), true);
   if (recorded.length === 0) return 0;
-  await deleteArchived(site, pace);
+  await deleteArchived(site, slice);
   return recorded.at(-1)!.last - border.count;
 }
 
@@ -110,16 +110,16 @@ async function startWriting(
   site: ArchiveSite,
   border: AuditHead,
   count: number,
-  pace: Pace,
+  slice: TimeSlice,
 ): Promise<readonly Promise<Segment>[]> {
   const { segments, process, segmentRows } = site;
   const writing: Promise<Segment>[] = [];
   let head = border;
   try {
     while (writing.length < count) {
-      const rows = await readWhole(site, border, head, pace);
+      const rows = await readWhole(site, border, head, slice);
       if (!rows) break;
-      const text = await writeText(rows, pace);
+      const text = await writeText(rows, slice);
       const written = writeSegment(segments.folder, rows, text, process);
       // Waited for later, with the others.
       written.catch(() => {});
@@ -144,7 +144,7 @@ async function readWhole(
   { connection, segments, segmentRows: count }: ArchiveSite,
   border: AuditHead,
   before: AuditHead,
-  pace: Pace,
+  slice: TimeSlice,
 ): Promise<StoredRow[] | undefined> {
   const rows: StoredRow[] = [];
   let head = before;
@@ -163,7 +163,7 @@ async function readWhole(
       if (length >= LONGEST) return rows;
     }
     if (head.count < to) throw broken(head.count + 1, 'it is missing');
-    await pace.pause();
+    await slice.pause();
   }
   return rows;
 }
@@ -178,7 +178,7 @@ const broken = (seq: number, problem: string) =>
 async function settle(
   writing: readonly Promise<Segment>[],
   folder: string,
-  pace: Pace,
+  slice: TimeSlice,
 ): Promise<readonly Segment[]> {
   const reading = writing.map(async (one) => {
     const segment = await one;
@@ -191,7 +191,7 @@ async function settle(
       if (result.status === 'rejected') throw result.reason;
       const { segment, text } = result.value;
       for (const batch of decodeLines(text, segment)) {
-        if (batch.length > 0) await pace.pause();
+        if (batch.length > 0) await slice.pause();
       }
       if (failure === undefined) done.push(segment);
     } catch (thrown) {
@@ -216,20 +216,20 @@ function record({ connection, segments }: ArchiveSite, segment: Segment): boolea
 }
 
 /** Also those that a process left that died after it recorded them. */
-async function deleteArchived({ connection, group, segments }: ArchiveSite, pace: Pace): Promise<void> {
+async function deleteArchived({ connection, group, segments }: ArchiveSite, slice: TimeSlice): Promise<void> {
   for (;;) {
     const { first, end } = await connection.read(() => ({
       first: (connection.sql(LEFT).get()?.first as number | null) ?? Number.POSITIVE_INFINITY,
       end: segments.end()?.last ?? 0,
     }));
     if (first > end || first < 1) return;
-    const to = Math.min(end, first + DELETED * pace.haste - 1);
+    const to = Math.min(end, first + DELETED * slice.haste - 1);
     const remove = () => {
       connection.sql(DELETE).run(first, to);
       connection.sql(FORGET_PLACES).run(first, to, readMark(connection, 'given_up'));
     };
     await group.enqueue(remove, false, (to - first + 1) * DELETED_BYTES);
-    await pace.pause();
+    await slice.pause();
   }
 }
 

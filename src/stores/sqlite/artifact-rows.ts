@@ -59,7 +59,7 @@ export function createArtifactRows(
         true,
       ),
     async *roots(undoSince, undoAfter = 0) {
-      const { objectRoots } = await import('./object-roots.ts');
+      const { objectRoots } = await import('./undo-retention.ts');
       yield* objectRoots(connection, undoSince, undoAfter);
     },
   };

@@ -1,8 +1,8 @@
-// Owns: the rows of the audit that are in segments: where they end, and reading them as the table's rows are read.
+// Owns: walking the audit window by window, and the rows of it that are in segments, read as the table's rows are.
 // Refuses: to write; archive-audit.ts does.
+import type { StatementSync } from 'node:sqlite';
 import { fail } from '../../contract/errors.ts';
-import { HASH, SEQ, type StoredRow } from '../audit-row.ts';
-import { breathe } from './audit-pages.ts';
+import { AUDIT_COLUMNS, HASH, SEQ, type StoredRow } from '../audit-row.ts';
 import type { Connection } from './connection.ts';
 import { decodeLines, readLines, readLinesSync, type Segment, type SegmentProblem } from './segment-file.ts';
 
@@ -85,3 +85,36 @@ export const named = ({ file, first, last }: Segment): string =>
 
 export const isProblem = (thrown: unknown): thrown is SegmentProblem =>
   (thrown as { name?: unknown }).name === 'SegmentProblem';
+
+const COLUMNS = Object.keys(AUDIT_COLUMNS)
+  .map((name) => `audit.${name}`)
+  .join(', ');
+
+/** The columns as `StoredRow` wants them. */
+export function selectRows(connection: Connection, rest: string): StatementSync {
+  const statement = connection.sql(`SELECT ${COLUMNS} FROM audit ${rest}`);
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+export function fetchRows(statement: StatementSync, ...values: (string | number)[]): StoredRow[] {
+  return statement.all(...values) as unknown as StoredRow[];
+}
+
+export const WINDOW = 2000;
+
+/** Ranges of `seq` that cover everything from `first` to `last`, from the front or from the back. */
+export function* windows(
+  first: number,
+  last: number,
+  backwards = false,
+): Generator<readonly [number, number]> {
+  if (backwards) {
+    for (let to = last; to >= first; to -= WINDOW) yield [Math.max(first, to - WINDOW + 1), to];
+  } else {
+    for (let from = first; from <= last; from += WINDOW) yield [from, Math.min(last, from + WINDOW - 1)];
+  }
+}
+
+/** Lets calls in between two windows. */
+export const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

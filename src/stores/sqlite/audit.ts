@@ -3,13 +3,12 @@
 import type { AuditEntry, AuditHead, AuditRow, AuditStore } from '../../contract/store.ts';
 import { decodeRow, encodeEntry, GENESIS, HASH, rowBody } from '../audit-row.ts';
 import { isAlive } from '../process-identity.ts';
-import { breathe, fetchRows, selectRows, windows } from './audit-pages.ts';
-import type { AuditSegments } from './audit-segments.ts';
+import { type AuditSegments, breathe, fetchRows, selectRows, windows } from './audit-segments.ts';
 import { type AuditWriter, HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-export interface AuditParts {
+interface AuditParts {
   readonly connection: Connection;
   readonly group: GroupCommit;
   readonly writer: AuditWriter;

@@ -1,10 +1,9 @@
-// Owns: one connection to a database file: statements prepared on first use, waits for other processes, failures in our words.
-// Refuses: to block the event loop for a lock; beyond a few milliseconds it comes back later.
+// Owns: one connection to a database file: its version, statements prepared on first use, waits for other processes, failures in our words.
+// Refuses: a database of a later version or not of Haft, and to block the event loop for a lock: beyond a few milliseconds it comes back later.
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fail } from '../../contract/errors.ts';
 import { isBusy, toFailure } from '../store-failure.ts';
-import { loadSqlite } from './load-sqlite.ts';
 
 export interface Connection {
   /** The statement of this text, prepared once. */
@@ -98,4 +97,61 @@ function leaveLogBehind(database: DatabaseSync, file: string): void {
   }
   database.close();
   last?.close();
+}
+
+export function loadSqlite(): typeof import('node:sqlite') {
+  const { emitWarning } = process;
+  process.emitWarning = ((...args: Parameters<typeof emitWarning>) => {
+    if (!isSqliteNotice(args)) Reflect.apply(emitWarning, process, args);
+  }) as typeof emitWarning;
+  try {
+    // Types promise both: an older Node has not.
+    const sqlite = process.getBuiltinModule?.('node:sqlite') as typeof import('node:sqlite') | undefined;
+    if (sqlite) return sqlite;
+    throw fail('node.too_old', `haft needs Node.js 22.19 or newer; this is ${process.versions.node}`);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function isSqliteNotice([warning, options]: readonly unknown[]): boolean {
+  const type = typeof options === 'object' ? (options as { type?: unknown } | null)?.type : options;
+  return type === 'ExperimentalWarning' && String(warning).startsWith('SQLite ');
+}
+
+/** 'Haft' in ASCII; tells our database from any other SQLite file. */
+export const APPLICATION_ID = 0x48616674;
+
+/** Of the newest migration: those are text that only a database of an older version needs. */
+export const SCHEMA_VERSION = 11;
+
+/** Whether the tables are up to date; migrate-schema.ts brings them there. May find the database locked by another process. */
+export function openSchema(connection: Connection): boolean {
+  // NORMAL leaves out the sync of every commit (group-commit.ts makes that up for what must be durable) but keeps those that
+  // guard the database against a torn log. Folding the log in is the checkpointer's work; at 4000 pages (16 MiB) SQLite
+  // does what is left of it by itself, so that the log has a bound.
+  connection.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000');
+  return versionOf(connection) === SCHEMA_VERSION;
+}
+
+export function versionOf(connection: Connection): number {
+  const { user_version: version } = connection.sql('PRAGMA user_version').get() as { user_version: number };
+  if (version > SCHEMA_VERSION)
+    throw fail(
+      'store.newer',
+      `Cannot open the state: it is of version ${version}, and this Haft knows up to ${SCHEMA_VERSION}; update Haft`,
+    );
+  const { application_id: application } = connection.sql('PRAGMA application_id').get() as {
+    application_id: number;
+  };
+  if (application !== APPLICATION_ID && !isEmpty(connection))
+    throw fail(
+      'store.corrupt',
+      'Cannot open the state: haft.db is not a Haft database; move it aside and Haft starts a new one',
+    );
+  return version;
+}
+
+function isEmpty(connection: Connection): boolean {
+  return connection.sql('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
 }

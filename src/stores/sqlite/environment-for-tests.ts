@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoreEnvironment } from '../../testing/store-suite.ts';
 import { processIdentity } from '../process-identity.ts';
-import { loadSqlite } from './load-sqlite.ts';
+import { loadSqlite } from './connection.ts';
 import { openSqliteStore, type SqliteStore } from './open-sqlite-store.ts';
 
 export interface SqliteEnvironment extends StoreEnvironment {

@@ -1,10 +1,11 @@
-// Owns: the one queue of everything that writes, and turning what is in it into one transaction.
-// Refuses: to answer before the commit, to wait on the event loop for another process, and to go on after a lost sync.
+// Owns: the one queue of everything that writes: each group is one transaction, one sync of the log and, now and then, a checkpoint in a thread.
+// Refuses: to answer before the commit, to wait on the event loop for the disk or another process, and to go on after a lost sync.
+import { closeSync, fdatasync, fstatSync, openSync } from 'node:fs';
+import type { Worker } from 'node:worker_threads';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
+import { syncFolder } from '../state-files.ts';
 import { isBusy, toFailure } from '../store-failure.ts';
-import type { Checkpointer } from './checkpointer.ts';
 import { backoff, busy, type Connection, type Patience } from './connection.ts';
-import type { WalSync } from './wal-sync.ts';
 
 export interface GroupCommit {
   /**
@@ -50,7 +51,7 @@ const SOON_GROUP = 64;
 /** A row of the audit. */
 const USUAL_BYTES = 800;
 
-export interface GroupCommitParts extends Patience {
+interface GroupCommitParts extends Patience {
   readonly connection: Connection;
   readonly walSync: WalSync;
   readonly checkpointer: Pick<Checkpointer, 'committed'>;
@@ -199,4 +200,143 @@ function perform(job: Job): void {
     if (!isFailure(thrown)) throw thrown;
     job.refusal = thrown;
   }
+}
+
+/*
+ * Why this makes a commit durable. The connection runs WAL with synchronous = NORMAL: COMMIT writes the frames of
+ * the transaction to haft.db-wal (so every process sees them, and they survive kill -9), but syncs nothing.
+ *
+ *  1. fdatasync on any descriptor of an inode flushes the inode's dirty pages and the size needed to read them.
+ *     It starts after COMMIT returned, so it covers the transaction's frames, and, the log being sequential and
+ *     chained by checksums, all frames before them: recovery replays the log up to and including this commit.
+ *  2. A checkpoint (ours or another process's, both NORMAL) may move frames to haft.db at any time. SQLite then syncs
+ *     the log before it writes haft.db, and haft.db before it marks the frames as moved; only after that may a
+ *     writer start the log over. So a row is, at every moment, in a synced database or in the log that we sync.
+ *  3. Starting the log over rewrites its header, with new salts, and NORMAL syncs that header before the first frame.
+ *  4. The log's inode stays the same while our connection is open: only the last connection to close deletes the log,
+ *     and none is the last while ours holds its lock. The descriptor is opened after the first commit, so it is
+ *     that inode; its name is made durable by one sync of the folder. Should somebody delete the state folder,
+ *     the link count falls to zero, and the commit is refused instead of confirmed.
+ *  5. A failed fdatasync may leave pages marked clean that never reached the disk. Trying again would lie, so
+ *     everything that waits fails, and the store answers nothing but failures from then on.
+ *
+ * Opening and closing this descriptor is safe: SQLite keeps its POSIX locks on haft.db and haft.db-shm, which a process
+ * loses when it closes *any* descriptor of those two. Never open them here.
+ */
+interface WalSync {
+  /** Calls back once everything committed before this call is on the disk. Calls that wait share one sync. */
+  after(done: (failure: unknown) => void): void;
+  close(): void;
+}
+
+type Done = (failure: unknown) => void;
+
+export function createWalSync(folder: string): WalSync {
+  let log: number | undefined;
+  let folderSynced = false;
+  let running = false;
+  let waiting: Done[] = [];
+
+  const start = (): void => {
+    running = true;
+    const covered = waiting;
+    waiting = [];
+    const end = (failure: unknown): void => {
+      running = false;
+      if (waiting.length > 0) start();
+      for (const done of covered) done(failure);
+    };
+    try {
+      log ??= openSync(`${folder}/haft.db-wal`, 'r');
+      if (fstatSync(log).nlink === 0) return end(removed());
+      fdatasync(log, (error) => {
+        if (error || folderSynced) return end(error ? toFailure(error, SYNC_ACTION) : undefined);
+        syncFolder(folder).then(
+          () => {
+            folderSynced = true;
+            end(undefined);
+          },
+          (thrown) => end(toFailure(thrown, SYNC_ACTION)),
+        );
+      });
+    } catch (thrown) {
+      end(toFailure(thrown, SYNC_ACTION));
+    }
+  };
+
+  return {
+    after(done) {
+      waiting.push(done);
+      if (!running) start();
+    },
+    close() {
+      if (log !== undefined) closeSync(log);
+      log = undefined;
+    },
+  };
+}
+
+const SYNC_ACTION = 'Cannot make the audit durable';
+
+function removed(): Failure {
+  return fail(
+    'store.unwritable',
+    `${SYNC_ACTION}: the state folder was deleted while Haft was running; restart it`,
+  );
+}
+
+interface Checkpointer {
+  /** Told after each commit about how many bytes went into it. */
+  committed(bytes: number): void;
+  close(): Promise<void>;
+}
+
+/** A checkpoint of this size takes 4 ms of a quiet disk, and any time of a busy one. */
+const BYTES_A_CHECKPOINT = 1_600_000;
+
+/** Runs as it stands, without the rest of the build. Being text, it needs no file of its own in a bundle. */
+const THREAD = `
+  process.emitWarning = () => {};
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { DatabaseSync } = require('node:sqlite');
+  const database = new DatabaseSync(workerData, { timeout: 1000 });
+  database.exec('PRAGMA synchronous = NORMAL');
+  const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  parentPort.on('message', () => {
+    try { checkpoint.get(); } catch {}
+    parentPort.postMessage('done');
+  });
+`;
+
+export function createCheckpointer(file: string): Checkpointer {
+  let thread: Worker | undefined;
+  let working = false;
+  let bytesSince = 0;
+
+  const start = (): Worker => {
+    const { Worker: Thread } = process.getBuiltinModule('node:worker_threads');
+    const started = new Thread(THREAD, { eval: true, workerData: file });
+    started.on('message', () => {
+      working = false;
+    });
+    // Without it the log still stays bounded: SQLite folds it in by itself, on the event loop, once it is long.
+    started.on('error', () => {});
+    // Last, since a listener makes the thread count again as something that the process waits for.
+    started.unref();
+    return started;
+  };
+
+  return {
+    committed(bytes) {
+      bytesSince += bytes;
+      if (bytesSince < BYTES_A_CHECKPOINT || working) return;
+      bytesSince = 0;
+      working = true;
+      thread ??= start();
+      thread.postMessage('checkpoint');
+    },
+    async close() {
+      await thread?.terminate();
+    },
+  };
 }

@@ -1,7 +1,7 @@
-// Owns: installations in the SQLite store: packs that were added beside haft.yaml, and which are disabled.
-// Refuses: to add a pack that came along in a copy of the database.
+// Owns: packs that were added beside haft.yaml, which are disabled, and what MCP clients were told that each tool is called.
+// Refuses: to add a pack that came along in a copy of the database, and to change a name that was given.
 import { canonicalText } from '../../base/canonical-json.ts';
-import type { InstallationRecord, InstallationStore } from '../../contract/store.ts';
+import type { InstallationRecord, InstallationStore, ToolNameStore } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
 
@@ -52,4 +52,19 @@ interface InstallationColumns {
   readonly enabled: number;
   readonly added_ts: number;
   readonly changed_ts: number;
+}
+
+const PUT_NAME = 'INSERT OR IGNORE INTO tool_names (tool, name) VALUES (?, ?)';
+
+export function createToolNames(connection: Connection, group: GroupCommit): ToolNameStore {
+  return {
+    async all() {
+      const rows = await connection.read(() => connection.sql('SELECT tool, name FROM tool_names').all());
+      return new Map((rows as { tool: string; name: string }[]).map(({ tool, name }) => [tool, name]));
+    },
+    keep: (names) =>
+      group.enqueue(() => {
+        for (const [tool, name] of names) connection.sql(PUT_NAME).run(tool, name);
+      }, false),
+  };
 }

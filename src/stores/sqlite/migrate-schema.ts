@@ -1,8 +1,7 @@
 // Owns: the tables of haft.db, version by version, and bringing a database to the newest of them.
 // Refuses: to be loaded where the database is up to date.
 import { fail } from '../../contract/errors.ts';
-import type { Connection } from './connection.ts';
-import { APPLICATION_ID, SCHEMA_VERSION, versionOf } from './schema.ts';
+import { APPLICATION_ID, type Connection, SCHEMA_VERSION, versionOf } from './connection.ts';
 
 /** Each brings the schema one version further. Never edit one that was released: add the next. */
 const MIGRATIONS = [

@@ -9,8 +9,8 @@ import type { Store } from '../../contract/store.ts';
 import { entry, question } from '../../testing/store/entries.ts';
 import { storeSuite } from '../../testing/store-suite.ts';
 import { processIdentity } from '../process-identity.ts';
+import { loadSqlite } from './connection.ts';
 import { openSqliteEnvironment } from './environment-for-tests.ts';
-import { loadSqlite } from './load-sqlite.ts';
 import { openSqliteStore } from './open-sqlite-store.ts';
 
 storeSuite('the SQLite store', openSqliteEnvironment);

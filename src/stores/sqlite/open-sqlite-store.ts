@@ -1,43 +1,26 @@
 // Owns: opening the embedded store, `.haft/haft.db`, and putting its parts together.
 // Refuses: a state folder that cannot be written or is not a folder; a store that cannot record must not open.
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { lazyMethods } from '../../base/lazy-methods.ts';
+import { lazyMethods } from '../../base/once.ts';
 import { fail } from '../../contract/errors.ts';
 import type { RunStore } from '../../contract/run-store.ts';
 import type { ApprovalStore, AuditProgress, Store } from '../../contract/store.ts';
-import type { ObjectUses } from '../object-uses.ts';
-import type { SmallObjects } from '../small-objects.ts';
+import type { ObjectUses, SmallObjects } from '../object-rows.ts';
+import { syncFolderSync } from '../state-files.ts';
 import { toFailure } from '../store-failure.ts';
 import { createArtifactRows } from './artifact-rows.ts';
 import { createAudit } from './audit.ts';
 import { createAuditSegments } from './audit-segments.ts';
-import { createAuditWriter } from './audit-writer.ts';
-import { createCheckpointer } from './checkpointer.ts';
-import { type Connection, connect, type Patience, untilFree } from './connection.ts';
+import { createAuditWriter, createHeadWatch, createUsageLedger } from './audit-writer.ts';
+import { type Connection, connect, openSchema, type Patience, untilFree } from './connection.ts';
 import { createCredentialRows } from './credential-rows.ts';
-import { createGroupCommit } from './group-commit.ts';
-import { createHeadWatch } from './head-watch.ts';
-import { createInstallations } from './installations.ts';
+import { createCheckpointer, createGroupCommit, createWalSync } from './group-commit.ts';
+import { createInstallations, createToolNames } from './installations.ts';
 import { createLocks } from './locks.ts';
-import { createObjectUses } from './object-uses.ts';
+import { createObjectUses, createSmallObjects } from './object-rows.ts';
 import { createRetention } from './retention.ts';
-import { openSchema } from './schema.ts';
 import { createSessions } from './sessions.ts';
-import { createSmallObjects } from './small-objects.ts';
-import { createToolNames } from './tool-names.ts';
-import { createUsageLedger } from './usage-ledger.ts';
-import { createWalSync } from './wal-sync.ts';
 
 export interface SqliteStoreOptions extends Partial<Patience> {
   /** The state folder, `.haft` in the workspace; made when it is not there. */
@@ -90,7 +73,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const parts = [writer, ledger, ...(watch ? [watch] : [])];
   const group = createGroupCommit({ connection, walSync, checkpointer, parts, patienceMs });
   const locks = createLocks(connection, group, options.process);
-  const letGo = async (opened: Connection): Promise<void> => {
+  const closeAll = async (opened: Connection): Promise<void> => {
     await locks.releaseAll();
     await group.drain();
     watch?.close();
@@ -125,7 +108,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       file: join(folder, 'haft.db'),
     }),
     close() {
-      closed ??= letGo(connection);
+      closed ??= closeAll(connection);
       return closed;
     },
   };
@@ -193,10 +176,5 @@ function makeFolder(folder: string): void {
     // Another process was faster.
     if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
   }
-  const parent = openSync(dirname(folder), 'r');
-  try {
-    fsyncSync(parent);
-  } finally {
-    closeSync(parent);
-  }
+  syncFolderSync(dirname(folder));
 }

@@ -2,8 +2,7 @@
 // Refuses: indices for what people rarely ask; such a question walks the table, window by window.
 import type { AuditQuery, AuditRow } from '../../contract/store.ts';
 import { AUDIT_COLUMNS, decodeRow, SEQ, type StoredRow } from '../audit-row.ts';
-import { breathe, fetchRows, selectRows, windows } from './audit-pages.ts';
-import type { AuditSegments } from './audit-segments.ts';
+import { type AuditSegments, breathe, fetchRows, selectRows, windows } from './audit-segments.ts';
 import { HEAD } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 
@@ -35,7 +34,7 @@ export async function queryAudit(site: QuerySite, query: AuditQuery): Promise<re
   return found.map(decodeRow);
 }
 
-export interface QuerySite {
+interface QuerySite {
   readonly connection: Connection;
   readonly segments: AuditSegments;
 }

@@ -2,7 +2,7 @@
 // Refuses: to decide how far it should go.
 import type { Connection } from './connection.ts';
 
-export type Mark =
+type Mark =
   /** The row up to which pre-images were given up. */
   | 'given_up'
   /** The row up to which pre-images are listed in the table `preimages`. */

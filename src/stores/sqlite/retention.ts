@@ -21,7 +21,7 @@ export function createRetention(
   };
   const site: ArchiveSite = {
     ...parts,
-    listPreImages: async (upTo, pace) => (await loadUndo()).listPreImages(upTo, pace),
+    listPreImages: async (upTo, slice) => (await loadUndo()).listPreImages(upTo, slice),
   };
   return {
     async archivable(keep) {

@@ -1,19 +1,23 @@
 // Owns: runs and attempts in the SQLite store: one open attempt of a run at a time, between all processes.
 // Refuses: a state that cannot follow the one before, and an attempt that another process conducts.
 import { canonicalText } from '../../base/canonical-json.ts';
+import type { AttemptCause, FailureClass } from '../../contract/attempt-cause.ts';
 import { fail } from '../../contract/errors.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
 import {
   ATTEMPT_TRANSITIONS,
   type AttemptRecord,
   type AttemptState,
   isOpen,
+  type LinkedOutput,
   RUN_STATE_OF,
+  type RunRecord,
+  type RunState,
 } from '../../contract/run.ts';
 import type { AttemptFinish, RunQuery, RunRow, RunStore } from '../../contract/run-store.ts';
 import { isAlive } from '../process-identity.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type AttemptColumns, type OutputColumns, type RunColumns, toAttempt, toRun } from './run-rows.ts';
 
 const OPEN = "state IN ('intended', 'queued', 'running')";
 const PUT_RUN = `INSERT INTO runs (run_id, tool, contract, state, preimage, args, plan, inputs, result_outputs, attempts,
@@ -192,3 +196,93 @@ export function createRunStore(connection: Connection, group: GroupCommit, self:
     },
   };
 }
+
+interface RunColumns {
+  readonly run_id: string;
+  readonly tool: string;
+  readonly contract: string;
+  readonly state: RunState;
+  readonly preimage: string;
+  readonly args: string | null;
+  readonly plan: string | null;
+  readonly result_json: string | null;
+  readonly result_call: string | null;
+  readonly result_outputs: string;
+  readonly created_ts: number;
+  readonly updated_ts: number;
+}
+
+interface AttemptColumns {
+  readonly id: string;
+  readonly run_id: string;
+  readonly number: number;
+  readonly purpose: AttemptRecord['purpose'];
+  readonly state: AttemptState;
+  readonly backend: string;
+  readonly owner: string;
+  readonly call_id: string;
+  readonly session: string | null;
+  readonly created_ts: number;
+  readonly started_ts: number | null;
+  readonly ended_ts: number | null;
+  readonly failure: FailureClass | null;
+  readonly cause: AttemptCause | null;
+  readonly exit_code: number | null;
+  readonly message: string;
+  readonly observed: string | null;
+  readonly checkpoint: string | null;
+  readonly cancel_ts: number | null;
+}
+
+interface OutputColumns extends Omit<LinkedOutput, 'artifact'> {
+  readonly artifact: string;
+}
+
+function toRun(row: RunColumns): RunRecord {
+  return {
+    runId: row.run_id,
+    tool: row.tool,
+    contract: row.contract,
+    state: row.state,
+    preimage: JSON.parse(row.preimage),
+    args: parse(row.args),
+    plan: parse(row.plan),
+    result:
+      row.result_json === null
+        ? null
+        : {
+            data: JSON.parse(row.result_json),
+            callId: row.result_call ?? '',
+            outputs: JSON.parse(row.result_outputs),
+          },
+    createdTs: row.created_ts,
+    updatedTs: row.updated_ts,
+  };
+}
+
+function toAttempt(row: AttemptColumns, outputs: readonly OutputColumns[]): AttemptRecord {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    number: row.number,
+    purpose: row.purpose,
+    state: row.state,
+    backend: row.backend,
+    owner: row.owner,
+    callId: row.call_id,
+    session: row.session,
+    createdTs: row.created_ts,
+    startedTs: row.started_ts,
+    endedTs: row.ended_ts,
+    failure: row.failure,
+    cause: row.cause,
+    exitCode: row.exit_code,
+    message: row.message,
+    observed: parse(row.observed),
+    checkpoint: parse(row.checkpoint),
+    cancelTs: row.cancel_ts,
+    outputs: outputs.map((output) => ({ ...output, artifact: output.artifact as ObjectId })),
+  };
+}
+
+const parse = <T>(text: string | null): T | null => (text === null ? null : JSON.parse(text));

@@ -1,25 +1,14 @@
 // Owns: rows of the audit as a compressed file: how they are written, durably, and read back with the chain recomputed.
 // Refuses: to keep what follows from the rest: number, prev and hash of a row are computed from the rows themselves.
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { fstatSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as Zlib from 'node:zlib';
 import { sha256Hex } from '../../base/digest.ts';
+import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { HASH, hashRow, misfit, PREV, SEQ, type StoredRow } from '../audit-row.ts';
 import { isAlive } from '../process-identity.ts';
-import type { Pace } from './pace.ts';
+import { NO_WAIT, syncFolder, withFile, writeSynced } from '../state-files.ts';
+import type { TimeSlice } from './time-slice.ts';
 
 /** A line of the table `audit_segments`. */
 export interface Segment {
@@ -52,13 +41,13 @@ const TEXT_CHUNK = 4 * 1024 * 1024;
 const zlib = (): typeof Zlib => process.getBuiltinModule('node:zlib');
 
 /** Text: a line about the whole, then one line for each row: its columns without number, prev and hash. */
-export async function writeText(rows: readonly StoredRow[], pace: Pace): Promise<string> {
+export async function writeText(rows: readonly StoredRow[], slice: TimeSlice): Promise<string> {
   const [first, last] = [rows[0]!, rows.at(-1)!];
   const about = { format: FORMAT, first: first[SEQ], last: last[SEQ], prev: first[PREV], hash: last[HASH] };
   const lines = [JSON.stringify(about)];
   for (const [i, row] of rows.entries()) {
     lines.push(JSON.stringify(row.slice(1, PREV)));
-    if (i % BATCH === 0) await pace.pause();
+    if (i % BATCH === 0) await slice.pause();
   }
   return lines.join('\n');
 }
@@ -87,14 +76,14 @@ export async function writeSegment(
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
   const temporary = join(folder, `${process}~${Math.random().toString(36).slice(2)}~${file}`);
   try {
-    await synced(temporary, 'wx', (descriptor) => writeFileSync(descriptor, bytes));
+    await writeSynced(temporary, bytes);
     renameSync(temporary, join(folder, file));
   } catch (thrown) {
     rmSync(temporary, { force: true });
     throw thrown;
   }
-  await synced(folder, 'r');
-  if (made !== undefined) await synced(join(folder, '..'), 'r');
+  await syncFolder(folder);
+  if (made !== undefined) await syncFolder(join(folder, '..'));
   return {
     first: first[SEQ] as number,
     last: last[SEQ] as number,
@@ -107,18 +96,6 @@ export async function writeSegment(
   };
 }
 
-async function synced(path: string, flags: string, write?: (descriptor: number) => void): Promise<void> {
-  const descriptor = openSync(path, flags, 0o400);
-  try {
-    write?.(descriptor);
-    await new Promise<void>((resolve, reject) => {
-      fsync(descriptor, (error) => (error ? reject(error) : resolve()));
-    });
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 /** Half of a file that a dead process was writing. A whole one stays, also where no record names it: it may be all there is of its rows. */
 export function removeStray(folder: string): void {
   for (const name of namesIn(folder)) {
@@ -129,13 +106,7 @@ export function removeStray(folder: string): void {
 export const removeSegment = (folder: string, { file }: Segment): void =>
   rmSync(join(folder, file), { force: true });
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
+const namesIn = (folder: string): readonly string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
 
 /** Whether it is there, as it was written. */
 export function isThere(folder: string, { file, size }: Segment): boolean {
@@ -165,19 +136,13 @@ export const readLinesSync = (folder: string, segment: Segment): string =>
 /** More than any segment of ours. */
 const LIMIT = { maxOutputLength: 2 ** 29, chunkSize: TEXT_CHUNK };
 
-/** Nobody writes to a pipe that lies in its place, and a device never ends: neither is waited for. */
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
 function readBytes(folder: string, { file, sha256, size }: Segment): Buffer {
   let bytes: Buffer | undefined;
   try {
-    const descriptor = openSync(join(folder, file), FLAGS);
-    try {
+    bytes = withFile(join(folder, file), NO_WAIT, (descriptor) => {
       const stat = fstatSync(descriptor);
-      if (stat.isFile() && stat.size === size) bytes = readFileSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+      return stat.isFile() && stat.size === size ? readFileSync(descriptor) : undefined;
+    });
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     throw new SegmentProblem(code === 'ENOENT' ? 'the file is missing' : `it cannot be read (${code})`);

@@ -3,9 +3,9 @@
 import { canonicalText } from '../../base/canonical-json.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SessionRecord, SessionStore } from '../../contract/store.ts';
+import type { UsageLedger } from './audit-writer.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import type { UsageLedger } from './usage-ledger.ts';
 
 const COLUMNS = 'id, created_ts, expires_ts, attribution, registry, budget, calls, wall_ms, bytes';
 

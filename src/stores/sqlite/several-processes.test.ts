@@ -5,11 +5,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
+import { amount } from '../../../test/e2e/support/amount.ts';
 import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
 
 const PROCESSES = 4;
 const ROWS = 2000;
-const KILLS = 20;
+const KILLS = amount('HAFT_STORE_KILLS', 200, 8);
 
 const urlOf = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
 

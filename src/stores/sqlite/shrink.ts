@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 const WORTH = 8 * 1024 * 1024;
 
 /**
- * As in checkpointer.ts, text that runs as it stands. Where another checkpoint is under way SQLite waits for nothing and says
+ * As in group-commit.ts, text that runs as it stands. Where another checkpoint is under way SQLite waits for nothing and says
  * `busy`, whatever the timeout: it is asked again.
  */
 const THREAD = `
@@ -30,7 +30,7 @@ const THREAD = `
 /** On a disk that is busy. */
 const PATIENCE_MS = 3000;
 
-export interface Pages {
+interface Pages {
   readonly bytes: number;
   readonly free: number;
 }

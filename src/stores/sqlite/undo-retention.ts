@@ -1,15 +1,16 @@
-// Owns: up to which call undo was given up: by age, and by how large the pre-images of the newest calls are together.
+// Owns: up to which call undo was given up, by age and by size, and everything in the database that refers to objects.
 // Refuses: to remove an object: a sweep does, and only where nothing else refers to it.
+import type { Change } from '../../contract/capability.ts';
+import type { ObjectId } from '../../contract/object-store.ts';
 import type { GivenUp, UndoKeep } from '../../contract/store.ts';
-import { breathe, WINDOW } from './audit-pages.ts';
+import { breathe, WINDOW, windows } from './audit-segments.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { preImagesIn } from './object-roots.ts';
-import { createPace, type Pace } from './pace.ts';
-import { raiseMark, readMark } from './retention-marks.ts';
+import { GIVEN_UP, raiseMark, readMark } from './retention-marks.ts';
+import { createTimeSlice, type TimeSlice } from './time-slice.ts';
 
-export interface UndoRetention {
-  listPreImages(upTo: number, pace: Pace): Promise<void>;
+interface UndoRetention {
+  listPreImages(upTo: number, slice: TimeSlice): Promise<void>;
   giveUp(keep: UndoKeep, dryRun: boolean): Promise<GivenUp>;
 }
 
@@ -35,11 +36,11 @@ const FORGET_PLACES = 'DELETE FROM changing_calls WHERE seq BETWEEN ? AND ?';
 const ARCHIVED = 'SELECT last FROM audit_segments ORDER BY first DESC LIMIT 1';
 
 export function createUndoRetention(connection: Connection, group: GroupCommit): UndoRetention {
-  const listPreImages = async (upTo: number, pace: Pace): Promise<void> => {
+  const listPreImages = async (upTo: number, slice: TimeSlice): Promise<void> => {
     for (;;) {
       const listed = await connection.read(() => readMark(connection, 'listed'));
       if (listed >= upTo) return;
-      const most = BATCH * pace.haste;
+      const most = BATCH * slice.haste;
       const rows = await connection.read(() => connection.sql(CHANGES).all(listed, upTo, most));
       const end = rows.length < most ? upTo : (rows.at(-1)!.seq as number);
       await group.enqueue(() => {
@@ -51,7 +52,7 @@ export function createUndoRetention(connection: Connection, group: GroupCommit):
         }
         raiseMark(connection, 'listed', end);
       });
-      await pace.pause();
+      await slice.pause();
     }
   };
 
@@ -96,7 +97,7 @@ export function createUndoRetention(connection: Connection, group: GroupCommit):
     async giveUp(keep, dryRun) {
       await group.settled();
       const last = await connection.read(() => connection.sql(LAST).get()?.last as number);
-      await listPreImages(last, createPace(0));
+      await listPreImages(last, createTimeSlice(0));
       const horizon = await horizonOf(keep);
       const rest = await connection.read(() => connection.sql(REST).get(horizon));
       const { calls, bytes } = rest as { calls: number; bytes: number };
@@ -107,4 +108,65 @@ export function createUndoRetention(connection: Connection, group: GroupCommit):
       return given;
     },
   };
+}
+
+/** A table that refers to objects: its rows are numbered by `order`, and `idsIn` finds the ids in a row's `value`. */
+interface Root {
+  readonly last: string;
+  /** Takes the first and the last number of a window, and the row after which calls can be undone. */
+  readonly rows: string;
+  idsIn(value: string, ts: number, undoSince: number): readonly ObjectId[];
+}
+
+/** Whoever adds a table that refers to objects adds a line here. */
+const ROOTS: readonly Root[] = [
+  {
+    // Those of intents: undo goes by nothing else.
+    last: 'SELECT max(seq) AS last FROM changing_calls',
+    rows: `SELECT audit.changes AS value, audit.start_ts AS ts FROM changing_calls JOIN audit USING (seq)
+      WHERE seq BETWEEN ? AND ? AND phase = 'intent' AND seq > max(?, ${GIVEN_UP})`,
+    idsIn: (changes, ts, undoSince) =>
+      ts < undoSince ? [] : preImagesIn(JSON.parse(changes)).map(({ object }) => object),
+  },
+  {
+    // After the rows that they come from: what leaves the audit's table meanwhile is here before.
+    last: 'SELECT max(seq) AS last FROM preimages',
+    rows: `SELECT 'sha256:' || lower(hex(sha256)) AS value, ts FROM preimages
+      WHERE seq BETWEEN ? AND ? AND seq > max(?, ${GIVEN_UP})`,
+    idsIn: (object, ts, undoSince) => (ts < undoSince ? [] : [object as ObjectId]),
+  },
+  {
+    last: 'SELECT max(n) AS last FROM runs',
+    // With the policy that it was made under, which is kept by the digest that its key names.
+    rows: `SELECT json_array(json(inputs), json(result_outputs), json(iif(preimage ->> '$.policyHash' IS NULL, '[]',
+      json_array('sha256:' || (preimage ->> '$.policyHash'))))) AS value, 0 AS ts FROM runs WHERE n BETWEEN ? AND ? AND ? IS NOT NULL`,
+    idsIn: (lists) => (JSON.parse(lists) as ObjectId[][]).flat(),
+  },
+  {
+    last: 'SELECT max(n) AS last FROM run_outputs',
+    rows: 'SELECT artifact AS value, 0 AS ts FROM run_outputs WHERE n BETWEEN ? AND ? AND ? IS NOT NULL',
+    idsIn: (artifact) => [artifact as ObjectId],
+  },
+];
+
+export async function* objectRoots(
+  connection: Connection,
+  undoSince: number,
+  undoAfter: number,
+): AsyncGenerator<readonly ObjectId[]> {
+  for (const { last, rows, idsIn } of ROOTS) {
+    const end = await connection.read(() => connection.sql(last).get()?.last as number | null);
+    for (const [from, to] of windows(1, end ?? 0)) {
+      const found = await connection.read(() => connection.sql(rows).all(from, to, undoAfter));
+      yield found.flatMap(({ value, ts }) => idsIn(value as string, ts as number, undoSince));
+      await breathe();
+    }
+  }
+}
+
+/** What `undo` restores from. */
+function preImagesIn(
+  changes: readonly Change[],
+): readonly { readonly object: ObjectId; readonly size: number }[] {
+  return changes.flatMap(({ before, stored }) => (stored && before?.type === 'file' ? [before] : []));
 }

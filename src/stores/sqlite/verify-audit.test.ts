@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import type { AuditVerdict } from '../../contract/store.ts';
 import { entry } from '../../testing/store/entries.ts';
 import { AUDIT_COLUMNS } from '../audit-row.ts';
+import { loadSqlite } from './connection.ts';
 import { openSqliteEnvironment, type SqliteEnvironment } from './environment-for-tests.ts';
-import { loadSqlite } from './load-sqlite.ts';
 
 const ROWS = 6;
 const VICTIM = 4;

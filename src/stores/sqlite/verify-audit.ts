@@ -12,8 +12,15 @@ import {
   type Stored,
   type StoredRow,
 } from '../audit-row.ts';
-import { breathe, fetchRows, selectRows, WINDOW } from './audit-pages.ts';
-import { type AuditSegments, isProblem, named } from './audit-segments.ts';
+import {
+  type AuditSegments,
+  breathe,
+  fetchRows,
+  isProblem,
+  named,
+  selectRows,
+  WINDOW,
+} from './audit-segments.ts';
 import type { Connection } from './connection.ts';
 import { decodeLines, readLines, type Segment } from './segment-file.ts';
 

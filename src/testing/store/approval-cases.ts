@@ -1,8 +1,7 @@
 // Owns: what a store must do with approvals: ask once, answer once, use once, and only for the exact call.
 // Refuses: who may answer; that is the hosts' affair.
 import assert from 'node:assert/strict';
-import { question } from './entries.ts';
-import type { StoreCase } from './environment.ts';
+import { question, type StoreCase } from './entries.ts';
 
 export const APPROVAL_CASES: readonly StoreCase[] = [
   {

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Artifact } from '../../contract/artifacts.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
-import { entry, intent } from './entries.ts';
-import type { StoreCase, StoreEnvironment } from './environment.ts';
+import { entry, intent, type StoreCase, type StoreEnvironment } from './entries.ts';
 
 const idOf = (digit: string): ObjectId => `sha256:${digit.repeat(64)}`;
 const FILE = { id: idOf('a'), kind: 'file', size: 5, files: 1 } as const;

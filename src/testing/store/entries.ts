@@ -1,6 +1,7 @@
-// Owns: valid audit entries and approvals for the cases to vary.
+// Owns: what the cases of the store suite are given: a store, and valid audit entries and approvals to vary.
 // Refuses: randomness; a failing case must fail again.
-import type { Approval, AuditEntry } from '../../contract/store.ts';
+import type { Approval, AuditEntry, Store } from '../../contract/store.ts';
+import type { ConformanceCase, Environment } from '../conformance.ts';
 
 export function entry(fields: Partial<AuditEntry> = {}): AuditEntry {
   return {
@@ -52,3 +53,16 @@ export function question(
     ...fields,
   };
 }
+
+export interface StoreEnvironment extends Environment {
+  readonly store: Store;
+  /** Another store over the same state, as another process (of that identity) would have it. Closed with the rest. */
+  reopen(process?: string): Promise<Store>;
+  /** Changes one stored row of the audit behind the store's back. */
+  tamper(seq: number): Promise<void>;
+  /** Identities as this store knows them: one of a process that runs, one of a process that ended. */
+  readonly livingProcess: string;
+  readonly deadProcess: string;
+}
+
+export type StoreCase = ConformanceCase<StoreEnvironment>;

@@ -2,8 +2,7 @@
 // Refuses: timing; a case shows order, never duration.
 import assert from 'node:assert/strict';
 import type { LockRequest, Store } from '../../contract/store.ts';
-import { entry } from './entries.ts';
-import type { StoreCase } from './environment.ts';
+import { entry, type StoreCase } from './entries.ts';
 
 export const LOCK_CASES: readonly StoreCase[] = [
   {

@@ -2,8 +2,7 @@
 // Refuses: how the rows are kept then; asked through the audit, they are as they were.
 import assert from 'node:assert/strict';
 import type { ObjectId } from '../../contract/object-store.ts';
-import { entry, intent } from './entries.ts';
-import type { StoreCase, StoreEnvironment } from './environment.ts';
+import { entry, intent, type StoreCase, type StoreEnvironment } from './entries.ts';
 
 const idOf = (digit: string): ObjectId => `sha256:${digit.repeat(64)}`;
 const EVERYTHING = { rows: 0, since: Number.MAX_SAFE_INTEGER };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { ObjectId } from '../../contract/object-store.ts';
 import { ATTEMPT_TRANSITIONS, type AttemptState, RUN_STATE_OF } from '../../contract/run.ts';
 import type { AttemptFinish, EndState, NewAttempt, NewRun, RunStore } from '../../contract/run-store.ts';
-import type { StoreCase } from './environment.ts';
+import type { StoreCase } from './entries.ts';
 
 const RUN_ID = `run_${'a'.repeat(64)}`;
 const OBJECT: ObjectId = `sha256:${'1'.repeat(64)}`;

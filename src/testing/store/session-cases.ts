@@ -2,8 +2,7 @@
 // Refuses: budgets and narrowing; the runtime enforces those.
 import assert from 'node:assert/strict';
 import type { SessionRecord } from '../../contract/store.ts';
-import { entry } from './entries.ts';
-import type { StoreCase } from './environment.ts';
+import { entry, type StoreCase } from './entries.ts';
 
 const SESSION: Omit<SessionRecord, 'usage'> = {
   id: 'sess_1',

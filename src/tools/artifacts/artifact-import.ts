@@ -2,8 +2,7 @@
 // Refuses: paths that the call may not read, and a tree of which it may not read everything.
 import { fail } from '../../contract/errors.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { path, record } from '../fs/arguments.ts';
-import { readsTree } from '../fs/file-effects.ts';
+import { path, readsTree, record } from '../fs/arguments.ts';
 import { fromContent } from '../fs/text-content.ts';
 import { ARTIFACT_FIELDS, type ArtifactFields, fieldsOf, LIMITS } from './arguments.ts';
 

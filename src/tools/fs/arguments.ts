@@ -1,6 +1,11 @@
-// Owns: the arguments and answer fields that several file tools share, each described once.
-// Refuses: fields of one tool only; those stay in the tool's file.
+// Owns: what several file tools share, each described once: arguments and answer fields, effects from the paths in them, and what a
+// change could not give back or keep, for its answer and as a warning.
+// Refuses: fields of one tool only (those stay in the tool's file), and to look at the disk: whether a path is a folder is not known
+// here, so moves and copies name the tree.
+import type { Change, Loss, ToolContext } from '../../contract/capability.ts';
+import type { Effect } from '../../contract/effect.ts';
 import type { JsonSchema } from '../../contract/json.ts';
+import type { EffectSite } from '../../contract/tool.ts';
 
 type Properties = { readonly [name: string]: JsonSchema };
 
@@ -124,3 +129,34 @@ export const PREVIEW_PROPERTIES: Properties = {
     description: 'A unified diff; absent for binary or very large content and for trees.',
   },
 };
+
+export function reads(site: EffectSite, path: string): Effect {
+  return { kind: 'fs.read', path: site.place(path) };
+}
+
+export function readsTree(site: EffectSite, path: string): Effect {
+  return { kind: 'fs.read', path: site.place(path), tree: true };
+}
+
+export function writes(site: EffectSite, path: string): Effect {
+  return { kind: 'fs.write', path: site.place(path) };
+}
+
+export function writesTree(site: EffectSite, path: string): Effect {
+  return { kind: 'fs.write', path: site.place(path), tree: true };
+}
+
+/** What entries should have and could not be given, with a warning that counts them. */
+export function lossesOf(
+  ctx: ToolContext,
+  changes: readonly Change[],
+  verb: 'restored' | 'kept',
+): readonly Loss[] {
+  const lost = changes.flatMap(({ path, lost = [] }) => lost.map((one) => ({ path, ...one })));
+  const [first] = lost;
+  if (!first) return [];
+  const more = lost.length > 1 ? `, and ${lost.length - 1} more` : '';
+  const message = `Not ${verb}: ${first.what.replaceAll('_', ' ')} of "${first.path}" (${first.why})${more}`;
+  ctx.warn({ reason: 'file.not_kept', message });
+  return lost;
+}

@@ -7,16 +7,17 @@ import { defineBuiltin } from '../../contract/tool.ts';
 import {
   flag,
   losses,
+  lossesOf,
   MUTATION_PROPERTIES,
   type MutationArgs,
   PREVIEW_PROPERTIES,
   type Preview,
   path,
+  reads,
   record,
   sha256,
+  writes,
 } from './arguments.ts';
-import { reads, writes } from './file-effects.ts';
-import { lossesOf } from './losses-of.ts';
 import { fromContent } from './text-content.ts';
 
 export interface FileWriteArgs extends MutationArgs {

@@ -5,15 +5,17 @@ import { defineBuiltin } from '../../contract/tool.ts';
 import {
   flag,
   losses,
+  lossesOf,
   MUTATION_PROPERTIES,
   type MutationArgs,
   PREVIEW_PROPERTIES,
   type Preview,
   path,
+  reads,
+  readsTree,
   record,
+  writesTree,
 } from './arguments.ts';
-import { reads, readsTree, writesTree } from './file-effects.ts';
-import { lossesOf } from './losses-of.ts';
 
 export interface FsCopyArgs extends MutationArgs {
   readonly src: string;

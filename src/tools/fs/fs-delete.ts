@@ -1,6 +1,5 @@
 // Owns: `fs_delete`: taking a file, a link or a folder away.
 // Refuses: the workspace root, and a folder that is not empty unless told to.
-
 import type { Edit } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
@@ -11,9 +10,11 @@ import {
   PREVIEW_PROPERTIES,
   type Preview,
   path,
+  reads,
   record,
+  writes,
+  writesTree,
 } from './arguments.ts';
-import { reads, writes, writesTree } from './file-effects.ts';
 
 export interface FsDeleteArgs extends MutationArgs {
   readonly path: string;

@@ -4,8 +4,7 @@ import { globBase } from '../../base/glob.ts';
 import type { ToolContext } from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { flag, record } from './arguments.ts';
-import { readsTree } from './file-effects.ts';
+import { flag, readsTree, record } from './arguments.ts';
 
 export interface FsListArgs {
   readonly glob: string;

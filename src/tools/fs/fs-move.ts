@@ -5,15 +5,16 @@ import { defineBuiltin } from '../../contract/tool.ts';
 import {
   flag,
   losses,
+  lossesOf,
   MUTATION_PROPERTIES,
   type MutationArgs,
   PREVIEW_PROPERTIES,
   type Preview,
   path,
+  readsTree,
   record,
+  writesTree,
 } from './arguments.ts';
-import { readsTree, writesTree } from './file-effects.ts';
-import { lossesOf } from './losses-of.ts';
 
 export interface FsMoveArgs extends MutationArgs {
   readonly src: string;

@@ -4,8 +4,7 @@ import { globBase } from '../../base/glob.ts';
 import type { JsonSchema } from '../../contract/json.ts';
 import { FILE_TYPES, type FileType, type SearchMatch, type SearchMode } from '../../contract/search.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { flag, record } from './arguments.ts';
-import { readsTree } from './file-effects.ts';
+import { flag, readsTree, record } from './arguments.ts';
 
 export interface GrepArgs {
   readonly pattern: string;

@@ -1,15 +1,19 @@
-// Owns: what `file_patch` does: which files a diff touches, and changing all of them or none.
-// Refuses: to be loaded before the first patch.
-import type { Loss, ToolContext } from '../../contract/capability.ts';
+// Owns: what `file_patch` does: which files a diff touches, their new contents worked out from what is there, so that every byte that
+// it does not change stays as it is, and changing all of them or none.
+// Refuses: to be loaded before the first patch, and to guess an encoding: text is matched as UTF-8 where the file is, else byte by byte.
+import { isUtf8 } from 'node:buffer';
+import { sha256Hex } from '../../base/digest.ts';
+import { applyFilePatch, isBlob } from '../../base/unified-diff/apply-patch.ts';
+import type { FilePatch, PatchedText, PatchRefusal, PlacedHunk } from '../../base/unified-diff/file-patch.ts';
+import type { Base } from '../../base/unified-diff/place-hunks.ts';
+import type { Edit, Loss, ToolContext } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
-import { fail } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure, type Reason } from '../../contract/errors.ts';
 import type { EffectSite } from '../../contract/tool.ts';
-import type { MutationArgs, Preview } from './arguments.ts';
-import { reads, writes } from './file-effects.ts';
-import { lossesOf } from './losses-of.ts';
-import { applyTo, editsOf, type Patched, type PatchedFile } from './patch-edits.ts';
+import { lossesOf, type MutationArgs, type Preview, reads, writes } from './arguments.ts';
 import { type PatchTarget, patchTargets } from './patch-targets.ts';
 import { diffOf, previewOf } from './preview.ts';
+import { asBuffer } from './text-content.ts';
 
 export interface FilePatchArgs extends MutationArgs {
   readonly path: string;
@@ -71,4 +75,198 @@ async function diffOfAll(patched: readonly Patched[]): Promise<string | undefine
     diffs.push(diff);
   }
   return diffs.join('');
+}
+
+interface PatchedFile {
+  readonly path: string;
+  readonly change: 'modify' | 'create' | 'delete' | 'rename' | 'copy';
+  readonly hunks_applied: number;
+  readonly from?: string;
+  /** The hunks that are not at the lines that their headers state. */
+  readonly moved?: readonly PlacedHunk[];
+  /** Of the new content; absent for a deleted file. */
+  readonly sha256?: string;
+}
+
+/** A diff is for text that people read. */
+const MAX_FILE = 32 * 1024 * 1024;
+
+interface Patched {
+  readonly target: PatchTarget;
+  readonly before: { readonly bytes: Uint8Array; readonly mode: number; readonly sha256: string } | undefined;
+  readonly after: Uint8Array | undefined;
+  readonly file: PatchedFile;
+}
+
+async function applyTo(ctx: ToolContext, target: PatchTarget, expected?: string): Promise<Patched> {
+  const { patch, from, to } = target;
+  const before = from === null ? undefined : await readBefore(ctx, from, expected);
+  const { bytes, hunksApplied, placed } = patchBytes((from ?? to)!, before?.bytes ?? new Uint8Array(), patch);
+  const after = to === null ? undefined : bytes;
+  const moved = placed.filter(({ offset }) => offset !== 0);
+  const file: PatchedFile = {
+    path: (to ?? from)!,
+    change: patch.change,
+    hunks_applied: hunksApplied,
+    ...(from !== null && to !== null && from !== to ? { from } : {}),
+    ...(moved.length > 0 ? { moved } : {}),
+    ...(after ? { sha256: sha256Hex(after) } : {}),
+  };
+  return { target, before, after, file };
+}
+
+async function readBefore(ctx: ToolContext, path: string, expected: string | undefined) {
+  const { bytes, mode } = await readExisting(ctx, path);
+  const hash = sha256Hex(bytes);
+  if (expected === undefined || hash === expected) return { bytes, mode, sha256: hash };
+  const message = `Cannot patch "${path}": its SHA-256 is ${hash}, not ${expected}`;
+  throw fail('file.conflict', message, { path, expected_sha256: expected, actual_sha256: hash });
+}
+
+async function readExisting(ctx: ToolContext, path: string) {
+  try {
+    return await ctx.fs.read(path, { maxBytes: MAX_FILE });
+  } catch (thrown) {
+    const reason = isFailure(thrown) ? thrown.reason : undefined;
+    if (reason === 'path.is_directory') {
+      const fact = `it is a directory; end path with "/" and name the files in the diff's headers`;
+      throw fail('path.is_directory', `Cannot patch "${path}": ${fact}`);
+    }
+    if (reason !== 'path.not_directory') throw thrown;
+    const fact = 'a part of it is a file; the diff names another file than path does';
+    throw fail('patch.wrong_file', `Cannot patch "${path}": ${fact}`);
+  }
+}
+
+/** All is worked out from what was there, so that two files can trade names; removals come first. */
+function editsOf(patched: readonly Patched[]): Edit[] {
+  const written = new Set(patched.map((one) => one.target.to));
+  const removed = patched.filter(({ target: { patch, from, to } }) => {
+    return from !== null && from !== to && patch.change !== 'copy' && !written.has(from);
+  });
+  const existing = new Set(
+    patched.flatMap(({ target }) => (target.patch.change === 'copy' ? [] : [target.from])),
+  );
+  return [
+    ...removed.map(
+      ({ target, before }): Edit => ({
+        op: 'delete',
+        path: target.from!,
+        recursive: false,
+        force: false,
+        expectedSha256: before!.sha256,
+      }),
+    ),
+    ...patched.flatMap((one) => (one.after ? [writeOf(one, one.after, patched, existing)] : [])),
+  ];
+}
+
+function writeOf(
+  { target, before }: Patched,
+  bytes: Uint8Array,
+  all: readonly Patched[],
+  existing: ReadonlySet<string | null>,
+): Edit {
+  const to = target.to!;
+  const mode = modeOf(target, before?.mode);
+  const replaced = all.find((one) => one.target.from === to)?.before;
+  return {
+    op: 'write',
+    path: to,
+    bytes,
+    createDirs: true,
+    ...(mode === undefined ? {} : { mode }),
+    ...(existing.has(to) ? {} : { mustCreate: true }),
+    ...(replaced ? { expectedSha256: replaced.sha256 } : {}),
+  };
+}
+
+function modeOf({ patch, from, to }: PatchTarget, before: number | undefined): number | undefined {
+  const stated = patch.modeAfter;
+  if (stated === undefined) return from === to || before === undefined ? undefined : before & 0o777;
+  if (/^100[0-7]{3}$/.test(stated)) return Number.parseInt(stated.slice(3), 8);
+  const fact = `the diff gives it the mode ${stated}, which is no regular file's`;
+  throw fail('patch.malformed', `Cannot patch "${to}": ${fact}`);
+}
+
+interface PatchedBytes {
+  readonly bytes: Uint8Array;
+  readonly hunksApplied: number;
+  readonly placed: readonly PlacedHunk[];
+}
+
+/**
+ * A file that is not UTF-8 is matched twice: with the diff's characters as one byte each (a Latin-1 file, as an agent
+ * reads it), then as the bytes that they have in UTF-8 (a UTF-8 file with a few broken bytes).
+ */
+export function patchBytes(path: string, bytes: Uint8Array, patch: FilePatch): PatchedBytes {
+  const base =
+    patch.hashBefore === undefined ? 'unknown' : isContent(bytes, patch.hashBefore) ? 'same' : 'other';
+  const patched = patchAs(path, asBuffer(bytes), patch, base);
+  // No file is always the one that a new file's diff was made for; models make up the hash of what it becomes.
+  const checked = base === 'same' && patch.change !== 'create' && patch.hunks.length > 0;
+  if (!checked || isContent(patched.bytes, patch.hashAfter!)) return patched;
+  const fact =
+    'the file is the one that the diff was made for, and the result is not what its "index" line says: the diff was cut off or edited; send it whole, or without the "index" line';
+  throw fail('patch.malformed', `Cannot patch "${path}": ${fact}`, { path });
+}
+
+/** Git may keep lines with LF that the file has with CRLF. A deleted file has the hash zero. */
+function isContent(bytes: Uint8Array, hash: string): boolean {
+  if (/^0+$/.test(hash)) return bytes.length === 0;
+  if (isBlob(bytes, hash)) return true;
+  const text = asBuffer(bytes).toString('latin1');
+  return text.includes('\r\n') && isBlob(Buffer.from(text.replaceAll('\r\n', '\n'), 'latin1'), hash) === true;
+}
+
+function patchAs(path: string, buffer: Buffer, patch: FilePatch, base: Base): PatchedBytes {
+  if (isUtf8(buffer)) return written(path, applyFilePatch(buffer.toString('utf8'), patch, base), 'utf8');
+  const text = buffer.toString('latin1');
+  const narrow = patch.hunks.every((hunk) => hunk.lines.every((line) => !/[^\0-\xff]/.test(line.text)));
+  if (narrow) {
+    const applied = applyFilePatch(text, patch, base);
+    if (applied.ok) return written(path, applied, 'latin1');
+  }
+  return written(path, applyFilePatch(text, asUtf8Bytes(patch), base), 'latin1');
+}
+
+function written(
+  path: string,
+  result: PatchedText | PatchRefusal,
+  encoding: 'utf8' | 'latin1',
+): PatchedBytes {
+  if (!result.ok) throw refusal(path, result);
+  const { text, hunksApplied, placed } = result;
+  return { bytes: Buffer.from(text, encoding), hunksApplied, placed };
+}
+
+/** The patch with one character for each byte of its UTF-8 form. */
+function asUtf8Bytes(patch: FilePatch): FilePatch {
+  const hunks = patch.hunks.map((hunk) => ({
+    ...hunk,
+    lines: hunk.lines.map((line) => ({ ...line, text: Buffer.from(line.text, 'utf8').toString('latin1') })),
+  }));
+  return { ...patch, hunks };
+}
+
+const REASONS: { readonly [reason in PatchRefusal['reason']]: Reason } = {
+  'patch.stale': 'patch.stale',
+  'patch.ambiguous': 'patch.ambiguous',
+  'patch.overlap': 'patch.overlap',
+  'patch.malformed': 'patch.malformed',
+  'patch.exists': 'path.exists',
+};
+
+function refusal(path: string, refused: PatchRefusal): Failure {
+  const { reason, hunk, line, expected, found, candidates, alreadyApplied } = refused;
+  const fact = refused.message.replace(/^Cannot apply /, '');
+  return fail(REASONS[reason], `Cannot patch "${path}": ${fact}`, {
+    path,
+    hunk,
+    ...(line === undefined ? {} : { line }),
+    ...(expected === undefined ? {} : { expected }),
+    ...(found === undefined ? {} : { found }),
+    ...(candidates === undefined ? {} : { candidates }),
+    ...(alreadyApplied === undefined ? {} : { already_applied: true }),
+  });
 }

@@ -2,8 +2,8 @@
 // Refuses: to tidy up. Told on the command line: a JSON file with the cluster's environment, the root and the attempts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLocalRunner } from '../../../src/backends/slurm/command-runner.ts';
 import { createSlurmBackend } from '../../../src/backends/slurm/slurm-backend.ts';
+import { createLocalRunner } from '../../../src/backends/slurm/slurm-client.ts';
 import type { Attempt } from '../../../src/contract/backend.ts';
 
 export interface SubmitterTask {

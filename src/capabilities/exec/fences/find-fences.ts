@@ -3,18 +3,25 @@
 // Refuses: more than a sandbox can hold, and roots too large to look through.
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { fromBytes, isText, toPrintable, toSystem } from '../../../base/byte-path.ts';
+import { isText, toPrintable } from '../../../base/byte-path.ts';
+import { type GlobToken, parseGlob } from '../../../base/glob-parse.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { packWords } from '../../../base/pack-words.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { compilePathGlob } from '../../../contract/policy-match.ts';
-import { gitFolders, partsFromAbove, readText } from '../../git-folders.ts';
-import { quietly } from '../sandbox/quietly.ts';
-import { compileFences, type FenceRules } from './fence-rules.ts';
+import { gitFolders, isThere, partsFromAbove, readText, realPathOf } from '../../git-folders.ts';
 import { searchLinkedFolders } from './linked-folders.ts';
-import { literalPaths } from './literal-paths.ts';
 import type { Wanted } from './placeholders.ts';
-import { createTreeScanner, type Found, isWithin, type TreeScan, type TreeScanner } from './scan-tree.ts';
+import {
+  compileFences,
+  createTreeScanner,
+  type FenceRules,
+  type Found,
+  type TreeScan,
+  type TreeScanner,
+} from './scan-tree.ts';
 
 export interface FenceFinder {
   /** Everything that may not be seen or changed, as it is now. */
@@ -266,15 +273,15 @@ const isWritable = (roots: readonly FencedRoot[], path: string): boolean =>
 function realPlace(path: string): string {
   const folder = dirname(path);
   if (folder === path) return path;
-  const real = realOf(folder) ?? realPlace(folder);
+  const real = realPathOf(folder) ?? realPlace(folder);
   return `${real === '/' ? '' : real}/${basename(path)}`;
 }
 
 /** Whether what is there on the way is a folder under its own name. */
 function nearest(folder: string): boolean {
   for (let at = folder; ; at = dirname(at)) {
-    const stat = quietly(() => lstatSync(at, { throwIfNoEntry: false }));
-    if (stat) return stat.isDirectory() && quietly(() => realpathSync.native(at)) === at;
+    const stat = ignoreErrors(() => lstatSync(at, { throwIfNoEntry: false }));
+    if (stat) return stat.isDirectory() && ignoreErrors(() => realpathSync.native(at)) === at;
     if (at === dirname(at)) return false;
   }
 }
@@ -297,7 +304,7 @@ function merge(found: readonly Found[], scans: readonly TreeScan[]): Found[] {
 /** What a link stands for: a mount cannot be put on the link itself. */
 function ledTo(one: Found): string[] {
   if (one.kind === 'git') return [];
-  const real = realOf(one.path);
+  const real = realPathOf(one.path);
   return real === undefined ? [] : [real];
 }
 
@@ -311,7 +318,7 @@ function beyond(one: Found, workspace: string): string[] {
   // Where it cannot be told what is a pack, anything in the folder may be one.
   if (!words) return [folder];
   return words.flatMap((word) => {
-    const path = realOf(resolve(folder, word));
+    const path = realPathOf(resolve(folder, word));
     return path === undefined || isWithin(folder, path) ? [] : [path];
   });
 }
@@ -320,12 +327,6 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   for (let at = dirname(path); at !== dirname(at); at = dirname(at)) if (folders.has(at)) return true;
   return false;
 }
-
-const isThere = (path: string): boolean =>
-  quietly(() => lstatSync(toSystem(path), { throwIfNoEntry: false })) !== undefined;
-
-const realOf = (path: string): string | undefined =>
-  quietly(() => fromBytes(realpathSync.native(toSystem(path), 'buffer')));
 
 function nameIn(workspace: string, path: string): string {
   if (path === workspace) return '.';
@@ -355,3 +356,34 @@ function tooMany(found: readonly Found[]) {
 
 const cannotFence = (fact: string, hint?: string) =>
   fail('sandbox.unfenceable', `Cannot run the program: ${fact}`, hint ? { hint } : undefined);
+
+interface LiteralPath {
+  /** Normal; absolute where the glob is. */
+  readonly path: string;
+  /** Whether the glob says that it is a folder: `name/**`. */
+  readonly folder: boolean;
+}
+
+export function literalPaths(glob: string): LiteralPath[] {
+  const start = glob.startsWith('/') ? '/' : '';
+  return parseGlob(glob.slice(start.length)).flatMap((tokens) => {
+    const spans = isSpan(tokens.slice(-3));
+    const text = textOf(spans ? tokens.slice(0, -3) : tokens);
+    return text === undefined || text === ''
+      ? []
+      : [{ path: start + text, folder: spans || glob.endsWith('/') }];
+  });
+}
+
+const isSpan = (tokens: readonly GlobToken[]): boolean =>
+  tokens.map(({ kind }) => kind).join() === 'slash,star,star';
+
+function textOf(tokens: readonly GlobToken[]): string | undefined {
+  let text = '';
+  for (const token of tokens) {
+    if (token.kind === 'slash') text += '/';
+    else if (token.kind === 'char') text += String.fromCodePoint(token.code);
+    else return undefined;
+  }
+  return text;
+}

@@ -1,10 +1,7 @@
 // Owns: what rules match by the names that links give to folders: `current/key.pem`, where `current` leads to `releases/42`.
 // Refuses: to follow a link where no rule asks for it, twice for the same, or without an end.
-import { lstatSync, realpathSync } from 'node:fs';
-import { fromBytes, toSystem } from '../../../base/byte-path.ts';
-import { quietly } from '../sandbox/quietly.ts';
-import type { FenceRule, FenceRules } from './fence-rules.ts';
-import { type Found, foundBy, list } from './scan-tree.ts';
+import { realPathOf, statOf } from '../../git-folders.ts';
+import { type FenceRule, type FenceRules, type Found, foundBy, list } from './scan-tree.ts';
 
 export interface LinkSearch {
   readonly rules: FenceRules;
@@ -34,9 +31,9 @@ export function searchLinkedFolders(links: readonly string[], search: LinkSearch
   let beyond: Linked['beyond'];
 
   const follow = (link: string, name: string, via: readonly string[], readOnly: boolean): void => {
-    const real = quietly(() => fromBytes(realpathSync.native(toSystem(link), 'buffer')));
+    const real = realPathOf(link);
     if (real === undefined || !shown(real)) return;
-    if (quietly(() => lstatSync(toSystem(real)))?.isDirectory() !== true) return;
+    if (statOf(real)?.isDirectory() !== true) return;
     followed.set(link, real);
     const met = rules.met(name);
     if (!met?.hidden) visit(real, name, [...via, link], readOnly || met !== undefined);

@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import { readRecord } from '../../fences-in-use.ts';
-import { quietly, succeeds } from '../sandbox/quietly.ts';
 
 /** How processes know each other, so that one can tell that another is gone. */
 export interface ProcessNames {
@@ -88,7 +88,7 @@ export function holdPlaceholders(
       if (known) entries.push(known);
       continue;
     }
-    const made = quietly(() => makeFolders(dirname(path)));
+    const made = ignoreErrors(() => makeFolders(dirname(path)));
     const aside = join(folder, `p-${own}-${index}`);
     if (!made || !succeeds(() => makeEmpty(aside, isFolder))) continue;
     entries.push({ path, folder: isFolder, id: idOf(lstatSync(aside)), made });
@@ -105,7 +105,7 @@ export function holdPlaceholders(
     if (!isFolder) remove(join(folder, `p-${own}-${index}`), false);
   return {
     paths: entries.filter(({ path, id }) => idAt(path) === id).map(({ path }) => path),
-    release: () => letGo(folder, `h-${own}`, entries, names),
+    release: () => releaseEntries(folder, `h-${own}`, entries, names),
   };
 }
 
@@ -117,7 +117,7 @@ export function holdFences(root: string, paths: readonly string[], names: Proces
   const own = `f-${newName()}`;
   const entries = paths.map((path) => ({ path, folder: false, id: '', made: [] }));
   say(folder, own, { process: names.self, entries });
-  return () => void quietly(() => unlinkSync(join(folder, own)));
+  return () => void ignoreErrors(() => unlinkSync(join(folder, own)));
 }
 
 /** Removes what processes that are gone have left. */
@@ -127,8 +127,8 @@ export function sweepPlaceholders(root: string, names: ProcessNames): void {
     if (name.startsWith('p-')) continue;
     const said = read(folder, name);
     if (!said || names.isAlive(said.process)) continue;
-    if (name.startsWith('h-')) letGo(folder, name, said.entries, names);
-    else quietly(() => unlinkSync(join(folder, name)));
+    if (name.startsWith('h-')) releaseEntries(folder, name, said.entries, names);
+    else ignoreErrors(() => unlinkSync(join(folder, name)));
   }
   const living = new Set(namesIn(folder).map((name) => name.slice(2)));
   for (const name of namesIn(folder)) {
@@ -138,10 +138,15 @@ export function sweepPlaceholders(root: string, names: ProcessNames): void {
   }
 }
 
-function letGo(folder: string, holder: string, entries: readonly Entry[], names: ProcessNames): void {
+function releaseEntries(
+  folder: string,
+  holder: string,
+  entries: readonly Entry[],
+  names: ProcessNames,
+): void {
   const marker = `r-${newName()}`;
   say(folder, marker, { process: names.self, entries: [] });
-  quietly(() => unlinkSync(join(folder, holder)));
+  ignoreErrors(() => unlinkSync(join(folder, holder)));
   const held = new Set(holders(folder, names).flatMap((one) => one.entries.map(({ path }) => path)));
   for (const { path, folder: isFolder, id, made } of entries) {
     if (held.has(path)) continue;
@@ -150,7 +155,7 @@ function letGo(folder: string, holder: string, entries: readonly Entry[], names:
     remove(path, isFolder);
     for (const above of made) if (!succeeds(() => rmdirSync(above))) break;
   }
-  quietly(() => unlinkSync(join(folder, marker)));
+  ignoreErrors(() => unlinkSync(join(folder, marker)));
 }
 
 function waitForRemovers(folder: string, names: ProcessNames): void {
@@ -195,7 +200,7 @@ function say(folder: string, name: string, holder: Holder): void {
 }
 
 function read(folder: string, name: string): Holder | undefined {
-  const said = quietly(() => JSON.parse(readRecord(join(folder, name))) as Partial<Holder>);
+  const said = readRecord(join(folder, name));
   if (typeof said?.process !== 'string' || !Array.isArray(said.entries)) return undefined;
   return said as Holder;
 }
@@ -203,9 +208,9 @@ function read(folder: string, name: string): Holder | undefined {
 const NAME_LENGTH = 16;
 const newName = (): string => randomBytes(NAME_LENGTH / 2).toString('hex');
 const folderOf = (root: string): string => join(root, '.haft', 'placeholders');
-const namesIn = (folder: string): string[] => quietly(() => readdirSync(folder)) ?? [];
+const namesIn = (folder: string): string[] => ignoreErrors(() => readdirSync(folder)) ?? [];
 const statOf = (path: string): Stats | undefined =>
-  quietly(() => lstatSync(path, { throwIfNoEntry: false })) ?? undefined;
+  ignoreErrors(() => lstatSync(path, { throwIfNoEntry: false })) ?? undefined;
 /** Numbers of inodes are given out again at once; a file that somebody touched is theirs. */
 const idOf = (stat: Stats): string =>
   `${stat.dev}:${stat.ino}:${stat.birthtimeMs}:${stat.isDirectory() ? '' : stat.mtimeMs}`;

@@ -16,7 +16,7 @@ const availableAfter = (line: string): Answer =>
 
 /** Asks for a sandbox in a process that is started by these words. One that waits for ever fails. */
 function availableIn(words: readonly string[]): Answer {
-  const fixture = join(import.meta.dirname, 'sandbox-fixture.ts');
+  const fixture = join(import.meta.dirname, 'probes.ts');
   const code = `import { withSandbox } from ${JSON.stringify(fixture)};
     await withSandbox({}, async ({ sandbox, sh }) => {
       const available = await sandbox.available();

@@ -1,6 +1,12 @@
-// Owns: the sandbox handle: from what a caller asks for to a program in its slot, and from its end to a result.
-// Refuses: to decide what may run, to read command lines, and to run anything uncontained.
+// Owns: the sandbox handle: from what a caller asks for to a program in its slot, and from its end to a result. The first program
+// of an engine does nothing: that it ran shows that programs can be contained here.
+// Refuses: to decide what may run, to read command lines, to run anything uncontained, and to call something a result that may
+// not be one: a program without a known end is lost.
 import { realpathSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { Writable } from 'node:stream';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import { fail } from '../../../contract/errors.ts';
 import type {
   SandboxAvailability,
@@ -12,18 +18,13 @@ import type {
   SandboxSpec,
 } from '../../../contract/sandbox.ts';
 import { explainFailure, type Unavailable } from './availability.ts';
-import { behindShims } from './behind-shims.ts';
-import { checkSpec } from './check-spec.ts';
-import { conclude, notRun } from './conclude.ts';
 import { type Engine, type EngineOptions, startEngine } from './engine.ts';
-import { type Execution, execute } from './execute.ts';
-import { feed, writableTo } from './feed.ts';
-import { firstLook, machineOf } from './first-look.ts';
-import { prepare } from './prepare.ts';
-import { INSIDE_HOME } from './private-etc.ts';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
-import { detectToolchains, type Toolchains } from './toolchains.ts';
+import { type Ended, type Execution, execute } from './execute.ts';
+import { entryId } from './inspect.ts';
+import { checkSpec, prepare } from './prepare.ts';
+import { INSIDE_HOME } from './system-paths.ts';
+import { behindShims, detectToolchains, type Toolchains } from './toolchains.ts';
+import type { WorkspaceMounts, WorkspaceRequest } from './workspace-mounts.ts';
 
 /** Nothing is started before the first use. `identity` is for tests: see `EngineOptions`. */
 export function createSandbox(options: SandboxOptions, identity?: EngineOptions['identity']): SandboxHandle {
@@ -62,7 +63,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
     if (!now.ok) return { result: Promise.resolve(notRun(unavailable(now))) };
     const { engine } = now;
     const answer = (refusal: SandboxRefusal | undefined) => ({ result: Promise.resolve(notRun(refusal)) });
-    const beside = tools().paths.filter((path) => !within(path, workspace));
+    const beside = tools().paths.filter((path) => !isWithin(path, workspace));
     const binds = [...beside.map((path) => ({ path })), ...(spec.binds ?? [])];
     const checked = checkSpec({ ...spec, binds }, workspace, engine.scratch);
     if ('reason' in checked) return answer(checked);
@@ -70,21 +71,21 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
     const slot = await engine.pool.acquire(kind.counted, spec.signal);
     if (!slot)
       return answer(spec.signal?.aborted ? undefined : unavailable(explainFailure(engine.complaints())));
-    const letGo = () => engine.pool.release(slot, kind.counted);
+    const release = () => engine.pool.release(slot, kind.counted);
     const program = spec.signal?.aborted
       ? undefined
       : await prepare(engine, workspace, { ...spec, readOnly }, checked);
     if (!program || 'reason' in program) {
-      letGo();
+      release();
       return answer(program);
     }
-    const execution = quietly(() => execute({ ...kind, ...program, slot, spec }));
+    const execution = ignoreErrors(() => execute({ ...kind, ...program, slot, spec }));
     if (!execution) {
-      letGo();
+      release();
       return answer(unavailable(explainFailure('its limits could not be set')));
     }
     void execution.released.then(() => {
-      letGo();
+      release();
       if (spec.expectAnother && engine.pool.quiet) slot.layOut();
     });
     // A slot that died before the program could begin did nothing; another one can. Nor did a sandbox that was laid out
@@ -182,3 +183,128 @@ const unavailable = ({ reason, hint }: Unavailable): SandboxRefusal => ({
   message: `Cannot run the program: ${reason}`,
   hint,
 });
+
+async function firstLook(engine: Engine, workspace: string): Promise<SandboxObservation | Unavailable> {
+  const spec = { argv: ['true'], env: { PATH: '/usr/bin:/bin' }, timeoutMs: 10_000 } as const;
+  const checked = checkSpec(spec, workspace, engine.scratch);
+  if ('reason' in checked) return explainFailure(checked.message);
+  const program = await prepare(engine, workspace, spec, checked, justRead);
+  if ('reason' in program) return explainFailure(program.message);
+  const slot = await engine.pool.acquire(false);
+  if (!slot) return explainFailure(engine.complaints());
+  const execution = execute({ ...program, slot, spec, stdin: false, handOver: false });
+  void execution.released.then(() => engine.pool.release(slot, false));
+  const { end, stderr, inspection } = await execution.ended;
+  if (inspection?.fault !== undefined) return explainFailure(inspection.fault);
+  if (end.code !== 0 || !inspection?.seen)
+    return explainFailure(Buffer.from(stderr).toString() || engine.complaints());
+  return { ...machineOf(engine), ...inspection.seen };
+}
+
+const machineOf = ({ identity, limitsBy }: Engine): Machine => ({
+  identity: identity.name,
+  uid: identity.uid,
+  limitsBy,
+});
+
+/** Whether the workspace's own paths can be protected is a question for each program, not for the machine. */
+const justRead = ({ root, source }: WorkspaceRequest): WorkspaceMounts => ({
+  words: ['--ro-bind', source, root],
+  expected: [{ at: root, id: entryId(root), writable: false }],
+  disturbed: () => [],
+});
+
+/** The part of an observation that is the same for all programs of an engine. */
+type Machine = Pick<SandboxObservation, 'identity' | 'uid' | 'limitsBy'>;
+
+function conclude(ended: Ended, machine: Machine, disturbed: readonly string[]): SandboxResult {
+  const { end, began, timedOut, aborted, limitHit, stdout, stderr, truncated, usage, inspection } = ended;
+  if (inspection?.fault !== undefined) return { ...notRun(raced(inspection.fault)), disturbed };
+  const known = began && end.ran && end.code !== undefined;
+  const unstarted = !began && !aborted;
+  return {
+    code: known ? end.code! : null,
+    signal: known ? ended.signal : null,
+    stdout,
+    stderr,
+    truncated,
+    timedOut,
+    aborted,
+    disturbed,
+    usage,
+    ...(inspection?.seen ? { observed: { ...machine, ...inspection.seen } } : {}),
+    ...(limitHit === undefined ? {} : { limitHit }),
+    ...(began && !known ? { lost: true } : {}),
+    ...(unstarted ? { refused: UNSTARTED } : {}),
+  };
+}
+
+/** What bubblewrap said about it is in `stderr`; it names paths of the machine, so it is not in the message. */
+const UNSTARTED: SandboxRefusal = {
+  reason: 'shell.failed',
+  message: 'Cannot start the program: its sandbox could not be set up',
+  hint: 'See stderr of the result; `haft doctor` tries every guarantee of the sandbox.',
+};
+
+const raced = (fault: string): SandboxRefusal => ({
+  reason: 'path.raced',
+  message: `Cannot start the program: its sandbox is not as promised (${fault})`,
+  hint: 'Try again: something was renamed while it was set up. If it always happens, `haft doctor` says more.',
+});
+
+/** Without a refusal it was cancelled before it came to its turn. */
+export const notRun = (refused: SandboxRefusal | undefined): SandboxResult => ({
+  code: null,
+  signal: null,
+  stdout: new Uint8Array(),
+  stderr: new Uint8Array(),
+  truncated: { stdout: false, stderr: false },
+  timedOut: false,
+  aborted: refused === undefined,
+  disturbed: [],
+  usage: { wallMs: 0 },
+  ...(refused ? { refused } : {}),
+});
+
+/** Settles when all was taken or the program is gone. A source that fails looks like one that ends. */
+async function feed(stdin: Socket, input: NonNullable<SandboxSpec['stdin']>): Promise<void> {
+  const chunks = typeof input === 'string' || input instanceof Uint8Array ? [input] : input;
+  try {
+    for await (const chunk of chunks) {
+      if (stdin.destroyed) break;
+      await written(stdin, chunk);
+    }
+  } finally {
+    stdin.destroy();
+  }
+}
+
+/** The socket for a caller: `end()` closes it once everything is written. */
+function writableTo(stdin: Socket): Writable {
+  const writable = new Writable({
+    write: (chunk, _encoding, done) => void written(stdin, chunk).then(() => done()),
+    final(done) {
+      stdin.destroy();
+      done();
+    },
+    destroy(error, done) {
+      stdin.destroy();
+      done(error);
+    },
+  });
+  stdin.once('close', () => writable.destroy());
+  return writable;
+}
+
+/** A program that is gone takes nothing more; that is no error of the writer. */
+function written(stdin: Socket, chunk: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (stdin.destroyed || chunk.length === 0) return resolve();
+    const done = () => {
+      stdin.removeListener('close', done);
+      resolve();
+    };
+    stdin.once('close', done);
+    stdin.write(chunk, done);
+  });
+}

@@ -1,23 +1,31 @@
-// Owns: everything that one handle keeps running: scratch folder, keeper, cgroups, slots, and what the slots can reach.
-// Refuses: to be used before a look from inside has shown that it holds.
-import { statSync } from 'node:fs';
+// Owns: everything that one handle keeps running: scratch folder, cgroups, slots, what the slots can reach, and their keeper: the
+// one small process that this one starts. Everything else is forked by it, however big this one has grown.
+// Refuses: to be used before a look from inside has shown that it holds, and to outlive this process: when the keeper's input
+// ends it ends all slots and removes what they used.
+import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
+import { shWords } from '../../../base/shell/shell-quote.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
-import { explainFailure, findPrograms, type Programs, type Unavailable } from './availability.ts';
-import { createCgroupTree } from './cgroup.ts';
-import { candidateIdentities, type HostIdentity } from './host-identity.ts';
-import { entryId } from './inspect.ts';
-import { type Keeper, startKeeper } from './keeper.ts';
-import { mountsAt, mountsBelow, mountTable } from './mounts-below.ts';
-import { procProblem } from './own-proc.ts';
-import { createEtc } from './private-etc.ts';
+import { startKeptProcess } from '../../kept-process.ts';
+import {
+  candidateIdentities,
+  explainFailure,
+  findPrograms,
+  type HostIdentity,
+  type Programs,
+  procProblem,
+  SYSTEM_PATH,
+  type Unavailable,
+} from './availability.ts';
+import { entryId, mountsAt, mountsBelow, mountTable, rememberMounts } from './inspect.ts';
+import { KEEPER, SHOW } from './keeper-script.ts';
+import { createCgroupTree } from './limits.ts';
 import { createProxyBridges, type ProxyBridges } from './proxy-bridge.ts';
 import { createScratch, removeScratch } from './scratch.ts';
 import { seccompFilter } from './seccomp.ts';
-import { shWords } from './sh-word.ts';
-import { openSlot } from './slot.ts';
-import { createSlotPool, type SlotPool } from './slot-pool.ts';
-import { NEVER_WORKSPACE, systemWords } from './system-paths.ts';
+import { createSlotPool, onLines, openSlot, type SlotKeeper, type SlotPool } from './slot.ts';
+import { createEtc, NEVER_WORKSPACE, systemWords } from './system-paths.ts';
 
 export interface Engine {
   readonly programs: Programs;
@@ -211,18 +219,6 @@ function sources(keeper: Keeper, scratch: string, identity: HostIdentity): Engin
   };
 }
 
-function rememberMounts(): Engine['mountsSeen'] {
-  let table = '';
-  const known = new Map<string, string>();
-  return (paths) => {
-    const now = mountTable();
-    if (now !== table) known.clear();
-    table = now;
-    for (const path of paths) if (!known.has(path)) known.set(path, mountsBelow(path, now));
-    return paths.map((path) => known.get(path)).join('\n');
-  };
-}
-
 interface Shown {
   readonly id: string | undefined;
   readonly mounts: string;
@@ -236,3 +232,131 @@ const SETNS: Readonly<Record<string, number>> = { x64: 308, arm64: 268 };
 
 const isUnavailable = (value: unknown): value is Unavailable =>
   typeof value === 'object' && value !== null && 'ok' in value && value.ok === false;
+
+export interface Keeper extends SlotKeeper {
+  /** What it and the slots have complained about last. */
+  complaints(): string;
+  /** Of the process, as /proc names it. */
+  readonly pid: number;
+  /** Ends the slots and waits until everything is removed. */
+  close(): Promise<void>;
+}
+
+interface KeeperOptions {
+  readonly shell: string;
+  readonly bash: string | undefined;
+  readonly scratch: string;
+  /** Whether it shall have mounts of its own; only root can. */
+  readonly mounts: boolean;
+  readonly drop: string;
+  readonly groups: readonly string[];
+  /** How long it has for an answer, and for its end; by default `ANSWER_MS`. */
+  readonly answerMs?: number;
+}
+
+/** A keeper answers within milliseconds; one that needs this long never will, and is killed. */
+const ANSWER_MS = 30_000;
+
+/** Undefined where it cannot be started in this way. */
+export async function startKeeper(options: KeeperOptions): Promise<Keeper | undefined> {
+  const { shell, scratch, mounts, drop, groups } = options;
+  const argv: [string, ...string[]] = [
+    shell,
+    '-c',
+    KEEPER,
+    'haft-keeper',
+    scratch,
+    mounts ? 'private' : 'shared',
+    shell,
+    drop,
+    SHOW,
+    ...groups,
+  ];
+  if (mounts) argv.unshift('unshare', '-m', '--propagation', 'slave', '--');
+  const leaking = inheritable();
+  const closer = leaking.every((fd) => fd < 10) ? shell : options.bash;
+  if (closer && leaking.length > 0) {
+    argv.unshift(closer, '-c', `exec ${leaking.map((fd) => `${fd}>&-`).join(' ')}; exec "$@"`, 'haft-keeper');
+  }
+  const nothing = closer ? undefined : openSync('/dev/null', 'r');
+  const inherited = nothing === undefined ? [] : covered(leaking, nothing);
+  const kept = startKeptProcess(argv, { PATH: SYSTEM_PATH }, inherited);
+  const { child, ref, unref } = kept;
+  if (nothing !== undefined) closeSync(nothing);
+  const waiting: ((ok: boolean) => void)[] = [];
+  let complaints = '';
+  const { answerMs = ANSWER_MS } = options;
+  const complain = (text: string) => {
+    complaints = (complaints + text).slice(-4096);
+  };
+  /** With all that it has started and that is still in its group. Answers would no longer be told apart. */
+  const giveUp = (what: string) => () => {
+    complain(`\nthe keeper of the sandboxes did not ${what} within ${answerMs / 1000} s\n`);
+    kept.kill();
+  };
+  const expect = () =>
+    new Promise<boolean>((resolve) => {
+      if (kept.exited) return resolve(false);
+      ref();
+      const timer = setTimeout(giveUp('answer'), answerMs);
+      waiting.push((ok) => {
+        clearTimeout(timer);
+        resolve(ok);
+      });
+    });
+
+  void kept.ended.then(() => {
+    for (const resolve of waiting.splice(0)) resolve(false);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    complain(chunk.toString('utf8'));
+  });
+  onLines(child.stdout, (line) => {
+    waiting.shift()?.(!line.endsWith('failed'));
+    if (waiting.length === 0) unref();
+  });
+
+  if (!(await expect())) return undefined;
+  return {
+    ask(line) {
+      if (line.includes('\n')) return Promise.resolve(false); // the rest would be a line of its own
+      const answer = expect();
+      child.stdin.write(`${line}\n`);
+      return answer;
+    },
+    tell: (line) => void child.stdin.write(`${line}\n`),
+    complaints: () => complaints,
+    pid: child.pid!,
+    get gone() {
+      return kept.exited;
+    },
+    async close() {
+      if (kept.exited) return;
+      ref();
+      child.stdin.end();
+      const timer = setTimeout(giveUp('end'), answerMs);
+      await kept.ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * Descriptors that this process was born with and that its children would get too: whoever started it may have left
+ * anything open. Those that Node.js opened itself close by themselves.
+ */
+function inheritable(): number[] {
+  const open = ignoreErrors(() => readdirSync('/proc/self/fd')) ?? [];
+  return open.map(Number).filter((fd) => {
+    const flags = ignoreErrors(
+      () => readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8').match(/^flags:\s*(\d+)/m)?.[1],
+    );
+    return fd > 2 && flags !== undefined && (Number.parseInt(flags, 8) & CLOEXEC) === 0;
+  });
+}
+
+const CLOEXEC = 0o2000000;
+
+/** Where no shell can close them, /dev/null takes their place. Only descriptors up to 2 would be covered by `ignore` (tried). */
+const covered = (fds: readonly number[], nothing: number): number[] =>
+  Array(Math.max(2, ...fds) - 2).fill(nothing);

@@ -16,7 +16,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { identities, withSandbox } from './sandbox-fixture.ts';
+import { identities, withSandbox } from './probes.ts';
 
 /** Perl is there wherever Debian is, and speaks raw system calls. */
 const perl = (code: string) => ['perl', '-e', code] as [string, ...string[]];

@@ -1,10 +1,10 @@
-// Owns: one program in one slot, from its first byte to the end of its tree: streams, time, limits, ending it.
+// Owns: one program in one slot, from its first byte to the end of its tree: streams, time, ending it, and noticing, a few times a
+// second and at the end, that it has used up what it may.
 // Refuses: to let go of a slot before both streams are at their end.
-
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { createBothEnds } from '../../../base/both-ends.ts';
-import { createBoundedBuffer } from '../../../base/bounded-buffer.ts';
+import { createBothEnds, createBoundedBuffer } from '../../../base/bounded-buffer.ts';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import type {
   SandboxLimitName,
   SandboxSpec,
@@ -12,34 +12,20 @@ import type {
   SandboxUsage,
 } from '../../../contract/sandbox.ts';
 import type { Inspection } from './inspect.ts';
-import { watchLimits } from './limit-watch.ts';
-import type { ResolvedLimits } from './limits.ts';
-import { descendants } from './process-tree.ts';
-import { quietly } from './quietly.ts';
-import type { Slot } from './slot.ts';
-import type { SlotEnd, SlotStreams } from './slot-job.ts';
+import { type CgroupCounters, type ResolvedLimits, type SlotCgroup, watchDisk } from './limits.ts';
+import type { Prepared } from './prepare.ts';
+import { bytesWritten, descendants, treeUse } from './process-tree.ts';
+import type { Slot, SlotEnd, SlotStreams } from './slot.ts';
 
-export interface Job {
+export interface Job extends Omit<Prepared, 'mounts'> {
   readonly slot: Slot;
-  readonly profile: readonly string[];
-  readonly setting: readonly string[];
-  readonly argv: readonly string[];
-  /** Whether `profile` takes `single-process` from descriptor 6. */
-  readonly single: boolean;
-  /** See `Engine.mountsSeen`. */
-  readonly mountsSeen: string;
   readonly spec: Pick<
     SandboxSpec,
     'timeoutMs' | 'signal' | 'awaits' | 'graceMs' | 'captureBytes' | 'onOutput'
   >;
-  readonly limits: ResolvedLimits;
-  /** What it can write to, outside. */
-  readonly workspace: string;
   readonly stdin: boolean;
   /** Whether stdout goes to the caller instead of being captured. */
   readonly handOver: boolean;
-  /** Looks at the sandbox around its first process, before the program begins. */
-  inspect(initPid: number): Inspection;
 }
 
 export interface Execution {
@@ -178,7 +164,7 @@ export function execute(job: Job): Execution {
   if (spec.signal?.aborted) onAbort();
   else spec.signal?.addEventListener('abort', onAbort, { once: true });
 
-  const letGo = () => {
+  const dropStreams = () => {
     slot.kill();
     open?.stdout.destroy();
     open?.stderr.destroy();
@@ -195,7 +181,7 @@ export function execute(job: Job): Execution {
       started.resolve(undefined);
     }
     // What bubblewrap started may have outlived it before the program was let begin, and would hold the streams for ever.
-    const abandon = began ? undefined : setTimeout(letGo, STUBBORN_MS);
+    const abandon = began ? undefined : setTimeout(dropStreams, STUBBORN_MS);
     if (open) await Promise.all([(began && job.handOver) || stdoutClosed.promise, stderrClosed.promise]);
     clearTimeout(abandon);
     if (callerFault && !(began && job.handOver)) throw callerFault.error;
@@ -228,7 +214,7 @@ function createEnding(slot: Slot) {
   let isOver = false;
   const after = (ms: number, action: () => void) => timers.push(setTimeout(action, ms));
   const kill = () => {
-    if (pid !== undefined && !isOver) quietly(() => process.kill(pid!, 'SIGKILL'));
+    if (pid !== undefined && !isOver) ignoreErrors(() => process.kill(pid!, 'SIGKILL'));
     after(STUBBORN_MS, () => slot.kill());
   };
   const act = () => {
@@ -241,7 +227,7 @@ function createEnding(slot: Slot) {
   const ask = (leader: number) => {
     if (isOver) return;
     // The first process leads a session of its own and ignores this; until it has a child there is nobody to ask.
-    if (descendants(leader).length > 1) quietly(() => process.kill(-leader, 'SIGTERM'));
+    if (descendants(leader).length > 1) ignoreErrors(() => process.kill(-leader, 'SIGTERM'));
     else after(ASK_AGAIN_MS, () => ask(leader));
   };
   return {
@@ -269,3 +255,88 @@ const SIGNAL_NAMES: ReadonlyMap<number, string> = new Map(
 
 const signalOf = (code: number | undefined): string | null =>
   code === undefined || code <= 128 ? null : (SIGNAL_NAMES.get(code - 128) ?? null);
+
+interface LimitWatch {
+  /** Starts looking at the tree below this process. */
+  begin(initPid: number): void;
+  /** The last look: what was hit between two looks, and what the whole tree used. */
+  end(code: number | undefined): {
+    readonly hit: SandboxLimitName | undefined;
+    readonly used: CgroupUse | undefined;
+  };
+}
+
+interface WatchEvents {
+  onHit(limit: SandboxLimitName): void;
+  /** The first process is no longer there, whether or not anybody has said so. */
+  onGone(): void;
+}
+
+interface CgroupUse {
+  readonly cpuMs: number;
+  readonly memoryPeakBytes: number;
+}
+
+const LOOK_EVERY_MS = 150;
+
+function watchLimits(
+  limits: ResolvedLimits,
+  cgroup: SlotCgroup | undefined,
+  workspace: string,
+  { onHit, onGone }: WatchEvents,
+): LimitWatch {
+  cgroup?.limit(limits.memoryBytes, limits.processes);
+  const before = cgroup?.latest();
+  let timer: NodeJS.Timeout | undefined;
+  let hit: SandboxLimitName | undefined;
+  const note = (limit: SandboxLimitName | undefined) => {
+    if (hit !== undefined || limit === undefined) return;
+    hit = limit;
+    clearInterval(timer);
+    onHit(limit);
+  };
+  const disk = watchDisk(workspace, limits.bytesWritten, () => note('bytes_written'));
+  return {
+    begin(initPid) {
+      timer = setInterval(() => {
+        if (!succeeds(() => process.kill(initPid, 0))) return onGone();
+        const pids = cgroup ? cgroup.pids() : descendants(initPid);
+        note(cgroup && before ? counted(limits, before, cgroup.counters()) : summed(limits, pids));
+        if (bytesWritten(pids) > limits.bytesWritten) note('bytes_written');
+        void disk.look(pids);
+      }, LOOK_EVERY_MS);
+    },
+    end(code) {
+      clearInterval(timer);
+      disk.end();
+      const after = cgroup?.counters();
+      if (before && after) note(counted(limits, before, after));
+      note(SIGNALLED[code ?? 0]);
+      const used = before &&
+        after && { cpuMs: after.cpuMs - before.cpuMs, memoryPeakBytes: after.memoryPeakBytes };
+      return { hit, used };
+    },
+  };
+}
+
+/** Exit codes of a program that SIGXCPU or SIGXFSZ ended. */
+const SIGNALLED: Readonly<Record<number, SandboxLimitName>> = { 152: 'cpu', 153: 'file_size' };
+
+function counted(
+  limits: ResolvedLimits,
+  before: CgroupCounters,
+  now: CgroupCounters,
+): SandboxLimitName | undefined {
+  if (now.oomKills > before.oomKills) return 'memory';
+  if (now.refusedForks > before.refusedForks) return 'processes';
+  if (now.cpuMs - before.cpuMs > limits.cpuSeconds * 1000) return 'cpu';
+  return undefined;
+}
+
+function summed(limits: ResolvedLimits, pids: readonly number[]): SandboxLimitName | undefined {
+  const use = treeUse(pids);
+  if (use.memoryBytes > limits.memoryBytes) return 'memory';
+  if (use.tasks - 1 > limits.processes) return 'processes';
+  if (use.cpuMs > limits.cpuSeconds * 1000) return 'cpu';
+  return undefined;
+}

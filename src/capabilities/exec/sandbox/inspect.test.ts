@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { entryId, idOfChecked } from './inspect.ts';
-import { identities, type ShellResult, withSandbox } from './sandbox-fixture.ts';
+import { identities, type ShellResult, withSandbox } from './probes.ts';
 
 for (const identity of identities()) {
   describe(`a sandbox that is raced (${identity})`, () => {

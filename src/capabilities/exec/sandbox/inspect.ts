@@ -1,4 +1,5 @@
-// Owns: looking at a sandbox after it was set up and before its program begins, and comparing it with what is promised.
+// Owns: looking at a sandbox after it was set up and before its program begins, and comparing it with what is promised; which
+// mounts there are in a folder, as a process sees them, so that two views of it can be compared.
 // Refuses: to believe the command line, which is what was asked for: /proc is what was got. A path that was a folder when
 // it was checked may be a link by the time it is mounted; what counts is what is there now.
 import {
@@ -12,10 +13,10 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
-import { type Mount, O_PATH, parseMounts } from './mounts-below.ts';
-import { INSIDE_HOME } from './private-etc.ts';
-import { quietly } from './quietly.ts';
+import { INSIDE_HOME } from './system-paths.ts';
 
 export interface Inspection {
   readonly seen: SeenInside | undefined;
@@ -38,7 +39,7 @@ export function inspect(
   expected: readonly ExpectedMount[],
   cwd: Pick<ExpectedMount, 'at' | 'id'>,
 ): Inspection {
-  const seen = quietly(() => lookAround(pid));
+  const seen = ignoreErrors(() => lookAround(pid));
   if (!seen) return { seen: undefined, fault: 'it cannot be looked at' };
   const { mounts, ...rest } = seen;
   const access = new Map(expected.map(({ at, writable }) => [at, writable]));
@@ -56,7 +57,7 @@ export function inspect(
 
 /** Tells entries of a file system apart. */
 export function entryId(path: string): string | undefined {
-  const stat = quietly(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => statSync(path, { bigint: true, throwIfNoEntry: false }));
   return stat && idOf(stat);
 }
 
@@ -149,3 +150,81 @@ function mountFault(
 const CAPABILITY_SETS = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'];
 /** Beside the devices below /dev that anybody may use, and /dev/shm. */
 const PRIVATE: ReadonlySet<string> = new Set(['/tmp', INSIDE_HOME]);
+
+/** As this process sees all mounts; other text means that something was mounted or unmounted. */
+export const mountTable = (): string =>
+  ignoreErrors(() => readFileSync('/proc/self/mountinfo', 'utf8')) ?? '';
+
+/** Everything mounted in this folder, and what the folder itself lies on, one line each; equal for equal views. */
+export function mountsBelow(path: string, table = mountTable()): string {
+  const on = ignoreErrors(() => mountIdOf(path));
+  return on === undefined ? '' : describe(parseMounts(table), on, path);
+}
+
+/** The same, in another process, of a folder that is a mount there. */
+export function mountsAt(pid: number, path: string): string {
+  const mounts = parseMounts(ignoreErrors(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8')) ?? '');
+  const on = mounts.findLast(({ at }) => at === path);
+  return on ? describe(mounts, on.id, path) : '';
+}
+
+/** A text that changes with the mounts in these folders; read again only when something was mounted or unmounted. */
+export function rememberMounts(): (paths: readonly string[]) => string {
+  let table = '';
+  const known = new Map<string, string>();
+  return (paths) => {
+    const now = mountTable();
+    if (now !== table) known.clear();
+    table = now;
+    for (const path of paths) if (!known.has(path)) known.set(path, mountsBelow(path, now));
+    return paths.map((path) => known.get(path)).join('\n');
+  };
+}
+
+interface Mount {
+  readonly id: string;
+  readonly parent: string;
+  readonly device: string;
+  /** What of the device is mounted. */
+  readonly root: string;
+  readonly at: string;
+  readonly writable: boolean;
+}
+
+/** Linux, where alone there are sandboxes: a descriptor that only marks a place. */
+const O_PATH = 0o10000000;
+
+export function parseMounts(table: string): Mount[] {
+  return table.split('\n').flatMap((line) => {
+    const [id, parent, device, root, at, options] = line.split(' ');
+    return id && parent && device && root && at && options
+      ? [{ id, parent, device, root: unescaped(root), at: unescaped(at), writable: /^rw\b/.test(options) }]
+      : [];
+  });
+}
+
+/** The table tells bytes that would disturb it by their numbers. */
+const unescaped = (text: string): string =>
+  text.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+function describe(mounts: readonly Mount[], on: string, path: string): string {
+  const lines = [mounts.find(({ id }) => id === on)?.device ?? ''];
+  const visit = (parent: string): void => {
+    for (const mount of mounts) {
+      if (mount.parent !== parent || mount.id === parent || !isWithin(mount.at, path)) continue;
+      lines.push(JSON.stringify([mount.at.slice(path.length), mount.device, mount.root]));
+      visit(mount.id);
+    }
+  };
+  visit(on);
+  return lines.sort().join('\n');
+}
+
+function mountIdOf(path: string): string | undefined {
+  const fd = openSync(path, O_PATH);
+  try {
+    return /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1];
+  } finally {
+    closeSync(fd);
+  }
+}

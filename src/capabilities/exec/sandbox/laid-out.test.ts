@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Fixture, identities, withSandbox } from './sandbox-fixture.ts';
+import { type Fixture, identities, withSandbox } from './probes.ts';
 
 /** Runs two programs that are alike, and answers with the sandbox that is then there for a third. */
 async function layOut({ sh, workspace }: Fixture, spec?: Parameters<Fixture['sh']>[1]): Promise<string> {

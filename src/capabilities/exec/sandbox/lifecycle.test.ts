@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { identities, withSandbox } from './sandbox-fixture.ts';
+import { identities, withSandbox } from './probes.ts';
 
 /** A tree of 50 that holds on to life: it ignores signals, leaves its session and loses its parents. */
 const STUBBORN = (mark: string) =>
@@ -311,7 +311,7 @@ interface Host {
 /** Another Node.js process that runs a program in a sandbox, and then closes the sandbox or forgets it. */
 function startHost(identity: string, line: string, after: 'close' | 'forget' = 'close'): Host {
   const folder = mkdtempSync(join(tmpdir(), 'haft-host-'));
-  const fixture = join(import.meta.dirname, 'sandbox-fixture.ts');
+  const fixture = join(import.meta.dirname, 'probes.ts');
   const code = `import { withSandbox } from ${JSON.stringify(fixture)};
     await withSandbox({ identity: ${JSON.stringify(identity)} }, async ({ sh, sandbox }) => {
       const onOutput = (_, chunk) => void process.stdout.write(chunk);

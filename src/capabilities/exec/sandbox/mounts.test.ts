@@ -5,8 +5,8 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { mountsBelow, parseMounts } from './mounts-below.ts';
-import { identities, withSandbox } from './sandbox-fixture.ts';
+import { mountsBelow, parseMounts } from './inspect.ts';
+import { identities, withSandbox } from './probes.ts';
 
 const FILES = { 'sub/under.txt': 'under', 'sub/.env': 'UNDER', 'haft.yaml': 'version: 1\n' };
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { SandboxProxy } from '../../../contract/sandbox.ts';
-import { identities, withSandbox } from './sandbox-fixture.ts';
+import { identities, withSandbox } from './probes.ts';
 
 /** A small HTTP client that obeys http_proxy. */
 const FETCH = `

@@ -3,15 +3,17 @@
 import { chmodSync, chownSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { shWord } from '../../../base/shell/shell-quote.ts';
 import type { SandboxProxy } from '../../../contract/sandbox.ts';
-import { INSIDE_PROXY } from './profile.ts';
-import { shWord } from './sh-word.ts';
 
 export interface ProxyBridges {
   /** A unix socket that only the sandbox's user can open and that leads to the proxy. */
   socketFor(proxy: SandboxProxy): Promise<string>;
   close(): void;
 }
+
+/** Where the proxy's socket appears inside. */
+export const INSIDE_PROXY = '/run/haft-proxy';
 
 const INSIDE_PORT = 3128;
 const READY = '/dev/shm/haft-proxy-ready';

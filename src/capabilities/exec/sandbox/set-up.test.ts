@@ -5,10 +5,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { startKeeper } from './engine.ts';
 import { execute } from './execute.ts';
-import { startKeeper } from './keeper.ts';
 import { resolveLimits } from './limits.ts';
-import { textOf } from './sandbox-fixture.ts';
+import { textOf } from './probes.ts';
 import { createScratch, removeScratch } from './scratch.ts';
 import { openSlot } from './slot.ts';
 

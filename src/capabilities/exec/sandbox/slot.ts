@@ -1,23 +1,14 @@
-// Owns: one kept shell that runs one program at a time, over named pipes that it opens anew for every program.
-// Refuses: to share a stream between programs. What ends a stream is that all who wrote to it are gone, so no text
-// can pass for an end; how a program ended comes on a pipe that it never sees.
+// Owns: one kept shell that runs one program at a time, over named pipes that it opens anew for every program; a sandbox
+// that it lays out in advance; and the pool that says which slot serves whom.
+// Refuses: to share a stream between programs, or to hand out a slot whose shell is gone. What ends a stream is that all who
+// wrote to it are gone, so no text can pass for an end; how a program ended comes on a pipe that it never sees.
 import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { SlotCgroup } from './cgroup.ts';
-import type { Keeper } from './keeper.ts';
-import { onLines } from './lines.ts';
-import { quietly, succeeds } from './quietly.ts';
-import { shWord, shWords } from './sh-word.ts';
-import {
-  alike,
-  fitsTheGate,
-  type Layout,
-  type Likeness,
-  openPipes,
-  type SlotJob,
-  sameWords,
-} from './slot-job.ts';
+import type { Readable } from 'node:stream';
+import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
+import { shWord, shWords } from '../../../base/shell/shell-quote.ts';
+import type { SlotCgroup } from './limits.ts';
 
 export interface Slot {
   readonly id: number;
@@ -38,8 +29,17 @@ export interface Slot {
   kill(): void;
 }
 
+/** The process that forks slots. */
+export interface SlotKeeper {
+  /** Sends a line that answers `… ok` or `… failed`. Lines are obeyed in order. */
+  ask(line: string): Promise<boolean>;
+  /** Sends a line without an answer. */
+  tell(line: string): void;
+  readonly gone: boolean;
+}
+
 export interface SlotOptions {
-  readonly keeper: Keeper;
+  readonly keeper: SlotKeeper;
   readonly scratch: string;
   readonly id: number;
   readonly bwrap: string;
@@ -218,7 +218,7 @@ export async function openSlot(options: SlotOptions): Promise<Slot | undefined> 
     },
     kill() {
       dead = true;
-      quietly(() => process.kill(pid, 'SIGKILL'));
+      ignoreErrors(() => process.kill(pid, 'SIGKILL'));
       // Whoever outlives the shell may hold its status for ever.
       closing ??= setTimeout(() => status.destroy(), CLOSING_MS);
     },
@@ -236,3 +236,163 @@ const CLOSING_MS = 2_000;
 
 /** Somebody who runs one command often runs the next within this time. */
 const LAID_OUT_MS = 15_000;
+
+export interface SlotJob {
+  /** The words after `bwrap`: those that rarely change, then those around this program, then its own. */
+  readonly profile: readonly string[];
+  readonly setting: readonly string[];
+  readonly argv: readonly string[];
+  /** Whether `profile` takes `singleProcessProgram` from descriptor 6. */
+  readonly single: boolean;
+  /** See `Engine.mountsSeen`. */
+  readonly mountsSeen: string;
+  readonly stdin: boolean;
+  onStart(streams: SlotStreams): void;
+  /** The process id, outside, of the first process inside. With it the whole tree dies. */
+  onInit(pid: number): void;
+  /** Everything is set up and the program is about to begin; it does so if this is true. */
+  admit(): boolean | Promise<boolean>;
+  /** The tree has ended; what it wrote may still be on its way. */
+  onExit(): void;
+  onEnd(end: SlotEnd): void;
+}
+
+export interface SlotStreams {
+  readonly stdin: Socket | undefined;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+}
+
+/** `ran` is false when bubblewrap failed before the program: nothing of it has happened. Undefined code: the slot died. */
+export interface SlotEnd {
+  readonly ran: boolean;
+  readonly code: number | undefined;
+}
+
+/** One bubblewrap, from its words to its end. */
+interface Layout {
+  readonly like: Likeness;
+  /** Undefined while the program is yet to come. */
+  job: SlotJob | undefined;
+  /** Until they are handed over. */
+  pipes: OpenPipes | undefined;
+  readonly gate: number;
+  /** The first process inside, outside; 0 until it is known. */
+  init: number;
+  /** Everything is set up, and the first process waits at the gate. */
+  set: boolean;
+  ran: boolean;
+  /** Its program came after its words, and has to be told at the gate. */
+  late?: boolean;
+  /** Dismissed, or to be as soon as it comes to the gate. */
+  unwanted?: boolean;
+}
+
+/** What programs have in common that one sandbox would do for. */
+type Likeness = Pick<SlotJob, 'profile' | 'setting' | 'single' | 'mountsSeen' | 'stdin'>;
+
+const alike = (a: Likeness, b: Likeness): boolean =>
+  !a.stdin &&
+  !b.stdin &&
+  a.single === b.single &&
+  a.mountsSeen === b.mountsSeen &&
+  sameWords(a.profile, b.profile) &&
+  sameWords(a.setting, b.setting);
+
+/** The gate takes one short line of ASCII: it is read byte by byte, and some shells keep bytes beyond for themselves. */
+const fitsTheGate = (argv: readonly string[]): boolean => {
+  const line = shWords(argv);
+  return line.length <= 1024 && /^[\x20-\x7e]*$/.test(line);
+};
+
+interface OpenPipes {
+  streams(): SlotStreams;
+  drop(): void;
+}
+
+/** `open`: one of the slot's named pipes, without waiting for its other end. */
+function openPipes(open: (name: string, mode: number) => number, withStdin: boolean): OpenPipes {
+  const stdin = withStdin ? open('in', constants.O_RDWR) : undefined;
+  const stdout = open('out', constants.O_RDONLY);
+  const stderr = open('err', constants.O_RDONLY);
+  const reader = (fd: number) => new Socket({ fd, readable: true, writable: false });
+  return {
+    streams: () => ({
+      stdin: stdin === undefined ? undefined : new Socket({ fd: stdin, readable: false, writable: true }),
+      stdout: reader(stdout),
+      stderr: reader(stderr),
+    }),
+    drop: () => {
+      for (const fd of [stdin, stdout, stderr]) if (fd !== undefined) closeSync(fd);
+    },
+  };
+}
+
+const sameWords = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
+  a === b || (a?.length === b.length && b.every((word, i) => word === a[i]));
+
+export interface SlotPool {
+  /** Undefined when no slot can be made, or when aborted. `counted` ones are bounded by the concurrency, others never wait. */
+  acquire(counted: boolean, signal?: AbortSignal): Promise<Slot | undefined>;
+  release(slot: Slot, counted: boolean): void;
+  /** Whether no counted one is under way or waits. */
+  readonly quiet: boolean;
+}
+
+export function createSlotPool(concurrency: number, open: () => Promise<Slot | undefined>): SlotPool {
+  const idle: Slot[] = [];
+  const waiting = new Set<() => void>();
+  let busy = 0;
+  const idleSlot = () => {
+    for (let slot = idle.pop(); slot; slot = idle.pop()) if (!slot.dead) return slot;
+    return undefined;
+  };
+  const free = (counted: boolean) => {
+    if (!counted) return;
+    busy--;
+    const [next] = waiting;
+    next?.();
+  };
+  /** True when it is somebody's turn, false when they no longer want it. */
+  const turn = (signal: AbortSignal | undefined) =>
+    new Promise<boolean>((resolve) => {
+      const go = (mine: boolean) => {
+        waiting.delete(take);
+        signal?.removeEventListener('abort', leave);
+        resolve(mine);
+      };
+      const take = () => {
+        busy++;
+        go(true);
+      };
+      const leave = () => go(false);
+      if (busy < concurrency) return take();
+      if (signal?.aborted) return leave();
+      waiting.add(take);
+      signal?.addEventListener('abort', leave);
+    });
+  return {
+    async acquire(counted, signal) {
+      if (counted && !(await turn(signal))) return undefined;
+      const slot = idleSlot() ?? (await open());
+      if (!slot) free(counted);
+      return slot;
+    },
+    release(slot, counted) {
+      if (!slot.dead) idle.push(slot);
+      free(counted);
+    },
+    get quiet() {
+      return busy === 0 && waiting.size === 0;
+    },
+  };
+}
+
+export function onLines(stream: Readable, take: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) take(line);
+  });
+}

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { isFailure } from '../../../contract/errors.ts';
-import { identities, textOf, withSandbox } from './sandbox-fixture.ts';
+import { identities, textOf, withSandbox } from './probes.ts';
 
 for (const identity of identities()) {
   describe(`streams (${identity})`, () => {

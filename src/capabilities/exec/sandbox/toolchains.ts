@@ -1,10 +1,22 @@
-// Owns: which folders outside of /usr a granted program needs in order to run, and the variables that lead it there.
-// Refuses: whole homes, and credentials beside a toolchain: only the folders that hold programs and libraries.
-import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
+// Owns: which folders outside of /usr a granted program needs in order to run, the variables that lead it there, and the folders
+// behind the shims of version managers, for programs that may start no other: a shim is a script that does.
+// Refuses: whole homes, and credentials beside a toolchain: only the folders that hold programs and libraries. To run a version
+// manager: which version holds is read from where it would read it.
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
+import { isWithin } from '../../../base/rel-path.ts';
 
 export interface Toolchains {
   /** Absolute folders and files, to be shown read-only. */
@@ -31,7 +43,7 @@ export function detectToolchains({ programs, path, home = homedir() }: Toolchain
       for (const part of known.parts) if (exists(join(base, part))) paths.add(join(base, part));
       for (const [name, part] of Object.entries(known.env)) env[name] = join(base, part);
     }
-    const real = quietly(() => realpathSync.native(file)) ?? file;
+    const real = ignoreErrors(() => realpathSync.native(file)) ?? file;
     for (const one of [file, real]) if (!known) for (const folder of foldersOf(one, home)) paths.add(folder);
     const interpreter = hops > 0 ? interpreterOf(real) : undefined;
     if (interpreter) add(interpreter, hops - 1);
@@ -44,7 +56,7 @@ export function detectToolchains({ programs, path, home = homedir() }: Toolchain
   }
   const outside = [...paths].filter((folder) => !isSystem(folder));
   return {
-    paths: outside.filter((one) => !outside.some((other) => other !== one && within(one, other))),
+    paths: outside.filter((one) => !outside.some((other) => other !== one && isWithin(one, other))),
     bins: [...bins],
     env,
   };
@@ -71,8 +83,8 @@ function foldersOf(file: string, home: string): string[] {
   const bin = dirname(file);
   const prefix = dirname(bin);
   const tooMuch =
-    prefix === '/' || within(home, prefix) || basename(prefix).startsWith('.') || basename(bin) !== 'bin';
-  return [tooMuch ? bin : prefix].filter((folder) => !within(home, folder));
+    prefix === '/' || isWithin(home, prefix) || basename(prefix).startsWith('.') || basename(bin) !== 'bin';
+  return [tooMuch ? bin : prefix].filter((folder) => !isWithin(home, folder));
 }
 
 function find(program: string, path: string): string | undefined {
@@ -88,7 +100,7 @@ function find(program: string, path: string): string | undefined {
 /** The program of a `#!` line, unless /usr/bin/env looks it up. */
 function interpreterOf(file: string): string | undefined {
   const head = Buffer.alloc(256);
-  const read = quietly(() => {
+  const read = ignoreErrors(() => {
     const fd = openSync(file, 'r');
     try {
       return readSync(fd, head, 0, head.length, 0);
@@ -102,15 +114,107 @@ function interpreterOf(file: string): string | undefined {
 
 /** Visible anyway. */
 const isSystem = (path: string): boolean =>
-  ['/usr', '/bin', '/sbin', '/lib', '/lib64'].some((dir) => within(path, dir));
+  ['/usr', '/bin', '/sbin', '/lib', '/lib64'].some((dir) => isWithin(path, dir));
 
-const exists = (path: string): boolean => quietly(() => statSync(path)) !== undefined;
+const exists = (path: string): boolean => ignoreErrors(() => statSync(path)) !== undefined;
 
 function isExecutable(path: string): boolean {
   return (
-    quietly(() => {
+    ignoreErrors(() => {
       accessSync(path, constants.X_OK);
       return statSync(path).isFile();
     }) ?? false
   );
 }
+
+interface ShimSite {
+  /** Version files are looked for here and further up. */
+  readonly workspace: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly home?: string;
+}
+
+/** `bins` for PATH, with what a shim would have started in the place of its folder; without it where that is not known. */
+export function behindShims(bins: readonly string[], site: ShimSite): readonly string[] {
+  return bins.flatMap((bin) => {
+    if (basename(bin) !== 'shims') return [bin];
+    const root = dirname(bin);
+    const kind = MANAGERS.find(({ folder }) => folder === basename(root));
+    return kind ? kind.bins(root, site) : [bin];
+  });
+}
+
+interface Manager {
+  /** What its shims lie in. */
+  readonly folder: string;
+  bins(root: string, site: ShimSite): readonly string[];
+}
+
+const versions =
+  (variable: string, file: string) =>
+  (root: string, { workspace, env = process.env }: ShimSite): readonly string[] => {
+    const said =
+      wordsOf(env[variable]?.replaceAll(':', ' ')) ??
+      upwards(workspace, file, wordsOf) ??
+      wordsOf(read(join(root, 'version'))) ??
+      [];
+    return said.flatMap((version) => folderOf(join(root, 'versions'), version) ?? []);
+  };
+
+const MANAGERS: readonly Manager[] = [
+  { folder: '.pyenv', bins: versions('PYENV_VERSION', '.python-version') },
+  { folder: '.rbenv', bins: versions('RBENV_VERSION', '.ruby-version') },
+  {
+    folder: '.asdf',
+    bins(root, { workspace, home = homedir() }) {
+      const chosen = (folder: string) => toolVersions(read(join(folder, '.tool-versions')));
+      const all = new Map([...chosen(home), ...foldersUp(workspace).toReversed().flatMap(chosen)]);
+      return [...all].flatMap(([plugin, version]) => folderOf(join(root, 'installs', plugin), version) ?? []);
+    },
+  },
+];
+
+/** `3.12` stands for the latest 3.12.x, as pyenv has it. */
+function folderOf(all: string, version: string): string | undefined {
+  if (!/^[\w.+-]+$/.test(version) || version.startsWith('.')) return undefined;
+  const names = ignoreErrors(() => readdirSync(all)) ?? [];
+  const latest = names
+    .filter((name) => name.startsWith(`${version}.`))
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .at(-1);
+  const name = names.find((one) => one === version) ?? latest;
+  const bin = name === undefined ? undefined : join(all, name, 'bin');
+  return bin !== undefined && ignoreErrors(() => statSync(bin))?.isDirectory() ? bin : undefined;
+}
+
+function toolVersions(text: string | undefined): (readonly [plugin: string, version: string])[] {
+  return (text ?? '').split('\n').flatMap((line) => {
+    const [plugin = '', version] = line.replace(/#.*/, '').trim().split(/\s+/);
+    return version === undefined || !/^[\w-]+$/.test(plugin) ? [] : [[plugin, version] as const];
+  });
+}
+
+function upwards<T>(workspace: string, file: string, take: (text: string | undefined) => T | undefined) {
+  for (const folder of foldersUp(workspace)) {
+    const found = take(read(join(folder, file)));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function foldersUp(from: string): string[] {
+  const folders = [from];
+  for (let at = from; dirname(at) !== at; at = dirname(at)) folders.push(dirname(at));
+  return folders;
+}
+
+function wordsOf(text: string | undefined): string[] | undefined {
+  const words = (text ?? '')
+    .split('\n')
+    .flatMap((line) => line.replace(/#.*/, '').trim().split(/\s+/))
+    .filter((word) => word !== '');
+  return words.length > 0 ? words : undefined;
+}
+
+const read = (path: string): string | undefined =>
+  ignoreErrors(() => readFileSync(path, 'utf8').slice(0, 4096));

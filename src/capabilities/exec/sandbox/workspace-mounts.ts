@@ -1,14 +1,13 @@
-// Owns: what a program may do to each path of the workspace, as mounts: written, only read, or not even seen.
-// Refuses: a protected path that a mount cannot protect, and trust in names: what can be renamed away is pinned.
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+// Owns: what a program may do to each path of the workspace, as mounts: written, only read, not even seen, or a copy in its place.
+// Refuses: a protected path that a mount cannot protect, and trust in names: what can be renamed away is pinned. Nor a copy from
+// anywhere but Haft's own, or anything of a folder that shows through its copy.
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { leadsOut } from '../../../base/follow-links.ts';
-import { normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
-import type { SandboxRefusal } from '../../../contract/sandbox.ts';
+import { ignoreErrors } from '../../../base/ignore-errors.ts';
+import { isWithin, normalizeRelPath, parentOf } from '../../../base/rel-path.ts';
+import type { CodeCopy, SandboxRefusal } from '../../../contract/sandbox.ts';
 import { type ExpectedMount, entryId, idOfChecked } from './inspect.ts';
-import { quietly } from './quietly.ts';
-import { within } from './scratch.ts';
-import { type ShownCopy, withoutCopied } from './show-copies.ts';
 
 export interface WorkspaceRequest {
   /** Where it is, here and inside. */
@@ -118,7 +117,7 @@ export function fenceBind(request: BindRequest): Mounts | SandboxRefusal {
   for (const [path, wanted] of guards) protect(path, wanted, access);
   for (const path of request.hidden) {
     if (path === root) return refuse('path.protected', path, 'all of it must be kept from programs');
-    if (quietly(() => realpathSync.native(path)) === path) access.set(relative(path), 'none');
+    if (ignoreErrors(() => realpathSync.native(path)) === path) access.set(relative(path), 'none');
   }
   if (access.size === 1) return { words: [], expected: [] };
   const planned = planAll(withPins(withoutCovered(access, guards)), request).slice(1);
@@ -132,7 +131,7 @@ export function fenceBind(request: BindRequest): Mounts | SandboxRefusal {
 function reserveState(root: string): void {
   const folder = join(root, '.haft');
   if (lstatSync(folder, { throwIfNoEntry: false })) return;
-  quietly(() => {
+  ignoreErrors(() => {
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(join(folder, '.gitignore'), '*\n');
   });
@@ -149,7 +148,7 @@ function guard(
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
   const stat = lstatSync(join(root, normal.path), { throwIfNoEntry: false });
   if (!stat || (stat.isSymbolicLink() && normal.path === '.git')) return undefined;
-  if (quietly(() => realpathSync.native(join(root, normal.path))) !== join(root, normal.path)) {
+  if (ignoreErrors(() => realpathSync.native(join(root, normal.path))) !== join(root, normal.path)) {
     return refuse(
       'path.protected',
       path,
@@ -174,7 +173,7 @@ const BELOW = /\/(?:haft\.yaml|haft\.lock|\.git)$/;
 /** What is not there stays away, and what was granted below a guarded path is granted no more than the path. */
 function protect(path: string, wanted: Access, access: Map<string, Access>): void {
   for (const [granted, how] of access) {
-    if (granted === '.' || !within(granted, path)) continue;
+    if (granted === '.' || !isWithin(granted, path)) continue;
     if (wanted === 'none') access.delete(granted);
     else if (how === 'write') access.set(granted, wanted);
   }
@@ -255,7 +254,7 @@ function plan(wanted: Access, { from, at, host, nothing }: Spot): Planned {
       expected: { at, id: idOfChecked(host), writable },
     };
   }
-  if (!quietly(() => lstatSync(host).isDirectory())) {
+  if (!ignoreErrors(() => lstatSync(host).isDirectory())) {
     return { words: ['--ro-bind', nothing, at], expected: { at, id: entryId(nothing), writable } };
   }
   // Haft's own folder is in every workspace: programs that walk it find nothing there, instead of failing. What policy
@@ -276,8 +275,8 @@ function realRelative(root: string, path: string): string | SandboxRefusal {
   const normal = normalizeRelPath(path);
   if (!normal.ok) return refuse(normal.reason, path, normal.message);
   const out = leadsOut(join(root, normal.path), [root], readlinkSync);
-  const real = out ? undefined : quietly(() => realpathSync.native(join(root, normal.path)));
-  if (out || (real !== undefined && !within(real, root)))
+  const real = out ? undefined : ignoreErrors(() => realpathSync.native(join(root, normal.path)));
+  if (out || (real !== undefined && !isWithin(real, root)))
     return refuse('path.outside_workspace', path, 'it leads out of the workspace');
   if (real === undefined) return refuse('path.not_found', path, 'nothing is there');
   return real === root ? '.' : real.slice(root.length + 1);
@@ -285,7 +284,7 @@ function realRelative(root: string, path: string): string | SandboxRefusal {
 
 /** Changes when the entry is another one, or a file another version. */
 function fingerprint(path: string): string {
-  const stat = quietly(() => lstatSync(path, { throwIfNoEntry: false }));
+  const stat = ignoreErrors(() => lstatSync(path, { throwIfNoEntry: false }));
   if (!stat) return '';
   return stat.isFile() ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : `${stat.ino}`;
 }
@@ -294,3 +293,46 @@ const refuse = (reason: SandboxRefusal['reason'], path: string, fact: string): S
   reason,
   message: `Cannot prepare "${path}" for the sandbox: ${fact}`,
 });
+
+export interface ShownCopy {
+  /** Where it appears. */
+  readonly at: string;
+  /** Where it lies, links followed. */
+  readonly real: string;
+  /** Where the sandbox's user finds it. */
+  readonly source: string;
+  /** What below it stays as it is. */
+  readonly live?: readonly string[];
+}
+
+export type CheckedCopy = Omit<ShownCopy, 'source'>;
+
+/** Tools and programs can neither read nor write there, so that nobody but Haft has put it there. */
+export function checkCopy(
+  { at, from, live = [] }: CodeCopy,
+  workspace: string,
+): CheckedCopy | SandboxRefusal {
+  const home = join(workspace, '.haft', 'packs');
+  const real = ignoreErrors(() => realpathSync.native(from));
+  if (real !== undefined && real !== home && isWithin(real, home)) return { at, real, live };
+  const message = `Cannot show a copy of "${at}" to the program: it is not below .haft/packs`;
+  return { reason: 'path.protected', message };
+}
+
+/**
+ * The mounts of a workspace, by relative path, without what a copy covers. What is hidden stays hidden, where the copy has it,
+ * and what is live stays; everything else below would be the folder's own.
+ */
+function withoutCopied<A extends string>(
+  mounts: readonly (readonly [path: string, access: A])[],
+  root: string,
+  copies: readonly ShownCopy[],
+): (readonly [path: string, access: A])[] {
+  if (copies.length === 0) return [...mounts];
+  return mounts.filter(([path, access]) => {
+    const at = join(root, path);
+    const copy = copies.find((one) => one.at !== at && isWithin(at, one.at));
+    if (copy?.live?.some((path) => isWithin(at, path))) return true;
+    return !copy || (access === 'none' && existsSync(join(copy.real, at.slice(copy.at.length + 1))));
+  });
+}

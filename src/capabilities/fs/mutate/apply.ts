@@ -4,19 +4,17 @@ import { closeSync, fsync, lstatSync, renameSync } from 'node:fs';
 import { constants, copyFile, link, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { joinRel, parentOf } from '../../../base/rel-path.ts';
-import { enterFolder, leaveFolder } from '../child-folder.ts';
-import type { SyncFolder } from '../directory-sync.ts';
+import { enterFolder, fingerprint, leaveFolder, purge, treeEntries } from '../folder-reader.ts';
 import { errnoOf, osFailure } from '../path-failures.ts';
-import { purge } from '../purge.ts';
 import { nameOf, type Place } from '../root.ts';
 import { nameIn } from '../to-place.ts';
-import { fingerprint, treeEntries } from '../tree-entries.ts';
-import type { Folders } from './folders.ts';
+import type { SyncFolder } from './directory-sync.ts';
 import { type Given, giveFolder, type Losses } from './ownership.ts';
+import type { Folders } from './pins.ts';
 import { alreadyThere, parent } from './planning.ts';
 import { changed, isSameVersion } from './preimage.ts';
 import type { Staged } from './stage.ts';
-import type { Expected, MakeFolder, Put, Remove, RemoveFolder, Rename, Step } from './step.ts';
+import type { Expected, MakeFolder, Put, Remove, RemoveFolder, Rename, Step } from './view.ts';
 
 export interface Application {
   readonly verb: string;

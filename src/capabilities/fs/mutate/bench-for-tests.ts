@@ -7,8 +7,8 @@ import path from 'node:path';
 import type { Change, Edit } from '../../../contract/capability.ts';
 import type { ObjectStore } from '../../../contract/object-store.ts';
 import { createFsCapability } from '../handle.ts';
+import { isTempName } from '../root.ts';
 import { createTestScope, type TestScope, type TestScopeOptions } from '../scope-for-tests.ts';
-import { isTempName } from '../temp-name.ts';
 
 export interface TestBench {
   /** The folder around it all, with `outside/o` in it. */

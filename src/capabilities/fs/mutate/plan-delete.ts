@@ -3,14 +3,13 @@
 import type { BigIntStats } from 'node:fs';
 import type { Edit } from '../../../contract/capability.ts';
 import { fail, isFailure } from '../../../contract/errors.ts';
-import { modeOf, ownerIn } from '../located.ts';
 import { cannot, notAFile } from '../path-failures.ts';
-import type { Place } from '../root.ts';
-import { expectHash } from './expect-hash.ts';
-import { entriesOf } from './plan-tree.ts';
+import { modeOf, ownerIn, type Place } from '../root.ts';
 import {
   admitBelow,
   below,
+  entriesOf,
+  expectHash,
   NEW_FOLDER,
   notFound,
   type Planning,

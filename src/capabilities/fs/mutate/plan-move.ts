@@ -3,18 +3,17 @@
 import type { BigIntStats } from 'node:fs';
 import type { Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import { modeOf, ownerIn, sameThing } from '../located.ts';
 import { cannot, notAFile } from '../path-failures.ts';
-import type { Place } from '../root.ts';
-import { expectHash } from './expect-hash.ts';
+import { modeOf, ownerIn, type Place, sameThing } from '../root.ts';
 import { givable } from './ownership.ts';
-import { planCopyTree, refuseIntoItself } from './plan-copy.ts';
 import { planRemove, planRemoveTree, refuseRoot } from './plan-delete.ts';
-import { entriesOf } from './plan-tree.ts';
+import { planCopyTree, refuseIntoItself } from './plan-write.ts';
 import {
   admitBelow,
   alreadyThere,
   below,
+  entriesOf,
+  expectHash,
   notFound,
   type Planning,
   parent,
@@ -83,7 +82,7 @@ function crossesFileSystems(planning: Planning, seen: Look, to: Place): boolean 
 
 /** A file or link. Its content does not change, so only what it replaces needs a pre-image. */
 export async function planRename(planning: Planning, from: Place, to: Place, seen: Look, there: Look) {
-  if (seen.type === 'link') planning.belongings.refuseLink(to, 'move to');
+  if (seen.type === 'link') planning.protectedPlaces.refuseLink(to, 'move to');
   const state = await stateOf(planning, from, seen);
   const content = seen.is === 'planned' && seen.content ? { content: seen.content } : {};
   pushRename(planning, from, to, seen, there, state);
@@ -96,7 +95,7 @@ async function planRenameTree(planning: Planning, from: Target, to: Target, seen
     admitBelow(planning, 'fs.read', from, rel);
     admitBelow(planning, 'fs.write', from, rel);
     admitBelow(planning, 'fs.write', to, rel);
-    if (type === 'link') planning.belongings.refuseLink(below(to.place, rel), 'move to');
+    if (type === 'link') planning.protectedPlaces.refuseLink(below(to.place, rel), 'move to');
   }
   pushTreeRename(planning, from.place, to.place, seen, there, fingerprint);
 }

@@ -1,5 +1,6 @@
 // Owns: what `revert` means: an entry that is still as a change left it becomes what it was before.
 // Refuses: to destroy work that came after, and to bring back bytes that were not kept.
+
 import type { Change, Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { cannot } from '../path-failures.ts';
@@ -7,9 +8,9 @@ import { nameOf, type Place } from '../root.ts';
 import { givable } from './ownership.ts';
 import { planRemove, planRemoveFolder } from './plan-delete.ts';
 import { planRename, pushTreeRename } from './plan-move.ts';
-import { entriesOf } from './plan-tree.ts';
 import {
   admitBelow,
+  entriesOf,
   type Planning,
   planFolder,
   planFolders,

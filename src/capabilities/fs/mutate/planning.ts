@@ -1,21 +1,21 @@
-// Owns: what every planner of an edit needs: the target, its folders, what was there, and the list of steps.
-// Refuses: to change anything; a plan that fails leaves no trace but objects in the store.
+// Owns: what every planner of an edit needs: the target, its folders, what was there, whether it is the version that the caller has
+// seen, a whole tree on disk before an edit takes it, and the list of steps.
+// Refuses: to change anything; a plan that fails leaves no trace but objects in the store. Not a tree that an earlier edit of the
+// same mutation has changed, and to tell the hash of a file that the caller may not read.
 import { type BigIntStats, lstatSync } from 'node:fs';
 import { sha256Hex } from '../../../base/digest.ts';
 import { parentOf } from '../../../base/rel-path.ts';
 import type { CallScope, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
-import type { LastLink } from '../located.ts';
-import { cannot } from '../path-failures.ts';
-import { lockNameOf } from '../real-names.ts';
-import { nameOf, type Place, type Root } from '../root.ts';
-import { nameIn, realPlace, refuseTemp, spellingOf, toPlace } from '../to-place.ts';
-import type { Belongings } from './belongings.ts';
-import type { Folders } from './folders.ts';
+import { fingerprint, type TreeEntry, treeEntries } from '../folder-reader.ts';
+import { cannot, errnoOf, osFailure, raced } from '../path-failures.ts';
+import { type LastLink, nameOf, type Place, type Root } from '../root.ts';
+import { lockNameOf, nameIn, realPlace, refuseTemp, spellingOf, toPlace } from '../to-place.ts';
 import type { Given, Losses } from './ownership.ts';
+import type { Folders } from './pins.ts';
 import type { PreImages } from './preimage.ts';
-import type { Content, PlannedChange, Put, Step } from './step.ts';
-import type { Look, View } from './view.ts';
+import type { ProtectedPlaces } from './protected-places.ts';
+import type { Content, Look, PlannedChange, Put, Step, View } from './view.ts';
 
 export type PathEffect = 'fs.read' | 'fs.write';
 
@@ -35,7 +35,7 @@ export interface Planning {
   readonly scope: CallScope;
   readonly folders: Folders;
   readonly view: View;
-  readonly belongings: Belongings;
+  readonly protectedPlaces: ProtectedPlaces;
   readonly preImages: PreImages;
   readonly steps: Step[];
   readonly changes: PlannedChange[];
@@ -59,7 +59,7 @@ export function target(
   if (place.root !== named.root || place.rel !== named.rel) admit(planning, kind, named, place);
   if (kind === 'fs.write') {
     refuseUnlocked(planning, named, place, verb);
-    planning.belongings.refuse(place, verb, stat === null || stat?.isFile() === true);
+    planning.protectedPlaces.refuse(place, verb, stat === null || stat?.isFile() === true);
   }
   return stat === undefined ? { named, place } : { named, place, stat };
 }
@@ -91,7 +91,7 @@ export function admitBelow(
   rel: string,
 ): void {
   admit(planning, kind, below(named, rel), below(place, rel));
-  if (kind === 'fs.write') planning.belongings.refuse(below(place, rel), 'change', false);
+  if (kind === 'fs.write') planning.protectedPlaces.refuse(below(place, rel), 'change', false);
 }
 
 export function below(place: Place, rel: string): Place {
@@ -156,7 +156,7 @@ export function planPut(
   put: Pick<Put, 'place' | 'content' | 'mode'> & { mustCreate?: boolean; owner?: Put['owner'] },
 ): void {
   const { place, content, mode, mustCreate = false, owner } = put;
-  if ('target' in content) planning.belongings.refuseLink(place, 'change');
+  if ('target' in content) planning.protectedPlaces.refuseLink(place, 'change');
   const step: Put = {
     do: 'put',
     place,
@@ -206,3 +206,57 @@ function admit({ scope }: Planning, kind: PathEffect, named: Place, actual: Plac
   if (path === real) scope.admit({ kind, path });
   else scope.admit({ kind, path }, { kind, path: real });
 }
+
+/** Throws `file.conflict`, with the present hash where there is a file that the caller may read. */
+export async function expectHash(
+  planning: Planning,
+  place: Place,
+  seen: Look,
+  expected: string | undefined,
+  verb: string,
+): Promise<void> {
+  if (expected === undefined) return;
+  const actual = await hashOf(planning, place, seen);
+  if (actual === expected.toLowerCase()) return;
+  const told = planning.scope.visible(nameOf(place.root, place.rel)) ? actual : undefined;
+  const fact = actual === undefined ? 'there is no such file' : whatItIs(told);
+  throw fail('file.conflict', `${cannot({ ...place, verb })}: ${expected} was expected, but ${fact}`, {
+    expected_sha256: expected,
+    actual_sha256: told ?? null,
+  });
+}
+
+/** Of what has few possible contents, such as a short password, a hash is as good as the content. */
+const whatItIs = (hash: string | undefined): string =>
+  hash === undefined
+    ? 'it is another, which is not told: policy keeps this tool from reading it'
+    : `its sha256 is ${hash}`;
+
+async function hashOf(planning: Planning, place: Place, seen: Look): Promise<string | undefined> {
+  if (seen.type !== 'file') return undefined;
+  if (seen.is === 'disk') return (await planning.preImages.hash(place, seen.stat)).slice('sha256:'.length);
+  const state = seen.state();
+  return state?.type === 'file' ? state.object.slice('sha256:'.length) : undefined;
+}
+
+export async function entriesOf(
+  planning: Planning,
+  place: Place,
+  verb: string,
+): Promise<{ readonly entries: readonly TreeEntry[]; readonly fingerprint: string }> {
+  const { is } = planning.view.look(place);
+  // Who asks for its entries has seen it.
+  if (is === 'nothing') throw raced({ ...place, verb });
+  if (is !== 'disk' || planning.view.hasPlansBelow(place)) {
+    throw fail('path.invalid', `${cannot({ ...place, verb })}: an earlier edit changes the tree`);
+  }
+  try {
+    const entries = await treeEntries(planning.folders.open(place), planning.scope.signal);
+    return { entries, fingerprint: fingerprint(entries) };
+  } catch (thrown) {
+    throw VANISHED.has(errnoOf(thrown)) ? raced({ ...place, verb }) : osFailure(thrown, { ...place, verb });
+  }
+}
+
+/** An entry that was there is gone, or is something else by now. */
+const VANISHED: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EINVAL']);

@@ -1,4 +1,5 @@
-// Owns: what is at a place before it changes: its state, and its bytes in the object store.
+// Owns: what is at a place before it changes: its state, and its bytes in the object store; and how many of a call's reads and
+// writes are under way at once.
 // Refuses: more bytes than undo may keep, and a file that changes while it is read.
 import { type BigIntStats, closeSync, constants, fstatSync, read, readlinkSync } from 'node:fs';
 import { createSha256, sha256Hex } from '../../../base/digest.ts';
@@ -7,15 +8,12 @@ import type { CallScope } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { ObjectId } from '../../../contract/object-store.ts';
 import { openLocated } from '../beneath.ts';
-import type { Limit } from '../limit.ts';
-import { type Located, modeOf, ownerIn, release, sameThing } from '../located.ts';
 import { cannot, osFailure } from '../path-failures.ts';
 import { readLocated } from '../read-file.ts';
-import type { Place } from '../root.ts';
+import { type Located, modeOf, ownerIn, type Place, release, sameThing } from '../root.ts';
 import { nameIn } from '../to-place.ts';
 import { locateExactly } from './pins.ts';
-import type { Before } from './step.ts';
-import type { Look, PlannedEntry } from './view.ts';
+import type { Before, Look, PlannedEntry } from './view.ts';
 
 export interface PreImages {
   /** Of an entry that the view showed. Folders are known by their mode only. */
@@ -205,4 +203,24 @@ export function isSameVersion(a: BigIntStats, b: BigIntStats): boolean {
 
 export function changed(place: Place, verb: string) {
   return fail('file.conflict', `${cannot({ ...place, verb })}: somebody else changed it meanwhile`);
+}
+
+export type Limit = <T>(job: () => Promise<T>) => Promise<T>;
+
+/** Runs at most `most` jobs at a time; the others wait their turn. */
+export function createLimit(most: number): Limit {
+  let running = 0;
+  const queue: (() => void)[] = [];
+  return async (job) => {
+    if (running >= most) await new Promise<void>((turn) => queue.push(turn));
+    else running++;
+    try {
+      return await job();
+    } finally {
+      // A waiting job takes over the place of this one.
+      const next = queue.shift();
+      if (next) next();
+      else running--;
+    }
+  };
 }

@@ -7,15 +7,12 @@ import { createSha256 } from '../../../base/digest.ts';
 import type { EntryState } from '../../../contract/capability.ts';
 import type { ObjectStore } from '../../../contract/object-store.ts';
 import { openLocated } from '../beneath.ts';
-import { type Located, release, sameThing } from '../located.ts';
-import { O_NOFOLLOW } from '../open-flags.ts';
 import { osFailure, raced } from '../path-failures.ts';
-import type { Place } from '../root.ts';
-import type { Folders } from './folders.ts';
+import { type Located, O_NOFOLLOW, type Place, release, sameThing } from '../root.ts';
 import { give, giveLink, type Losses } from './ownership.ts';
-import { locateExactly } from './pins.ts';
+import { type Folders, locateExactly } from './pins.ts';
 import { pieces } from './preimage.ts';
-import type { Content, Put } from './step.ts';
+import type { Content, Put } from './view.ts';
 
 /** A file or link on its way into place. */
 export interface Staged {

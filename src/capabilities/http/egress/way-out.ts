@@ -1,13 +1,16 @@
-// Owns: from a target that a program asked for to an open connection: allowed, resolved, checked, dialled.
+// Owns: from a target that a program asked for to an open connection (allowed, resolved, checked, dialled), and what is known of it,
+// told once when it has ended.
 // Refuses: to go on where any of these says no; the program is told which.
 import type { Socket } from 'node:net';
 import { isFailure } from '../../../contract/errors.ts';
-import type { EgressOutcome, EgressProxyOptions, HttpTarget } from '../../../contract/http.ts';
-import { checkPlace } from '../check-place.ts';
-import { dial } from '../dial.ts';
+import type {
+  EgressConnection,
+  EgressOutcome,
+  EgressProxyOptions,
+  HttpTarget,
+} from '../../../contract/http.ts';
+import { checkPlace, dial, type ResolveHost } from '../dial.ts';
 import { placeOf } from '../failures.ts';
-import type { ResolveHost } from '../resolve-host.ts';
-import type { EgressSession } from './session.ts';
 
 export interface WayOutSite {
   readonly allow: EgressProxyOptions['allow'];
@@ -99,3 +102,44 @@ function unreachable(target: HttpTarget, error: Error): Refusal {
 }
 
 const isRefusal = (found: Socket | Refusal): found is Refusal => 'outcome' in found;
+
+export interface EgressSession {
+  target: HttpTarget;
+  address: string | undefined;
+  bytesUp: number;
+  bytesDown: number;
+  /** The first one counts. */
+  end(outcome: EgressOutcome, message?: string, admit?: string): void;
+}
+
+const NOWHERE: HttpTarget = { scheme: '', host: '', port: 0 };
+
+export function startSession(record: EgressProxyOptions['record']): EgressSession {
+  const startedMs = Date.now();
+  const started = performance.now();
+  let ended = false;
+  const session: EgressSession = {
+    target: NOWHERE,
+    address: undefined,
+    bytesUp: 0,
+    bytesDown: 0,
+    end(outcome, message, admit) {
+      if (ended) return;
+      ended = true;
+      const { target, address, bytesUp, bytesDown } = session;
+      const connection: EgressConnection = {
+        ...target,
+        ...(address === undefined ? {} : { address }),
+        outcome,
+        ...(message === undefined ? {} : { message }),
+        ...(admit === undefined ? {} : { admit }),
+        bytesUp,
+        bytesDown,
+        startedMs,
+        durationMs: performance.now() - started,
+      };
+      record?.(connection);
+    },
+  };
+  return session;
+}

@@ -7,10 +7,8 @@ import { type Arena, createArena, enginesHere, QUERY } from '../arena-for-tests.
 import { fill } from '../cases-for-tests.ts';
 import { createFindings, inByteOrder } from '../findings.ts';
 import { selectionOf } from '../selection.ts';
-import { type Output, walkArguments } from './arguments.ts';
-import { createCountsReader } from './read-counts.ts';
-import { createJsonReader } from './read-json.ts';
-import { createLinesReader } from './read-lines.ts';
+import { createCountsReader, createJsonReader, createLinesReader } from './read-output.ts';
+import { type Output, walkArguments } from './search-ripgrep.ts';
 
 /** What ripgrep prints is read in pieces of any size, which may end anywhere. */
 describe('readers of ripgrep’s output', async () => {

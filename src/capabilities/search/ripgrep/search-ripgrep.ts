@@ -1,7 +1,11 @@
-// Owns: a search by ripgrep: one parallel pass that is put in order afterwards, or, where far more matches than are asked for, two.
-// Refuses: to answer anything whose path may have led elsewhere meanwhile.
-import type { FileCount, SearchQuery } from '../../../contract/search.ts';
-import { confirmed } from '../confirm.ts';
+// Owns: a search by ripgrep: the query as it takes it, with what ignore files above say, as one parallel pass that is put in order
+// afterwards, or, where far more matches than are asked for, two.
+// Refuses: to answer anything whose path may have led elsewhere meanwhile, and the user's settings: no configuration, no ignore
+// files but git's (links in place of them neither, as git does), nothing of the world above the workspace.
+import { lstatSync, readFileSync } from 'node:fs';
+import { type FileCount, type SearchQuery, VENDOR_FOLDERS } from '../../../contract/search.ts';
+import { certainPaths, confirmed } from '../confirm.ts';
+import { LONG_LINE } from '../file-text.ts';
 import {
   createFindings,
   type FileMatches,
@@ -10,15 +14,11 @@ import {
   inByteOrder,
   type Sieve,
 } from '../findings.ts';
-import { certainPaths } from '../guard.ts';
-import type { Outcome, SearchSite } from '../search-site.ts';
-import { filesArguments, type Output, outputFor, walkArguments } from './arguments.ts';
-import type { OutputReader } from './output-reader.ts';
-import { createCountsReader } from './read-counts.ts';
-import { createJsonReader } from './read-json.ts';
-import { createLinesReader } from './read-lines.ts';
-import { rulesAbove } from './rules-above.ts';
+import type { Outcome, SearchSite } from '../search.ts';
+import type { Selection } from '../selection.ts';
+import { createCountsReader, createJsonReader, createLinesReader, type OutputReader } from './read-output.ts';
 import { type Ripgrep, runRipgrep } from './run-ripgrep.ts';
+import { EXTRA_INPUT } from './shell-pool.ts';
 
 /** A pass whose output is beyond this, with several times the matches that are asked for, is not read to its end. */
 const ENOUGH_BYTES = 16 * 1024 * 1024;
@@ -235,3 +235,113 @@ async function run(
 
 const readerFor = (output: 'lines' | 'json', findings: Findings, query: SearchQuery): OutputReader =>
   output === 'json' ? createJsonReader(findings, query) : createLinesReader(findings, query.maxLineBytes);
+
+/** What is printed: matching lines below the path of their file, one JSON document a line, or `path NUL count`. */
+export type Output = 'lines' | 'json' | 'counts';
+
+/** Context and matches over several lines can only be told apart in JSON, which costs twice as much. */
+function outputFor({ multiline, contextBefore, contextAfter }: SearchQuery): 'lines' | 'json' {
+  return multiline || contextBefore > 0 || contextAfter > 0 ? 'json' : 'lines';
+}
+
+/** For files below a folder, found by ripgrep itself. */
+export function walkArguments(
+  query: SearchQuery,
+  selection: Selection,
+  output: Output,
+  folder: { readonly rel: string; readonly rulesAbove: boolean },
+): string[] {
+  const { names, depth, hidden, ignored } = selection;
+  return [
+    ...matching(query, output),
+    // Links are not followed, and rules of ignore files hold whether or not this is a repository.
+    ...['--no-follow', '--no-require-git', '--no-ignore-messages'],
+    ...(ignored ? ['--no-ignore'] : ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-parent']),
+    ...(folder.rulesAbove && !ignored ? [`--ignore-file=${EXTRA_INPUT}`] : []),
+    ...NEVER.map((name) => `--glob=!${name}`),
+    ...(ignored ? [] : VENDOR_FOLDERS.map((name) => `--glob=!${name}/`)),
+    ...(hidden ? ['--hidden'] : ['--no-hidden']),
+    ...(depth === undefined ? [] : [`--max-depth=${depth}`]),
+    // A type is the only filter that leaves the ignore rules in force.
+    ...(names ? [...names.map((name) => `--type-add=haftwanted:${name}`), '--type=haftwanted'] : []),
+    '--',
+    named(folder.rel),
+  ];
+}
+
+/** For these files and no others, one after the other. */
+function filesArguments(query: SearchQuery, output: Output, files: readonly string[]): string[] {
+  return [...matching(query, output), '--threads=1', '--', ...files.map(named)];
+}
+
+const NEVER = ['.git', '.haft', '.haft-tmp-*'];
+
+/** Never an option, whatever it begins with. */
+const named = (rel: string) => (rel === '.' ? './' : `./${rel}`);
+
+function matching(query: SearchQuery, output: Output): string[] {
+  return [
+    ...['--no-config', '--color=never', '--no-mmap', '--crlf'],
+    query.caseSensitive ? '--case-sensitive' : '--ignore-case',
+    ...(query.fixedStrings ? ['--fixed-strings'] : []),
+    ...(query.multiline ? ['--multiline'] : []),
+    ...OUTPUT[output](query),
+    `--regexp=${query.pattern}`,
+  ];
+}
+
+const OUTPUT: { readonly [O in Output]: (query: SearchQuery) => readonly string[] } = {
+  lines: ({ maxResults }) => [
+    ...['--heading', '--with-filename', '--null', '--line-number', '--column'],
+    ...[`--max-columns=${LONG_LINE}`, '--max-columns-preview', `--max-count=${maxResults + 1}`],
+  ],
+  json: ({ maxResults, contextBefore, contextAfter }) => [
+    ...['--json', `--max-count=${maxResults + 1}`],
+    ...[`--before-context=${contextBefore}`, `--after-context=${contextAfter}`],
+  ],
+  counts: () => ['--count', '--with-filename', '--null'],
+};
+
+const MAX_RULES_BYTES = 1024 * 1024;
+
+/** Without the folder's own file, which ripgrep reads itself. Undefined where there is nothing above. */
+function rulesAbove(root: string, folder: string): string | undefined {
+  if (folder === '.') return undefined;
+  const texts = [readRules(`${root}/.git/info/exclude`)];
+  const names = folder.split('/');
+  for (let depth = 0; depth < names.length; depth++) {
+    const above = names.slice(0, depth).join('/');
+    const text = readRules(`${root}/${above === '' ? '' : `${above}/`}.gitignore`);
+    texts.push(above === '' ? text : atRoot(text, above));
+  }
+  const all = texts.filter((text) => text !== '').join('\n');
+  return all === '' ? undefined : all;
+}
+
+function readRules(path: string): string {
+  try {
+    const stat = lstatSync(path);
+    return stat.isFile() && stat.size <= MAX_RULES_BYTES
+      ? readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+      : '';
+  } catch {
+    return '';
+  }
+}
+
+/** A line with a slash before its end is about the file's own folder; any other about all below it. */
+function atRoot(text: string, folder: string): string {
+  const prefix = `/${folder.replaceAll(/[\\*?[\]! #]/g, '\\$&')}/`;
+  return text
+    .split('\n')
+    .map((line) => line.replace(/\r$/, ''))
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const negated = line.startsWith('!');
+      const body = negated ? line.slice(1) : line.replace(/^\\([!#])/, '$1');
+      const anchored = body.slice(0, -1).includes('/');
+      const rest = anchored ? body.replace(/^\//, '') : `**/${body}`;
+      return `${negated ? '!' : ''}${prefix}${rest}`;
+    })
+    .join('\n');
+}

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { eventually } from '../../../../test/support/eventually.ts';
-import { EXTRA_INPUT, type Program, startKeptShell } from './kept-shell.ts';
-import { createShellPool } from './shell-pool.ts';
+import { createShellPool, EXTRA_INPUT, type Program, startKeptShell } from './shell-pool.ts';
 
 /** The last bytes of what a program prints are handed on only when more follows, or it has ended. */
 const PADDING = '.'.repeat(64);

@@ -1,13 +1,14 @@
 // Owns: `haft call`: one ToolRequest from the command line, one ToolResponse on standard output.
 // Refuses: to interpret what a tool answers.
 import { parseStrict } from '../../../base/strict-json.ts';
+import { readPlacement } from '../../../contract/backend.ts';
 import { toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
+import type { CallOptions } from '../../../contract/runtime.ts';
+import { describeError } from '../../../contract/terminal-text.ts';
 import type { Command, Invocation } from '../command.ts';
-import { describeError } from '../output.ts';
 import { readFileArgument } from '../read-argument.ts';
-import { BACKEND_FLAG, PLACE_FLAG, runPlace } from '../run-place.ts';
 
 /** The largest request that is read from a file or a pipe; tools have smaller limits of their own. */
 const LARGEST = 64 * 1024 * 1024;
@@ -19,8 +20,12 @@ export const command: Command = {
   options: {
     session: { type: 'string', value: 'ID', help: 'make the call in this session, opening it if need be' },
     'request-id': { type: 'string', value: 'ID', help: 'the request_id to send' },
-    ...BACKEND_FLAG,
-    ...PLACE_FLAG,
+    backend: { type: 'string', value: 'NAME', help: 'where a run is executed, among what policy grants' },
+    place: {
+      type: 'string',
+      value: 'KEY=VALUE,…',
+      help: 'partition, account, qos or gres of its Slurm job, among what policy lists',
+    },
   },
   examples: [`haft call file_read '{"path":"README.md"}'`, 'haft call file_write @args.json --json'],
   positionals: [1, 2],
@@ -85,3 +90,10 @@ export function parseArgs(text: string): JsonObject {
 }
 
 const FORM = `write them like '{"path":"README.md"}'`;
+
+function runPlace({ backend, place }: Invocation['flags']): Pick<CallOptions, 'backend' | 'placement'> {
+  return {
+    ...(typeof backend === 'string' ? { backend } : {}),
+    ...(typeof place === 'string' ? { placement: readPlacement(place) } : {}),
+  };
+}

@@ -7,12 +7,12 @@ import { dirname, join, resolve } from 'node:path';
 import { shownSize } from '../../../base/shown-size.ts';
 import { fail, isFailure } from '../../../contract/errors.ts';
 import type { AttemptRecord, RunRecord } from '../../../contract/run.ts';
+import { table } from '../../../contract/terminal-text.ts';
 import { LOG_ROLE } from '../../../contract/toolpack.ts';
+import { findRun, shortRun } from '../../../operations/find-run.ts';
+import { endOf, reasonOf } from '../../../operations/run-view.ts';
 import type { Command } from '../command.ts';
-import { findRun, shortRun } from '../find-run.ts';
 import { checkNew, writeFailure } from '../named-path.ts';
-import { table } from '../output.ts';
-import { endOf, reasonOf } from '../run-view.ts';
 
 export const command: Command = {
   summary: 'Write the outputs of a run into a folder',

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fail } from '../../../contract/errors.ts';
 import { isWithin } from '../../../loader/is-within.ts';
+import { isFrozenRun } from '../../../preset/open-host.ts';
 import { prepareFolder } from '../../../preset/packs/register-folder.ts';
 import type { Command, Io } from '../command.ts';
 import { linkOwnPackage } from '../link-own-package.ts';
 import { writeFailure } from '../named-path.ts';
-import { isFrozenRun } from '../open-runtime.ts';
 import { SCAFFOLD_ARGS, SCAFFOLD_IMAGE, scaffoldFiles } from '../toolpack-scaffold.ts';
 
 export const command: Command = {

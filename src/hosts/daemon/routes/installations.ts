@@ -146,7 +146,7 @@ const look = <T>({ runtime }: DaemonSite, use: (packs: WorkspacePacks) => Promis
 
 /** When it is answered, it holds here; other processes of the workspace hear of it. */
 async function change<T>(
-  { runtime, frozen, inTurn }: DaemonSite,
+  { runtime, frozen, living: { inTurn } }: DaemonSite,
   use: (packs: WorkspacePacks) => Promise<T>,
 ): Promise<T> {
   return inTurn(async () => {

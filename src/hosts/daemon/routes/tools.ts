@@ -1,10 +1,12 @@
 // Owns: the routes of those who call tools: which there are, and the one call.
 // Refuses: to change which there are; that is what the other token is for.
+import { readPlacement } from '../../../contract/backend.ts';
 import { fromToolRequest, toToolResponse } from '../../../contract/envelope.ts';
 import { ERRORS, fail } from '../../../contract/errors.ts';
 import { listingToWire, toWire } from '../../../contract/spelling.ts';
 import { findListing } from '../../../runtime/find-listing.ts';
 import type { Route } from '../route.ts';
+import { operate } from './operations.ts';
 
 const USUAL_LIMIT = 10;
 
@@ -52,10 +54,9 @@ export const TOOL_ROUTES: readonly Route[] = [
       required: ['query'],
       additionalProperties: false,
     },
-    async answer({ query }, { runtime, finder }) {
-      const find = await finder();
-      await runtime.installations.settle();
-      return { tools: await find(runtime.tools(), query.query!, Number(query.limit ?? USUAL_LIMIT)) };
+    answer: (asked, site) => {
+      const { query, limit = USUAL_LIMIT } = asked.query;
+      return operate('tools.search', { words: [query], limit: Number(limit) }, asked, site);
     },
   },
   {
@@ -72,15 +73,23 @@ export const TOOL_ROUTES: readonly Route[] = [
           maxLength: 100,
           description: 'where a run is executed, among what policy grants',
         },
+        place: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1000,
+          description:
+            'partition, account, qos or gres of its Slurm job as KEY=VALUE,…, among what policy lists',
+        },
       },
       additionalProperties: false,
     },
-    async answer({ body, query: { backend }, signal, status }, { runtime }) {
+    async answer({ body, query: { backend, place }, signal, status }, { runtime }) {
       const call = fromToolRequest(body);
       if (typeof call === 'string') throw fail('input.envelope', `Cannot make the call: ${call}`);
       const response = await runtime.call(call, {
         signal: signal(),
         ...(backend === undefined ? {} : { backend }),
+        ...(place === undefined ? {} : { placement: readPlacement(place) }),
       });
       const [error] = response.errors;
       if (error) status(ERRORS[error.reason].http);

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { formatDiagnostic } from '../../../contract/diagnostic.ts';
 import { fail } from '../../../contract/errors.ts';
 import { packPlace } from '../../../loader/find-pack-folder.ts';
-import { openToolpack } from '../../../loader/toolpack/open-toolpack.ts';
+
 import { isToolpackFolder, readPackFiles } from '../../../loader/toolpack/pack-files.ts';
+import { openToolpackFolder } from '../../runs/toolpack-folder.ts';
 import type { PackSource } from '../pack-source.ts';
 
 export const toolpackFolder: PackSource = {
@@ -17,7 +18,7 @@ export const toolpackFolder: PackSource = {
     return async ({ name, path = '.' }, { signal }) => {
       const { handlesFor } = installations;
       const site = { handlesFor, runs, schemas, cacheFolder, gone: signal };
-      const { value, diagnostics } = await openToolpack(packPlace(root, path), name, site);
+      const { value, diagnostics } = await openToolpackFolder(packPlace(root, path), name, site);
       if (value) return [value];
       const lines = diagnostics.map((one) => formatDiagnostic({ ...one, file: `${path}/${one.file}` }));
       throw fail('pack.invalid', `Cannot take the toolpack "${path}"\n${lines.join('\n')}`);

@@ -8,7 +8,7 @@ import {
   type CallResponse,
   createRuntime,
   type DefaultRuntime,
-  defineTool,
+  defineBuiltin,
   type Json,
   type JsonObject,
   type JsonSchema,
@@ -195,7 +195,7 @@ function putPlain(workspace: Workspace, outside: Workspace): void {
 }
 
 /** `shell_exec` with limits that a test can afford to reach. */
-const shellLimited = defineTool<JsonObject & { readonly limits?: JsonObject }, unknown>({
+const shellLimited = defineBuiltin<JsonObject & { readonly limits?: JsonObject }, unknown>({
   ...shellExec,
   id: 'shell_limited',
   input: withLimits(shellExec.input),

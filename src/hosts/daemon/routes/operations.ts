@@ -1,0 +1,97 @@
+// Owns: every operation as a route, and the list of them.
+// Refuses: to know any operation; what each takes, who may and what it answers comes from the table.
+import {
+  argumentsSchema,
+  type Operation,
+  type OperationEntry,
+  withDefaults,
+} from '../../../contract/operation.ts';
+import { OPERATIONS } from '../../../operations/index.ts';
+import { operationSite } from '../../../preset/operation-handles.ts';
+import { type Asked, checkAsked, type DaemonSite, errorMessage, type Route, streamed } from '../route.ts';
+
+const tokenOf = async ({ load }: OperationEntry) =>
+  (await load()).who === 'person' ? 'management' : 'either';
+
+export const OPERATION_ROUTES: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/operations',
+    token: 'either',
+    about:
+      'every operation: `id`, `summary`, `who` may (`anyone` or a `person`), whether it `changes` something, what it `answers` (`json`, `lines`, `bytes`), and the schemas of its `arguments` and `result`',
+    answer: async () => ({ operations: await Promise.all(Object.values(OPERATIONS).map(describe)) }),
+  },
+  ...Object.entries(OPERATIONS).map(
+    ([id, entry]): Route => ({
+      method: 'POST',
+      path: `/v1/operations/${id}`,
+      token: () => tokenOf(entry),
+      about: entry.summary,
+      answer: async (asked, site) => answer(await entry.load(), asked, site),
+    }),
+  ),
+];
+
+async function describe({ load }: OperationEntry) {
+  const operation = await load();
+  const { id, summary, description, who, changes = false, answers = 'json', result } = operation;
+  return { id, summary, description, who, changes, answers, arguments: argumentsSchema(operation), result };
+}
+
+async function answer(operation: Operation, asked: Asked, site: DaemonSite): Promise<unknown> {
+  // No body is no argument.
+  const body = asked.body ?? {};
+  await checkAsked({ body: argumentsSchema(operation) }, { query: {}, body }, site.schemas);
+  const { answers = 'json', json: toJson = (one: unknown) => one } = operation;
+  const value = await perform(operation, body as Given, asked, site);
+  if (answers === 'json') return toJson(value);
+  if (answers === 'bytes') return streamed('application/octet-stream', await begun(value));
+  return streamed('application/x-ndjson', lines(value, toJson));
+}
+
+/** For routes with a shape of their own: the value of an operation. */
+export async function operate(id: string, args: Given, asked: Asked, site: DaemonSite): Promise<unknown> {
+  const operation = await OPERATIONS[id]!.load();
+  const value = await perform(operation, args, asked, site);
+  return operation.json ? operation.json(value) : value;
+}
+
+type Given = Record<string, unknown>;
+
+function perform(operation: Operation, given: Given, asked: Asked, site: DaemonSite) {
+  const { runtime, frozen, living } = site;
+  const place = operationSite(
+    {
+      workspace: runtime.workspace,
+      by: asked.isPerson ? 'http' : 'http:calls',
+      frozen,
+      signal: asked.signal(),
+      watched: false,
+      say: () => {},
+      runtime: async () => runtime,
+    },
+    living,
+  );
+  return operation.run(withDefaults(operation, given), place);
+}
+
+/** A failure after the first line is the last one: the status has left. */
+async function* lines(values: AsyncIterable<unknown>, toJson: (value: unknown) => unknown) {
+  try {
+    for await (const one of values) yield `${JSON.stringify(toJson(one))}\n`;
+  } catch (thrown) {
+    yield `${JSON.stringify(errorMessage(thrown))}\n`;
+  }
+}
+
+/** What cannot be read at all is refused with a status, not in the middle. */
+async function begun(pieces: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  return (async function* () {
+    if (first.done) return;
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  })();
+}
