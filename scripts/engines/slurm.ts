@@ -8,6 +8,7 @@ import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ignoreErrors } from '../../src/base/ignore-errors.ts';
 import { isRunning, startDaemon, stopDaemons, until } from './private-daemon.ts';
 import { startAccounting } from './slurm-accounting.ts';
 import { type ClusterShape, cgroupConf, slurmConf, slurmdbdConf } from './slurm-config.ts';
@@ -94,7 +95,7 @@ async function startAll(shape: ClusterShape, cluster: SlurmCluster): Promise<voi
   for (const node of nodes) run(`slurmd.${node}`, '/usr/sbin/slurmd', '-D', '-N', node, '-f', conf);
   const idle = () =>
     /^2$/m.test(
-      quietly(() => cluster.command('sinfo', '-h', '-p', 'main', '-t', 'idle,mix,alloc', '-o', '%D')),
+      orEmpty(() => cluster.command('sinfo', '-h', '-p', 'main', '-t', 'idle,mix,alloc', '-o', '%D')),
     );
   await waitFor(shape, 'slurmctld', idle);
 }
@@ -131,11 +132,11 @@ async function endSteps(nodes: readonly string[]): Promise<void> {
     readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .filter((pid) =>
-        nodes.some((node) => quietly(() => readFileSync(`/proc/${pid}/cgroup`, 'utf8')).includes(node)),
+        nodes.some((node) => orEmpty(() => readFileSync(`/proc/${pid}/cgroup`, 'utf8')).includes(node)),
       );
   await until(() => {
     const pids = inside();
-    for (const pid of pids) quietly(() => String(process.kill(Number(pid), 'SIGKILL')));
+    for (const pid of pids) ignoreErrors(() => process.kill(Number(pid), 'SIGKILL'));
     return pids.length === 0;
   }, 5_000);
   for (const controller of ['freezer', 'memory', 'cpuset', 'devices'])
@@ -146,7 +147,7 @@ function removeCgroup(path: string): void {
   if (!existsSync(path)) return;
   for (const entry of readdirSync(path, { withFileTypes: true }))
     if (entry.isDirectory()) removeCgroup(join(path, entry.name));
-  quietly(() => String(rmdirSync(path)));
+  ignoreErrors(() => rmdirSync(path));
 }
 
 /** A folder keeps its ports and names, so that starting it again reaches what runs. */
@@ -168,7 +169,7 @@ async function shapeOf(folder: string, options: SlurmSettings): Promise<ClusterS
 }
 
 function readShape(folder: string): ClusterShape | undefined {
-  const text = quietly(() => readFileSync(join(folder, 'shape.json'), 'utf8'));
+  const text = orEmpty(() => readFileSync(join(folder, 'shape.json'), 'utf8'));
   return text === '' ? undefined : (JSON.parse(text) as ClusterShape);
 }
 
@@ -188,17 +189,13 @@ async function freePorts(count: number): Promise<number[]> {
 
 function lastLines(folder: string, name: string): string {
   const texts = [`${name}.log`, `${name}.out`].map((file) =>
-    quietly(() => readFileSync(join(folder, 'log', file), 'utf8')),
+    orEmpty(() => readFileSync(join(folder, 'log', file), 'utf8')),
   );
   return texts.join('\n').trim().split('\n').slice(-5).join(' / ');
 }
 
-function quietly(read: () => string): string {
-  try {
-    return read();
-  } catch {
-    return '';
-  }
+function orEmpty(read: () => string): string {
+  return ignoreErrors(read) ?? '';
 }
 
 async function main(): Promise<void> {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { words } from '../../examples/capability/words.ts';
 import { makeWorkspace, type Workspace } from '../../test/e2e/support/workspace.ts';
@@ -194,6 +196,18 @@ describe('a capability with a life', () => {
       await second.close();
     }
     assert.deepEqual([other.seen.opened, other.seen.closed], [1, 1]);
+  });
+
+  it('is told of what another process changed', async () => {
+    const command = join(import.meta.dirname, '../bin/haft.ts');
+    const args = JSON.stringify({ path: 'other.txt', content: 'fourteen' });
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [command, 'call', 'file_write', args, '--workspace', workspace.root],
+      { encoding: 'utf8' },
+    );
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(await find('fourteen'), ['other.txt']);
   });
 
   it('that cannot follow is told of in a row of the audit and a warning, and opened anew', async () => {

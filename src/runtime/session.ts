@@ -174,9 +174,8 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
 
 /** What a call says of itself is added to what its session says. */
 export function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
-  const given = args.attribution;
-  const own = isRecord(given) ? (given as JsonObject) : null;
-  return own ? { ...session.attribution, ...own } : session.attribution;
+  const { attribution: own } = args;
+  return isRecord(own) ? { ...session.attribution, ...own } : session.attribution;
 }
 
 const OPTIONS: KnownFields<SessionOptions> = {

@@ -13,7 +13,7 @@ declare module '../../contract/policy.ts' {
 }
 
 /** Of each list the first is what jobs get; the others are what callers may choose instead. */
-interface SlurmSettings {
+export interface SlurmSettings {
   readonly partitions?: readonly string[];
   readonly accounts?: readonly string[];
   readonly qos?: readonly string[];

@@ -20,7 +20,7 @@ import {
 /** Leaves a line for every time that it is executed, then waits for `out/go`. */
 const COUNTED = 'echo began >> out/count; echo began; until [ -e out/go ]; do sleep 0.05; done';
 const COUNTED_OUTPUTS = { outputs: ['count', 'go'] };
-const letGo = (folder: string) => writeFile(join(folder, 'out/go'), '');
+const letFinish = (folder: string) => writeFile(join(folder, 'out/go'), '');
 
 export const LIFECYCLE_CASES: readonly BackendCase[] = [
   {
@@ -71,7 +71,7 @@ export const LIFECYCLE_CASES: readonly BackendCase[] = [
       const handles = await Promise.all(
         [env.backend, other, env.backend, other].map((backend) => backend.start(attempt)),
       );
-      await letGo(attempt.folder);
+      await letFinish(attempt.folder);
       const ends = await Promise.all(handles.map((handle) => endOf(handle, env)));
       for (const end of ends) assertSucceeded(end);
       assert.equal(await outputOf(attempt, 'count'), 'began\n');
@@ -121,7 +121,7 @@ export const LIFECYCLE_CASES: readonly BackendCase[] = [
       assert.ok(found);
       assert.equal(found.attemptId, attempt.id);
       await seen(found, 'stdout', 'began', env);
-      await letGo(attempt.folder);
+      await letFinish(attempt.folder);
       assertSucceeded(await endOf(found, env));
       assert.equal(await outputOf(attempt, 'count'), 'began\n');
       assert.equal(await logOf(attempt), 'began\n');
@@ -159,7 +159,7 @@ export const LIFECYCLE_CASES: readonly BackendCase[] = [
         within(handle.wait(AbortSignal.abort(reason)), env.patienceMs),
         (thrown) => thrown === reason,
       );
-      await letGo(attempt.folder);
+      await letFinish(attempt.folder);
       assertSucceeded(await endOf(handle, env));
     },
   },
@@ -215,7 +215,7 @@ export const LIFECYCLE_CASES: readonly BackendCase[] = [
       await seen(handle, 'stdout', 'one\n', env);
       await seen(handle, 'stderr', 'two\n', env);
       stop();
-      await letGo(attempt.folder);
+      await letFinish(attempt.folder);
       await Promise.all([seen(handle, 'stdout', 'one\nthree\n', env), endOf(handle, env)]);
       assert.ok(!ended.includes('three'));
       assert.deepEqual((await logOf(attempt)).split('\n').sort(), ['', 'one', 'three', 'two']);
@@ -249,7 +249,7 @@ export const LIFECYCLE_CASES: readonly BackendCase[] = [
       );
       assert.deepEqual(gone, [orphan.id]);
       await rm(join(orphan.folder, 'out/beat'), { force: true });
-      await letGo(open.folder);
+      await letFinish(open.folder);
       assertSucceeded(await endOf(kept, env));
       assert.equal(existsSync(join(orphan.folder, 'out/beat')), false);
       assert.notEqual((await reaped.wait(never())).status, 'succeeded');
