@@ -1,6 +1,5 @@
 // Owns: a contained program that speaks JSON lines on stdin and stdout: reading lines, sending messages, and its last words once it ends.
 // Refuses: to understand the messages, and to start the program again; `link.ts` does.
-
 import { AROUND_ERRORS, TELLS_ERROR } from '../base/error-line.ts';
 import { isSecretKey } from '../base/redact/secret-keys.ts';
 import { spillBytes } from '../contract/adapter.ts';

@@ -1,12 +1,18 @@
 // Owns: one connection to the other side: opened on demand, reopened when it was lost, closed when idle; and an adapter connection over it.
 // Refuses: to send anything; it hands out what is open, and whoever uses it knows what was sent.
-
 import { orAborted } from '../base/or-aborted.ts';
 import type { AdapterConnection, Invocation, InvocationResult } from '../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { BoundTool } from '../contract/manifest.ts';
-import { attempt, isUnsent, markUnsent, RECONNECT } from './attempts.ts';
-import { type BreakerOptions, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
+import {
+  attempt,
+  type BreakerOptions,
+  type CircuitBreaker,
+  createCircuitBreaker,
+  isUnsent,
+  markUnsent,
+  RECONNECT,
+} from './attempts.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** What is kept open. */
@@ -19,7 +25,6 @@ export interface Linked {
 interface Link<T extends Linked> {
   /** What is open, or becomes so. Whatever it rejects with, nothing was sent. `look`: also while it is left alone. */
   open(signal: AbortSignal, look?: boolean): Promise<T>;
-  readonly current: T | undefined;
   readonly breaker: CircuitBreaker;
   readonly closed: boolean;
   /** Nothing is open, because nobody needed it. */
@@ -87,9 +92,6 @@ export function createLink<T extends Linked>(options: LinkOptions<T>): Link<T> {
       opening ??= connect(look);
       opening.catch(() => {});
       return orAborted(opening, signal);
-    },
-    get current() {
-      return current && !current.gone ? current : undefined;
     },
     get closed() {
       return closing.signal.aborted;

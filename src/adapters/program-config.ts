@@ -1,11 +1,13 @@
-// Owns: how an installation describes a program that is kept running: its command, its environment, what it needs and reads.
-// Refuses: a field that it does not know, and to run anything.
+// Owns: how an installation describes a program that is kept running: command, environment, needs, reads, and the secrets that are put in when it is connected to.
+// Refuses: a field that it does not know, to run anything, and to keep a filled-in config.
 import { existsSync } from 'node:fs';
 import { isAbsolute, posix } from 'node:path';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { modulesFolder, readCommandCode, SYSTEM_PATH } from '../base/command-code.ts';
 import { digest } from '../base/digest.ts';
-import type { RunInputs } from '../contract/adapter.ts';
+import { compileTemplate } from '../base/templating/compile-template.ts';
+import { isTemplateFault } from '../base/templating/template-fault.ts';
+import type { RunInputs, Secrets } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
@@ -226,3 +228,46 @@ export function withReads(
 }
 
 const NOBODY = { why: 'nobody is there to read what caps.filesystem.read names' };
+
+/** How the preset gives a server the secrets that its config names. Rejects where one of them is missing. */
+export type SecretsFor = (installation: Installation, providers: readonly string[]) => Promise<Secrets>;
+
+/** What may hold a secret. */
+interface Fillable extends Pick<ProgramConfig, 'env' | 'credentials'> {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export async function fillConfig<C extends Fillable>(
+  config: C,
+  installation: Installation,
+  secretsFor: SecretsFor | undefined,
+  host: NodeJS.ProcessEnv = process.env,
+): Promise<C> {
+  const { credentials = [], env = {}, headers } = config;
+  const texts = [...Object.values(env.set ?? {}), ...Object.values(headers ?? {})];
+  if (!texts.some((text) => text.includes('{{'))) return config;
+  if (credentials.length > 0 && !secretsFor)
+    throw fail(
+      'credentials.missing',
+      `Cannot connect to "${installation.name}": there are no credentials here`,
+    );
+  const secrets = credentials.length > 0 ? await secretsFor?.(installation, credentials) : {};
+  const context = { credentials: secrets, env: passedVariables(env.passthrough ?? [], host) };
+  const fill = (all: Readonly<Record<string, string>>, where: string): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(all).map(([name, text]) => {
+        try {
+          return [name, compileTemplate(text).render(context)];
+        } catch (thrown) {
+          if (!isTemplateFault(thrown)) throw thrown;
+          const fact = `Cannot fill in ${where}.${name} of "${installation.name}": ${thrown.message}`;
+          throw fail('pack.invalid', fact);
+        }
+      }),
+    );
+  return {
+    ...config,
+    ...(env.set ? { env: { ...env, set: fill(env.set, 'env.set') } } : {}),
+    ...(headers ? { headers: fill(headers, 'headers') } : {}),
+  };
+}

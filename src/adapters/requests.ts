@@ -1,6 +1,5 @@
 // Owns: which request an answer belongs to: those under way, by id, until they are answered, cancelled, lost or too large.
 // Refuses: a second answer, and an answer to nobody.
-
 import type { AnswerSpill, Invocation } from '../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import { idOfEnds, type LineProgramEvents } from './line-program.ts';
@@ -17,7 +16,6 @@ interface Requests<Answer, Notice> {
   failAll(failure: (id: number) => Failure): void;
   /** Where the answer to it goes that cannot be held; to any, where it is not known to which. */
   spill(id: unknown): AnswerSpill | undefined;
-  readonly size: number;
   /** Of the one request under way, where there is exactly one. */
   readonly only: number | undefined;
 }
@@ -97,9 +95,6 @@ export function createRequests<Answer, Notice = never>(): Requests<Answer, Notic
     spill(id) {
       const [first] = waiting.values();
       return ((typeof id === 'number' ? waiting.get(id) : undefined) ?? first)?.spill?.();
-    },
-    get size() {
-      return waiting.size;
     },
     get only() {
       const [first] = waiting.keys();

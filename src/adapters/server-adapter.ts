@@ -5,10 +5,9 @@ import type { HealthStrategy } from '../contract/health.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { BoundTool, Installation } from '../contract/manifest.ts';
 import type { ReadInputs } from '../contract/runs.ts';
-import type { BreakerOptions } from './circuit-breaker.ts';
-import type { SecretsFor } from './config-filling.ts';
+import type { BreakerOptions } from './attempts.ts';
 import type { LogFor } from './line-program.ts';
-import type { StartFor } from './program-config.ts';
+import type { SecretsFor, StartFor } from './program-config.ts';
 import type { Scheduler } from './scheduler.ts';
 
 export interface ServerDeps {

@@ -1,24 +1,21 @@
 // Owns: `*.tool.yaml` tools of the kind http: a request from templates, and data from its answer.
 // Refuses: a scheme that its caps do not name, addresses that the guarded handle refuses, and sending twice what may have
 // arrived, unless the tool is idempotent.
-//
-// Wiring: `createHttpAdapter({ handlesFor })` once; `open(installation, tools)` with tools of `bindYamlTool` whose
-// `binding.adapter` is `http`. The installation's `config` is what templates see as `config`. `combineAdapters` makes one
-// adapter of this and the process adapter, for folders that hold both kinds.
-
 import type { Adapter, HandlesFor, Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { type HttpRequest, parseHttpUrl } from '../../contract/http.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { YamlExecutions } from '../../contract/yaml-tool.ts';
-import { createAnswerReader, readAnswerText } from '../answer-reader.ts';
-import { attempt, markUnsent, SEND_ONCE } from '../attempts.ts';
+import { createAnswerReader, readAnswerText } from '../answer.ts';
 import {
+  attempt,
   type BreakerOptions,
   type CircuitBreaker,
   createCircuitBreaker,
+  markUnsent,
+  SEND_ONCE,
   USUAL_BREAKER,
-} from '../circuit-breaker.ts';
+} from '../attempts.ts';
 import { closedLink } from '../link.ts';
 import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
 import { createFillings, type Filling, runInputs, type YamlUse, yamlUse } from '../yaml-filling.ts';

@@ -1,6 +1,5 @@
 // Owns: the channel to a server, and agreeing with it on a revision: a look whether it is one without a handshake, else the handshake.
 // Refuses: a revision that this adapter does not speak.
-
 import { isRecord } from '../../base/is-record.ts';
 import type { Invocation } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';

@@ -1,6 +1,5 @@
 // Owns: asking a server for its tools, page by page, and turning them into tools of this host.
 // Refuses: tools that could not be checked or called; each is reported, and hides no other.
-
 import { isNestedDeeper } from '../../base/canonical-json.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { isFailure } from '../../contract/errors.ts';

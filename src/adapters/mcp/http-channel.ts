@@ -1,6 +1,5 @@
 // Owns: MCP over streamable HTTP: each message a POST of its own, answered with JSON or with a stream of events.
 // Refuses: addresses that the guarded handle refuses, and to send again what may have been taken.
-
 import { isRecord } from '../../base/is-record.ts';
 import { orAborted } from '../../base/or-aborted.ts';
 import type { AnswerSpill, Invocation } from '../../contract/adapter.ts';

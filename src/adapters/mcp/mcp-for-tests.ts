@@ -1,6 +1,5 @@
 // Owns: for tests, the adapter connected to the fixture server in each of its four forms.
 // Refuses: to leave a server behind.
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

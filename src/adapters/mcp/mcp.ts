@@ -1,21 +1,14 @@
 // Owns: tools of MCP servers, over pipes and over streamable HTTP, of the revisions with a handshake and without one.
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
-//
-// Wiring: `createMcpAdapter(deps)` once; `open(installation, tools)` for each server, whose `config` fits
-// `adapter.config`. To install a server: `open(installation, [])`, then `discover(signal)`; its tools (already under their
-// overlays) are what later `open`s are given. `onChange` tells that it is time to discover again: the server said that
-// its tools changed, or was lost and found. Nothing is started before the first use.
-
 import type { CallHandles, Invocation } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { type Program, type ProgramStart, programEffects } from '../../contract/program.ts';
-import { USUAL_BREAKER } from '../circuit-breaker.ts';
-import { fillConfig } from '../config-filling.ts';
+import { USUAL_BREAKER } from '../attempts.ts';
 import type { ServerLog } from '../line-program.ts';
 import { createLink, type Linked, linkedConnection, longestMessage } from '../link.ts';
-import { callNeeds, programOf } from '../program-config.ts';
+import { callNeeds, fillConfig, programOf } from '../program-config.ts';
 import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
 import type { ServerAdapter, ServerConnection, ServerDeps } from '../server-adapter.ts';
 import { readCallResult } from './call-result.ts';

@@ -1,6 +1,5 @@
 // Owns: for tests, servers of a few lines each, over real pipes and real HTTP, with the adapter connected to them.
 // Refuses: to be proper servers; `server-for-tests.ts` is one.
-
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,5 @@
 // Owns: the config of an MCP server, and its overlays: another name or description for a tool, a narrower input, or not at all.
 // Refuses: to widen: an overlay can take arguments away and narrow them, never add what the server does not take.
-
 import { matchesName } from '../../base/glob.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { fail, isFailure } from '../../contract/errors.ts';

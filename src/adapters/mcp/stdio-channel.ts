@@ -1,6 +1,5 @@
 // Owns: MCP over the pipes of a contained program: one JSON-RPC message a line.
 // Refuses: to start the program again; a channel that is gone stays so.
-
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';

@@ -1,12 +1,6 @@
 // Owns: `*.tool.yaml` tools of the kinds python, node, php and cli: a contained program for each call, or one that is kept.
 // Refuses: what caps, env and limits do not grant. A program that answers wrongly, too much or too late is an answer or a
 // failure, never a hang.
-//
-// Wiring: `createProcessAdapter({ handlesFor })` once; `open(installation, tools)` with tools of `bindYamlTool` whose
-// `binding.adapter` is `process`. The installation's `config` is what programs and templates see as `config`. Calls should
-// bring their own handles, so that each access is decided for them. `combineAdapters` makes one adapter of this and the
-// http adapter, for folders that hold both kinds.
-
 import { bothEnds } from '../../base/bounded-buffer.ts';
 import { errorLine } from '../../base/error-line.ts';
 import {
@@ -25,7 +19,7 @@ import { passedVariables } from '../../contract/own-variable.ts';
 import { NO_NEEDS, programEffects } from '../../contract/program.ts';
 import type { ReadInputs } from '../../contract/runs.ts';
 import type { SandboxResult } from '../../contract/sandbox.ts';
-import { createAnswerReader, readAnswerText, tooLarge } from '../answer-reader.ts';
+import { createAnswerReader, readAnswerText, tooLarge } from '../answer.ts';
 import { attempt, SEND_ONCE } from '../attempts.ts';
 import { closedLink } from '../link.ts';
 import { withReads } from '../program-config.ts';

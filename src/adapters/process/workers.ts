@@ -9,8 +9,7 @@ import type { EgressConnection } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle, StandingProgram } from '../../contract/program.ts';
 import type { SandboxResult } from '../../contract/sandbox.ts';
-import { readEnvelope, readProgress } from '../answer.ts';
-import { tooLarge } from '../answer-reader.ts';
+import { readEnvelope, readProgress, tooLarge } from '../answer.ts';
 import { type LineProgram, type LineProgramEvents, speakLines } from '../line-program.ts';
 
 export interface WorkersOptions {
@@ -38,8 +37,6 @@ export interface WorkerCall {
 export interface Workers {
   /** Rejects with the signal's reason, `output.too_large`, or `call.outcome_unknown` where the worker was lost. */
   call(call: WorkerCall): Promise<InvocationResult>;
-  /** How many are kept. */
-  readonly size: number;
   close(): Promise<void>;
 }
 
@@ -138,9 +135,6 @@ export function createWorkers(options: WorkersOptions): Workers {
         }
         throw thrown;
       }
-    },
-    get size() {
-      return all.size;
     },
     async close() {
       closed = true;

@@ -1,9 +1,5 @@
 // Owns: tools of a program that keeps running and speaks JSON lines: docs/reference/stdio.md has the protocol.
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
-//
-// Wiring: `createStdioAdapter(deps)` once; `open(installation, tools)` for each installation, whose `config` fits
-// `adapter.config`. `connection.discover(signal)` asks the program for its tools. Nothing is started before the first use.
-
 import { isRecord } from '../../base/is-record.ts';
 import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
@@ -12,12 +8,12 @@ import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { passedVariables } from '../../contract/own-variable.ts';
 import { type Program, type ProgramHandle, programEffects } from '../../contract/program.ts';
 import { readEnvelope, readProgress, replyFault, shownValue } from '../answer.ts';
-import { USUAL_BREAKER } from '../circuit-breaker.ts';
-import { fillConfig } from '../config-filling.ts';
+import { USUAL_BREAKER } from '../attempts.ts';
 import { lastWords, type ServerLog, startLineProgram, wordsOf } from '../line-program.ts';
 import { createLink, type Linked, linkedConnection, longestMessage } from '../link.ts';
 import {
   callNeeds,
+  fillConfig,
   PROGRAM_CONFIG,
   type ProgramConfig,
   programConfig,

@@ -1,6 +1,5 @@
 // Owns: telling from a server's own words what its sandbox refused it, by path, and the line that would grant it.
 // Refuses: to guess: a path is named in its complaint, and what would be shown to it is there.
-
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, posix, relative } from 'node:path';
 import { readCommandCode } from '../../base/command-code.ts';

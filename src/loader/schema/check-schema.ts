@@ -8,8 +8,7 @@ import { type Way, wayText } from '../yaml/way.ts';
 import { bundleSchema } from './bundle-schema.ts';
 import { DIALECT_URIS, type Dialect, dialectOf } from './dialect.ts';
 import { eachSchema, keywordNames, keywordOf } from './keywords.ts';
-import type { Refusal } from './resolve-reference.ts';
-import { type DocumentSource, indexDocument, type SchemaDocument } from './schema-document.ts';
+import { type DocumentSource, indexDocument, type Refusal, type SchemaDocument } from './schema-document.ts';
 
 interface SchemaSite {
   readonly tell: Teller;

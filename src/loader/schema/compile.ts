@@ -1,6 +1,5 @@
 // Owns: turning any JSON Schema into a check, with regular expressions that cannot backtrack.
 // Refuses: to be loaded before a schema needs it: this file brings the schema library in.
-
 import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';

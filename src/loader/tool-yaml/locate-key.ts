@@ -1,6 +1,5 @@
 // Owns: where something is written in a manifest that was found to be fine on its own.
 // Refuses: checking it again.
-
 import { type Place, placeOf, START } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { createReport } from '../yaml/report.ts';

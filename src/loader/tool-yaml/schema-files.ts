@@ -5,8 +5,12 @@ import { posix } from 'node:path';
 import { parseStrict } from '../../base/strict-json.ts';
 import { openDocument, type WholeSite, wholeSchema } from '../schema/check-schema.ts';
 import type { Dialect } from '../schema/dialect.ts';
-import type { Refusal } from '../schema/resolve-reference.ts';
-import { type DocumentSource, indexDocument, type SchemaDocument } from '../schema/schema-document.ts';
+import {
+  type DocumentSource,
+  indexDocument,
+  type Refusal,
+  type SchemaDocument,
+} from '../schema/schema-document.ts';
 import { findNonJson } from '../yaml/check-shape.ts';
 import { type Located, START, toPlain } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';

@@ -1,6 +1,5 @@
 // Owns: the one table of the keys of a `*.tool.yaml`: what each may hold, its default, and what it means.
 // Refuses: a second copy; diagnostics, the JSON Schema for editors and the reference page are all made from this.
-
 import type {
   FlagShape,
   ListShape,

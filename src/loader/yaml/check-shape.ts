@@ -1,6 +1,5 @@
 // Owns: holding values against the table: unknown keys, wrong types, numbers out of range, texts that mean nothing.
 // Refuses: stopping at the first problem, and letting anything through that the table does not name.
-
 import { closest } from '../../base/closest.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { quoted } from '../../contract/diagnostic.ts';

@@ -1,6 +1,5 @@
 // Owns: turning YAML text into located values, and every problem of the text into a diagnostic.
 // Refuses: several documents, tags, and aliases that multiply; loading the yaml library before it is needed.
-
 import type { Alias, Document, Node, Pair, YAMLError, YAMLMap, YAMLSeq, YAMLWarning } from 'yaml';
 import { quoted } from '../../contract/diagnostic.ts';
 import { type Located, type LocatedEntry, MAX_DEPTH, MAX_VALUES, type Place } from './located.ts';

@@ -13,12 +13,11 @@ import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { watchFolders } from '../../loader/watch-folders.ts';
 import { createHealthMonitor, systemTiming } from '../../runtime/health/create-health-monitor.ts';
 import { openCredentials } from '../open-credentials.ts';
-import { createKnownCredentials } from './known-credentials.ts';
+import { createKnownCredentials, createServerLogs } from './known-credentials.ts';
 import { createPacks, type PackLock, type WatchedPacks } from './open-packs.ts';
 import { installedPacks } from './pack-entries.ts';
 import type { PackSite } from './pack-site.ts';
 import type { OpenEntry, PackParts, PackSource } from './pack-source.ts';
-import { createServerLogs } from './server-needs.ts';
 import { sourceOf } from './sources/index.ts';
 import { createHealthMemory, packStates, watchPacks } from './watch-packs.ts';
 

@@ -142,13 +142,17 @@ export function createPacks(options: PacksOptions): Packs {
   };
 
   const replaceChanged = async (before: Opened['packs'], after: Opened['packs']): Promise<void> => {
-    for (const [at, { callable }] of after.entries()) {
-      const old = before[at]!.callable;
-      if (isSameFace(callable, old)) continue;
-      await installations.replace(callable);
-      const known = new Set(Object.values(old.quarantine ?? {}));
-      for (const why of Object.values(callable.quarantine ?? {})) if (!known.has(why)) onWarning?.(why);
-    }
+    for (const [at, { callable }] of after.entries())
+      if (!isSameFace(callable, before[at]!.callable)) await installations.replace(callable);
+    warnOf(after, before);
+  };
+
+  /** What became quarantined. */
+  const warnOf = (packs: Opened['packs'], before: Opened['packs'] = []): void => {
+    const whys = (all: Opened['packs']) =>
+      all.flatMap(({ callable }) => Object.values(callable.quarantine ?? {}));
+    const known = new Set(whys(before));
+    for (const why of whys(packs)) if (!known.has(why)) onWarning?.(why);
   };
 
   const closeOne = async (key: string, { packs, following }: Opened): Promise<void> => {
@@ -161,8 +165,7 @@ export function createPacks(options: PacksOptions): Packs {
     const applied = packs.map((pack) => ({ pack, callable: accepted.apply(pack) }));
     for (const { callable } of applied) installations.add(callable);
     open.set(key, { packs: applied, following });
-    for (const { callable } of applied)
-      for (const why of Object.values(callable.quarantine ?? {})) onWarning?.(why);
+    warnOf(applied);
   };
 
   const entriesOf = (policy: Pick<PolicyFile, 'packs'>): readonly PackEntry[] => {
@@ -188,7 +191,8 @@ export function createPacks(options: PacksOptions): Packs {
         if (!opened) add(key, found.following, found.packs, accepted);
         else {
           const packs = found.packs.map((pack) => ({ pack, callable: accepted.apply(pack) }));
-          await replaceAll(opened.packs, packs);
+          for (const { callable } of packs) await installations.replace(callable);
+          warnOf(packs, opened.packs);
           opened.following.abort();
           open.set(key, { packs, following: found.following });
         }
@@ -203,14 +207,6 @@ export function createPacks(options: PacksOptions): Packs {
       if (problems.get(name) !== message) onWarning?.(`The pack "${name}" stays as it was: ${message}`);
       problems.set(name, message);
       return false;
-    }
-  };
-
-  const replaceAll = async (before: Opened['packs'], after: Opened['packs']): Promise<void> => {
-    const known = new Set(before.flatMap(({ callable }) => Object.values(callable.quarantine ?? {})));
-    for (const { callable } of after) {
-      await installations.replace(callable);
-      for (const why of Object.values(callable.quarantine ?? {})) if (!known.has(why)) onWarning?.(why);
     }
   };
 

@@ -17,8 +17,7 @@ import type { OpenPack, PackState, Runtime, RuntimeInstallations } from '../../c
 import type { YamlTool } from '../../contract/yaml-tool.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
 import type { HealthMemory, Remembered } from '../../runtime/health/create-health-monitor.ts';
-import type { KnownCredentials } from './known-credentials.ts';
-import { serverNeeds } from './server-needs.ts';
+import { type KnownCredentials, serverNeeds } from './known-credentials.ts';
 
 interface PackWatch {
   readonly monitor: HealthMonitor;

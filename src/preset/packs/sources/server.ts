@@ -24,6 +24,7 @@ import {
   followServer,
   type LastAbsence,
 } from '../follow-server.ts';
+import { serverNeeds, serverSecrets, withoutServerSecrets } from '../known-credentials.ts';
 import {
   areSameIds,
   areSameTools,
@@ -33,7 +34,6 @@ import {
   type PackSaid,
   type PackSource,
 } from '../pack-source.ts';
-import { serverNeeds, serverSecrets, withoutServerSecrets } from '../server-needs.ts';
 
 const FORMAT = 3;
 
