@@ -13,7 +13,7 @@ declare module '../../contract/policy.ts' {
 }
 
 /** Of each list the first is what jobs get; the others are what callers may choose instead. */
-interface SlurmSettings {
+export interface SlurmSettings {
   readonly partitions?: readonly string[];
   readonly accounts?: readonly string[];
   readonly qos?: readonly string[];
@@ -31,7 +31,7 @@ interface SlurmSettings {
 const CONTAINERS = ['bubblewrap', 'docker', 'podman', 'apptainer'] as const;
 
 /** What programs are contained in on the nodes; bubblewrap unless it says otherwise. Docker and Podman have images of their own. */
-interface SlurmContainer {
+export interface SlurmContainer {
   readonly kind: (typeof CONTAINERS)[number];
   /** The engine's program on the nodes. */
   readonly command?: string;
