@@ -17,8 +17,8 @@ export interface ProtectedPath {
 export function protectedPaths(loaded: LoadedPolicy): readonly ProtectedPath[] {
   const own = ['haft.yaml', 'haft.lock', ...(loaded.name.startsWith('(') ? [] : [loaded.name])];
   return [
-    { path: '.haft', rule: 'protected:.haft', fact: "it belongs to Haft's own state", read: false },
-    ...[...new Set(own)].map((path) => readOnly(path, path, 'policy and locks are read-only to tools')),
+    STATE,
+    ...[...new Set(own)].map((path) => readOnly(path, path, LOCKED)),
     ...ownPaths(loaded),
     ...packPaths(loaded).map(([path, name]) => readOnly(path, name, 'packs are read-only to tools')),
     ...(loaded.resolved?.beside ?? []).map((real) => {
@@ -32,23 +32,26 @@ export function protectedPaths(loaded: LoadedPolicy): readonly ProtectedPath[] {
 export function ownedBy(path: string, access: 'read' | 'write'): Omit<ProtectedPath, 'path'> | undefined {
   if (!NAMES.test(path)) return undefined;
   const names = path.split('/');
-  return OWNED.find(({ name, read }) => (access === 'write' || !read) && names.includes(name));
+  return OWNED.find(({ path: name, read }) => (access === 'write' || !read) && names.includes(name));
 }
 
+const STATE: ProtectedPath = {
+  path: '.haft',
+  rule: 'protected:.haft',
+  fact: "it belongs to Haft's own state",
+  read: false,
+};
+const LOCKED = 'policy and locks are read-only to tools';
 const NAMES = /\.haft|\.git|haft\./;
 
 const OWNED = [
-  { name: '.haft', rule: 'protected:.haft', fact: "it belongs to Haft's own state", read: false },
-  ...['haft.yaml', 'haft.lock'].map((name) => ({
-    name,
-    rule: `protected:${name}`,
-    fact: 'policy and locks are read-only to tools',
-    read: true,
-  })),
-  { name: '.git', rule: 'protected:.git', fact: 'only git tools write there', read: true },
+  STATE,
+  ...['haft.yaml', 'haft.lock'].map((name) => readOnly(name, name, LOCKED)),
+  readOnly('.git', '.git', 'only git tools write there'),
 ];
 
 const OWN = 'protected:~/.config/haft';
+const LINKED = "this link leads to Haft's own folder";
 
 /** Where the workspace holds the folders with the key, what is trusted and the command's compiled code. */
 function ownPaths({ resolved }: LoadedPolicy): ProtectedPath[] {
@@ -64,7 +67,7 @@ function ownPaths({ resolved }: LoadedPolicy): ProtectedPath[] {
     ...links.map((path) => ({
       path: located(path),
       rule: OWN,
-      fact: "this link leads to Haft's own folder",
+      fact: LINKED,
       read: true,
       alone: true as const,
     })),
@@ -86,12 +89,9 @@ export function ownFences(paths: readonly ProtectedPath[]): Fence[] {
     );
 }
 
-const readOnly = (path: string, name: string, fact: string): ProtectedPath => ({
-  path,
-  rule: `protected:${name}`,
-  fact,
-  read: true,
-});
+function readOnly(path: string, name: string, fact: string): ProtectedPath {
+  return { path, rule: `protected:${name}`, fact, read: true };
+}
 
 /** As written, and where links lead. */
 function packPaths({ file, resolved }: LoadedPolicy): readonly (readonly [path: string, name: string])[] {

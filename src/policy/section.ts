@@ -133,8 +133,6 @@ interface Parts<Self> {
   part<T>(make: (self: Self) => T): T;
 }
 
-// ------------------------------------------------------------------------------------------ comparing
-
 export interface PolicyChange {
   /** Such as `shell_allow` or `limits.timeout_ms`. */
   readonly key: string;

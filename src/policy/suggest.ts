@@ -7,29 +7,19 @@ import type { GrantingEngine } from './create-policy-engine.ts';
 import { mergeGrants, renderGrant } from './grant.ts';
 import type { Grant } from './section.ts';
 
-interface Suggestion {
-  /** haft.yaml text that admits these calls. */
-  readonly admit: string;
-  /** How many audited calls it would have admitted. */
-  readonly calls: number;
-  readonly tools: readonly string[];
-}
-
-/** Denied calls for which no line is offered. */
-interface Unoffered {
-  /** Of the error table: `path.outside_workspace`, or why nothing can admit them. */
-  readonly reason: string;
+interface Counted {
+  /** How many audited calls. */
   readonly calls: number;
   readonly tools: readonly string[];
 }
 
 export interface Suggestions {
-  /** The most wanted first. */
-  readonly suggestions: readonly Suggestion[];
+  /** The most wanted first: haft.yaml text that would have admitted these calls. */
+  readonly suggestions: readonly (Counted & { readonly admit: string })[];
   /** All of them in one piece; empty where there is none. */
   readonly admit: string;
-  /** The most frequent first. */
-  readonly unoffered: readonly Unoffered[];
+  /** Denied calls for which no line is offered, by the reason of the error table, the most frequent first. */
+  readonly unoffered: readonly (Counted & { readonly reason: string })[];
 }
 
 const OUTSIDE = 'path.outside_workspace';
@@ -40,8 +30,8 @@ export async function suggestPolicy(
   engine: GrantingEngine,
 ): Promise<Suggestions> {
   await engine.ready(rows.flatMap(({ effects }): readonly Effect[] => effects));
-  const found = new Map<string, { grant: Grant; calls: Set<string>; tools: Set<string> }>();
-  const left = new Map<string, { calls: Set<string>; tools: Set<string> }>();
+  const found = new Map<string, Wanted & { readonly grant: Grant }>();
+  const left = new Map<string, Wanted>();
   const leave = (reason: string, { callId, tool }: Pick<AuditRow, 'callId' | 'tool'>) => {
     const known = left.get(reason) ?? { calls: new Set(), tools: new Set() };
     left.set(reason, { calls: known.calls.add(callId), tools: known.tools.add(tool) });
@@ -62,22 +52,20 @@ export async function suggestPolicy(
     found.set(admit, { grant, calls: known.calls.add(callId), tools: known.tools.add(tool) });
   }
   const sorted = mostWanted(found);
+  const counted = ({ calls, tools }: Wanted) => ({ calls: calls.size, tools: [...tools].sort() });
   return {
-    suggestions: sorted.map(([admit, { calls, tools }]) => ({
-      admit,
-      calls: calls.size,
-      tools: [...tools].sort(),
-    })),
+    suggestions: sorted.map(([admit, wanted]) => ({ admit, ...counted(wanted) })),
     admit: renderGrant(mergeGrants(sorted.map(([, { grant }]) => grant))),
-    unoffered: mostWanted(left).map(([reason, { calls, tools }]) => ({
-      reason,
-      calls: calls.size,
-      tools: [...tools].sort(),
-    })),
+    unoffered: mostWanted(left).map(([reason, wanted]) => ({ reason, ...counted(wanted) })),
   };
 }
 
-const mostWanted = <T extends { readonly calls: ReadonlySet<string> }>(found: ReadonlyMap<string, T>) =>
+interface Wanted {
+  readonly calls: Set<string>;
+  readonly tools: Set<string>;
+}
+
+const mostWanted = <T extends Wanted>(found: ReadonlyMap<string, T>) =>
   [...found].sort(([a, one], [b, other]) => other.calls.size - one.calls.size || (a < b ? -1 : 1));
 
 // ------------------------------------------------------------------------------------------ replaying

@@ -35,8 +35,6 @@ export const asRule = <T extends object, K extends keyof T>(entry: string | T, k
 /** An approved call does what an allowed one does. */
 export const answered = (decision: Verdict): Verdict => (decision === 'deny' ? 'deny' : 'allow');
 
-// ------------------------------------------------------------------------------------------- numbers
-
 export type Numbers = { readonly [key: string]: number | undefined };
 
 /** A section that is nothing but limits: the smaller one holds, and a larger one grants more. */
@@ -83,8 +81,6 @@ export function grantsOf<K extends string>(
   });
 }
 
-// ----------------------------------------------------------------------------------------- comparing
-
 interface Sides<T> {
   added(entry: T): boolean;
   removed(entry: T): boolean;
@@ -124,6 +120,18 @@ export function value<T extends Json | undefined>(
   ];
 }
 
+/** Switches: `true` where turning it on grants more, `false` where turning it off does. */
+export const switches = (
+  section: string,
+  old: object = {},
+  now: object = {},
+  on: { readonly [key: string]: boolean },
+) =>
+  Object.entries(on).flatMap(([key, widens]) => {
+    const [from, to] = [old, now].map((one) => (one as { [key: string]: boolean })[key] ?? false);
+    return value(`${section}.${key}`, from, to, () => to === widens);
+  });
+
 /** Limits: one that is not named is the default, where there is one, and else none. */
 export function numbers(
   section: string,
@@ -158,8 +166,6 @@ export function same(one: unknown, other: unknown): boolean {
       same((one as Record<string, unknown>)[key], (other as Record<string, unknown>)[key]),
   );
 }
-
-// ------------------------------------------------------------------------------------------- showing
 
 /** As JSON, and what a reader cannot see, or what acts on a screen, as its code: no text can look like a line of ours. */
 export const shown = (given: Json): string =>

@@ -34,7 +34,7 @@ async function checkExample(
   if (!read) return `${quoted(example)} is not ${list.wanted}`;
   if ('refused' in read) return checkRefused(rule, kind, example, read.refused);
   for (const call of read.calls) {
-    const problem = checkCall(list, rule, kind, { example, subjects: call });
+    const problem = checkCall(list, rule, kind, example, call);
     if (problem) return problem;
   }
   return undefined;
@@ -47,28 +47,28 @@ function checkRefused(rule: ExampleRule, kind: Kind, example: string, why: strin
   return shows ? `${quoted(example)} is not matched by this rule, but refused before: ${why}` : undefined;
 }
 
-interface Call {
-  readonly example: string;
-  /** What the call would do, all of it. */
-  readonly subjects: readonly Subject[];
-}
-
 /** As of a call, the strictest decision over all that it would do counts. */
-function checkCall(list: ExampleList, rule: ExampleRule, kind: Kind, call: Call): string | undefined {
-  const decided = call.subjects.map((subject) => ({ subject, ...decide(list, subject) }));
+function checkCall(
+  list: ExampleList,
+  rule: ExampleRule,
+  kind: Kind,
+  example: string,
+  subjects: readonly Subject[],
+): string | undefined {
+  const decided = subjects.map((subject) => ({ subject, ...decide(list, subject) }));
   const worst = decided.reduce<Decided | undefined>(
     (worst, one) => (!worst || isStricter(one.verdict, worst.verdict) ? one : worst),
     undefined,
   );
   if (!worst)
-    return kind === 'deny' ? `${quoted(call.example)} must not be let through, and runs nothing` : undefined;
-  const name = nameOf(worst.subject, call.example);
+    return kind === 'deny' ? `${quoted(example)} must not be let through, and runs nothing` : undefined;
+  const name = nameOf(worst.subject, example);
   if (kind === 'allow' && worst.verdict !== 'allow')
     return `${name} must be let through, and ${worst.by} says ${worst.verdict}`;
   if (kind === 'deny' && worst.verdict === 'allow')
     return `${name} must not be let through, and ${worst.by} says allow`;
   // The examples that show what a rule is for must be its own doing, not another rule's.
-  const own = call.subjects.some((subject) => rule.matches(subject));
+  const own = subjects.some((subject) => rule.matches(subject));
   const shows = rule.says(worst.subject) === 'allow' ? 'allow' : 'deny';
   return kind === shows && !own ? `${name} is not matched by this rule, but by ${worst.by}` : undefined;
 }

@@ -72,12 +72,8 @@ export function defaultPolicy(workspace: string): LoadedPolicy {
   return { file: { version: 1 }, name: '(defaults)', lines: {}, sha256: EMPTY_SHA256, resolved };
 }
 
-interface FinishSite extends LoadHaftYamlOptions {
-  readonly path: string;
-  readonly name: string;
-  readonly sha256: string;
-  readonly report: Report;
-}
+type FinishSite = LoadHaftYamlOptions &
+  Record<'path' | 'name' | 'sha256', string> & { readonly report: Report };
 
 function finish(checked: CheckedPolicy, draft: Draft, given: FinishSite): LoadResult<LoadedPolicy> {
   const { workspace, availableRules, path, name, sha256, report } = given;

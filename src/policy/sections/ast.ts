@@ -2,7 +2,7 @@
 // Not here: parsing.
 import type { Section } from '../section.ts';
 import { flag, map, text } from '../shapes.ts';
-import { nothing, value } from '../values.ts';
+import { nothing, switches, value } from '../values.ts';
 
 const NO_AST = 'this version does not parse code';
 
@@ -18,13 +18,7 @@ export const ast = {
       session.validate_on_edit === false && host?.validate_on_edit ? ['.validate_on_edit'] : [],
     changes: (old = {}, now = {}) => [
       ...value('ast.language', old.language, now.language, () => true),
-      ...value('ast.format_on_save', old.format_on_save ?? false, now.format_on_save ?? false, (_, to) => to),
-      ...value(
-        'ast.validate_on_edit',
-        old.validate_on_edit ?? false,
-        now.validate_on_edit ?? false,
-        (from) => from,
-      ),
+      ...switches('ast', old, now, { format_on_save: true, validate_on_edit: false }),
     ],
     reach: 4,
     grants: ({ format_on_save: formats }) => (formats ? ['formatting of what is saved'] : []),

@@ -2,7 +2,7 @@
 // Not here: clean trees and messages; those look at the repository, not at the policy.
 import type { Finding, Section } from '../section.ts';
 import { flag, map } from '../shapes.ts';
-import { granted, value } from '../values.ts';
+import { granted, switches } from '../values.ts';
 
 const NO_GIT =
   'this version has no git tools; programs cannot change .git, and reach no host that network does not allow';
@@ -20,15 +20,8 @@ export const git = {
         ? ['.require_clean_tree_for_commit']
         : []),
     ],
-    changes: (old = {}, now = {}) => [
-      ...value('git.allow_push', old.allow_push ?? false, now.allow_push ?? false, (_, to) => to),
-      ...value(
-        'git.require_clean_tree_for_commit',
-        old.require_clean_tree_for_commit ?? false,
-        now.require_clean_tree_for_commit ?? false,
-        (from) => from,
-      ),
-    ],
+    changes: (old, now) =>
+      switches('git', old, now, { allow_push: true, require_clean_tree_for_commit: false }),
     reach: 6,
     grants: ({ allow_push: push }) => (push ? ['git push'] : []),
     below: (own = {}) => ({

@@ -1,6 +1,5 @@
 // Owns: what a workspace would grant beyond the defaults, in plain lines: its policy, the tools of its folders and haft.lock.
 // Not here: what each section grants (src/policy/sections). What a file says is quoted: no text in it can look like a line of ours.
-
 import { resolve } from 'node:path';
 import type { LockFile } from '../../contract/lock.ts';
 import { type PolicyFile, packFolders } from '../../contract/policy.ts';
