@@ -69,7 +69,7 @@ export const slurm: BackendKind = {
     const text = await readText(imageEnvFile(folder)).catch(() => undefined);
     return text === undefined ? undefined : parseImageEnv(text.split('\n'));
   },
-  programs: [
+  programs: () => [
     {
       name: 'Slurm',
       command: 'sbatch',
