@@ -30,7 +30,7 @@ export interface BackendKind {
   /** It is this machine itself: it always answers, and what it runs ends with its process. */
   readonly here?: true;
   /** Programs that `haft doctor` looks for. */
-  readonly programs?: readonly BackendProgram[];
+  programs?(): readonly BackendProgram[];
   /** What is known on this machine of an image's ENV without asking an engine. */
   imageEnv?(image: string, runs: RunsPolicy): Promise<Variables | undefined>;
   /** Made again when its settings, the images or the limits of policy change. */

@@ -41,8 +41,10 @@ export async function diagnosePrograms(workspace: string): Promise<readonly Find
     await ripgrep(workspace),
     ...(await Promise.all(PROGRAMS.map((one) => find(one, workspace)))),
     ...(await Promise.all(
-      BACKENDS.flatMap(({ name, programs = [] }) =>
-        programs.map((one) => (one.reach ? findEngine(name, one, workspace) : find(one, workspace))),
+      BACKENDS.flatMap(({ name, programs }) =>
+        (programs?.() ?? []).map((one) =>
+          one.reach ? findEngine(name, one, workspace) : find(one, workspace),
+        ),
       ),
     )),
   ];

@@ -100,15 +100,9 @@ export async function explainPlace(
   } catch (thrown) {
     const rule = deniedBy(thrown);
     if (rule === undefined || !isFailure(thrown)) throw thrown;
-    const { message, reason } = thrown;
-    const { admit } = thrown.details ?? {};
-    const decision: Decision = {
-      verdict: 'deny',
-      rule,
-      message,
-      reason,
-      ...(typeof admit === 'string' ? { admit } : {}),
-    };
+    const { message, reason, details: { admit } = {} } = thrown;
+    const way = typeof admit === 'string' ? { admit } : {};
+    const decision: Decision = { verdict: 'deny', rule, message, reason, ...way };
     return { ...explained, decision, all: [...explained.all, decision] };
   }
 }

@@ -25,7 +25,7 @@ export interface ToolpackSite {
   /** How plans are written, by the backend that they are for. */
   readonly dialects: Dialects;
   /** Definitions of packs that were asked before, by their digest. */
-  readonly known?: KnownDefinitions;
+  readonly known?: KnownDefinitions | undefined;
   /** Ask its processes for every call, also for one that they agreed on before: who checks a pack wants to see it change its mind. */
   readonly askAlways?: boolean;
   readonly signal?: AbortSignal;

@@ -23,7 +23,7 @@ export const docker: BackendKind = {
       },
     },
   }),
-  programs: [
+  programs: () => [
     {
       name: 'Docker',
       command: 'docker',

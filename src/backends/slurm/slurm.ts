@@ -31,7 +31,7 @@ export interface SlurmSettings {
 const CONTAINERS = ['bubblewrap', 'docker', 'podman', 'apptainer'] as const;
 
 /** What programs are contained in on the nodes; bubblewrap unless it says otherwise. Docker and Podman have images of their own. */
-interface SlurmContainer {
+export interface SlurmContainer {
   readonly kind: (typeof CONTAINERS)[number];
   /** The engine's program on the nodes. */
   readonly command?: string;
@@ -41,32 +41,26 @@ interface SlurmContainer {
   readonly busybox?: string;
 }
 
+const LISTS = { partition: 'partitions', account: 'accounts', qos: 'qos', gres: 'gres' } as const;
+
 export const slurm: BackendKind = {
   name: 'slurm',
   images: 'taken',
   dialect: { io: true, mayOmitImage: true, dest: 'dest_relpath', below: 'in' },
-  placement: { partition: 'partitions', account: 'accounts', qos: 'qos', gres: 'gres' },
+  placement: LISTS,
   settings,
   check: ({ slurm: own }) =>
-    (own?.images ?? []).flatMap((entry, at) =>
-      entry?.image === undefined || digestOf(entry.image) !== undefined
-        ? []
-        : [
-            {
-              at: `slurm.images[${at}].image`,
-              text: entry.image,
-              fact: 'has no digest, and nodes know images by nothing else',
-            },
-          ],
-    ),
+    (own?.images ?? []).flatMap((entry, at) => {
+      const fact = 'has no digest, and nodes know images by nothing else';
+      const isPinned = entry?.image === undefined || digestOf(entry.image) !== undefined;
+      return isPinned ? [] : [{ at: `slurm.images[${at}].image`, text: entry.image, fact }];
+    }),
   // Nodes have no engine to ask, or one that only a job can ask.
-  refuseImage: (image, { slurm: own = {} }) =>
-    hasOwnImages(own) || folderOf(image, own) !== undefined
-      ? undefined
-      : {
-          rule: 'runs.slurm.images',
-          fact: `no entry of runs.slurm.images says which folder of the nodes holds the image "${image}"`,
-        },
+  refuseImage(image, { slurm: own = {} }) {
+    if (hasOwnImages(own) || folderOf(image, own) !== undefined) return undefined;
+    const rule = 'runs.slurm.images';
+    return { rule, fact: `no entry of ${rule} says which folder of the nodes holds the image "${image}"` };
+  },
   async imageEnv(image, { slurm: own = {} }) {
     const folder = folderOf(image, own);
     if (folder === undefined) return undefined;
@@ -75,7 +69,7 @@ export const slurm: BackendKind = {
     const text = await readText(imageEnvFile(folder)).catch(() => undefined);
     return text === undefined ? undefined : parseImageEnv(text.split('\n'));
   },
-  programs: [
+  programs: () => [
     {
       name: 'Slurm',
       command: 'sbatch',
@@ -127,16 +121,12 @@ async function jobContainer(
   };
 }
 
-function firstOf({ partitions, accounts, qos, gres, constraint }: SlurmSettings) {
-  const first = {
-    partition: partitions?.[0],
-    account: accounts?.[0],
-    qos: qos?.[0],
-    gres: gres?.[0],
-    constraint,
-  };
-  return Object.fromEntries(Object.entries(first).filter(([, value]) => value !== undefined));
-}
+const firstOf = ({ constraint, ...own }: SlurmSettings): Readonly<Record<string, string>> => ({
+  ...(constraint === undefined ? {} : { constraint }),
+  ...Object.fromEntries(
+    Object.entries(LISTS).flatMap(([key, list]) => own[list]?.slice(0, 1).map((first) => [key, first]) ?? []),
+  ),
+});
 
 /** Nodes have an image by what it is, whatever a registry calls it. */
 function byDigest(backend: Backend): Backend {

@@ -2,10 +2,10 @@
 // Refuses: to run anything on it.
 import { BACKENDS } from '../../backends/index.ts';
 import { newId } from '../../base/new-id.ts';
-import { fail, toErrorEntry } from '../../contract/errors.ts';
+import { toErrorEntry } from '../../contract/errors.ts';
 import type { RunsPolicy } from '../../contract/policy.ts';
 import { backendsInUse } from '../../contract/policy-match.ts';
-import { backendSite } from './run-parts.ts';
+import { backendSite, inTime } from './run-parts.ts';
 
 export interface ProbedBackend {
   readonly name: string;
@@ -43,18 +43,4 @@ export async function probeBackends(
     }
   }
   return found;
-}
-
-/** An engine that took the connection may never answer. */
-const ANSWER_MS = 10_000;
-
-async function inTime(answer: Promise<string> | undefined): Promise<string | undefined> {
-  const late = Promise.withResolvers<never>();
-  const message = `Cannot ask the engine: it did not answer within ${ANSWER_MS / 1000} s`;
-  const timer = setTimeout(() => late.reject(fail('run.infrastructure', message)), ANSWER_MS);
-  try {
-    return await Promise.race([answer, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

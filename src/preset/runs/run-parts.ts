@@ -97,7 +97,7 @@ function lazyBackend(kind: BackendKind, site: BackendSite, runs: () => RunsPolic
     reap: async (isOpen) =>
       here || !backendsInUse(runs()).includes(name) ? [] : asked((backend) => backend.reap(isOpen)),
     look: (attempt) => asked((backend) => backend.look?.(attempt)),
-    ...(here ? {} : { probe: () => asked(async (backend) => (await backend.probe?.()) ?? '') }),
+    ...(here ? {} : { probe: async () => (await inTime(asked((backend) => backend.probe?.()))) ?? '' }),
     ...(images === 'needed'
       ? {
           pinImage: (reference) => asked((backend) => backend.pinImage!(reference)),
@@ -109,6 +109,20 @@ function lazyBackend(kind: BackendKind, site: BackendSite, runs: () => RunsPolic
       await Promise.all(all.map((one) => (one.status === 'fulfilled' ? one.value.close() : undefined)));
     },
   };
+}
+
+/** An engine that took the connection may never answer. */
+const ANSWER_MS = 10_000;
+
+export async function inTime(answer: Promise<string | undefined> | undefined): Promise<string | undefined> {
+  const late = Promise.withResolvers<never>();
+  const message = `Cannot ask the engine: it did not answer within ${ANSWER_MS / 1000} s`;
+  const timer = setTimeout(() => late.reject(fail('run.infrastructure', message)), ANSWER_MS);
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Asks the engines that policy lets runs go to. */

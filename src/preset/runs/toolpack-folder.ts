@@ -32,8 +32,11 @@ export async function openToolpackFolder(
 ): Promise<LoadResult<OpenPack>> {
   const files = readPackFiles(folder);
   if (!('digest' in files)) return { value: undefined, diagnostics: files };
-  const known = cacheFolder === undefined ? {} : { known: definitionsIn(cacheFolder) };
-  const { value, diagnostics } = await openToolpack(files, name, { ...site, ...known, dialects: DIALECTS });
+  const { value, diagnostics } = await openToolpack(files, name, {
+    ...site,
+    known: cacheFolder === undefined ? undefined : definitionsIn(cacheFolder),
+    dialects: DIALECTS,
+  });
   return { value: value && { ...value, files: lockedFiles(files) }, diagnostics };
 }
 

@@ -8,8 +8,7 @@ import { fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
 import { type AttemptRecord, isOpen } from '../../contract/run.ts';
 import type { ChosenPlace, RunOutcome, RunRequest, RunTicket } from '../../contract/runs.ts';
 import type { NewId } from '../../contract/runtime.ts';
-import { endOf, failureOf, isTriedAgain } from './attempt-failure.ts';
-import { conductAttempt } from './conduct-attempt.ts';
+import { conductAttempt, endOf, failureOf, isTriedAgain } from './conduct-attempt.ts';
 import { pauseOf, type RunSite, releaseReason } from './run-site.ts';
 
 interface SingleFlight {

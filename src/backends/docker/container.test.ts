@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { endOfTrouble, patiently } from './trouble.ts';
+import { endOfTrouble, patiently } from './container.ts';
 
 const refusal = (message: string) => Object.assign(new Error(message), { status: 500 });
 const away = (sent: boolean) => Object.assign(new Error('connect'), { sent });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { demandedFacts, ENTRY_CODES, parseObservation } from '../entry-script.ts';
-import { type Evidence, verdict } from './verdict.ts';
+import { type Evidence, verdict } from './conduct.ts';
 
 const USER = '1000:1000';
 const sound = parseObservation(`haft-observed ${demandedFacts(USER)} writable=/work/out,/tmp`);
