@@ -58,6 +58,18 @@ const WALKS = [
       ['Object.freeze([', 'Object.freeze([mergeMarkers,'],
     ],
   },
+  {
+    from: 'examples/operation',
+    name: 'audit-summary',
+    to: 'src/operations',
+    list: 'src/operations/index.ts',
+    edits: [
+      [
+        "  'audit.list': {",
+        "  'audit.summary': {\n    summary: 'Count rows',\n    load: async () => (await import('./audit-summary.ts')).auditSummary,\n  },\n  'audit.list': {",
+      ],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {
