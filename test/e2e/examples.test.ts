@@ -65,8 +65,8 @@ const WALKS = [
     list: 'src/operations/index.ts',
     edits: [
       [
-        "  'audit.list': {",
-        "  'audit.summary': {\n    summary: 'Count rows',\n    load: async () => (await import('./audit-summary.ts')).auditSummary,\n  },\n  'audit.list': {",
+        "  'audit.list': op(",
+        "  'audit.summary': op('Count rows', async () => (await import('./audit-summary.ts')).auditSummary),\n  'audit.list': op(",
       ],
     ],
   },
