@@ -15,11 +15,11 @@ import type { ObjectId } from '../contract/object-store.ts';
 import { type Argument, defineOperation } from '../contract/operation.ts';
 import { toWire } from '../contract/spelling.ts';
 import { describeError, table } from '../contract/terminal-text.ts';
-import { duration } from './duration.ts';
 import {
   COUNT,
   count,
   document,
+  duration,
   flag,
   list as listOf,
   local,

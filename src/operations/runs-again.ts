@@ -8,8 +8,7 @@ import { type AttemptRecord, isOpen, type RunRecord } from '../contract/run.ts';
 import type { RuntimeRuns, RunVerification } from '../contract/runs.ts';
 import { toWire } from '../contract/spelling.ts';
 import { describeError, table } from '../contract/terminal-text.ts';
-import { findRun, shortRun } from './find-run.ts';
-import { attemptToWire, endOf, exitOf, runToWire } from './run-view.ts';
+import { attemptToWire, endOf, exitOf, findRun, runToWire, shortRun } from './run-view.ts';
 import { RUN } from './runs.ts';
 import { document, list as listOf, local, TEXT, text, YES } from './schemas.ts';
 

@@ -11,11 +11,9 @@ import type { RunQuery, RunRow } from '../contract/run-store.ts';
 import type { FieldDifference, RunComparison, RunLook } from '../contract/runs.ts';
 import { toWire } from '../contract/spelling.ts';
 import { table } from '../contract/terminal-text.ts';
-import { duration } from './duration.ts';
-import { findRun, shortRun } from './find-run.ts';
 import { settleRuns } from './recover-runs.ts';
-import { attemptToWire, endOf, runToWire, shownJson } from './run-view.ts';
-import { count, document, list as listOf, optionalWord, TEXT, text, word } from './schemas.ts';
+import { attemptToWire, endOf, findRun, runToWire, shortRun, shownJson } from './run-view.ts';
+import { count, document, duration, list as listOf, optionalWord, TEXT, text, word } from './schemas.ts';
 
 const STATES = Object.keys(RUN_TRANSITIONS) as readonly RunState[];
 /** Those of which somebody should be looking after an attempt. */

@@ -1,5 +1,6 @@
 // Owns: short words for the schemas of arguments and results.
-// Refuses: to check anything; doors and tests do.
+// Refuses: to check values, which doors do; but for lengths of time, a number without a unit: nobody remembers whether it was hours or days.
+import { fail } from '../contract/errors.ts';
 import type { JsonSchema } from '../contract/json.ts';
 import type { Argument } from '../contract/operation.ts';
 
@@ -59,3 +60,12 @@ export const words = (maxItems: number, description: string): Argument => ({
 
 /** Only on the command line. */
 export const local = (argument: Argument): Argument => ({ ...argument, local: true });
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/** Milliseconds. */
+export function duration(name: string, given: string): number {
+  const match = /^(\d{1,6})([hdw])$/.exec(given);
+  if (match) return Number(match[1]) * UNITS[match[2]!]!;
+  throw fail('usage', `Cannot use --${name} ${given}: it takes hours, days or weeks, such as 12h, 30d or 8w`);
+}

@@ -7,8 +7,7 @@ import type { SessionView } from '../contract/runtime.ts';
 import { toWire } from '../contract/spelling.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
 import { table } from '../contract/terminal-text.ts';
-import { duration } from './duration.ts';
-import { document, list as listOf, TEXT, text, word } from './schemas.ts';
+import { document, duration, list as listOf, TEXT, text, word } from './schemas.ts';
 
 interface OpenArgs {
   readonly id?: string;
