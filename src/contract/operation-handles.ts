@@ -116,7 +116,7 @@ export interface PackHandles {
   /** One look at each; at all of them where none is named. */
   health(wanted: readonly string[]): Promise<readonly (readonly [name: string, report: HealthReport])[]>;
   /** What tools are now beside what haft.lock has. `shown` is the digest of what a person saw. */
-  lock(step: 'add' | 'accept' | 'frozen', shown?: string): Promise<LockReport>;
+  lock(step: 'look' | 'add' | 'accept' | 'frozen', shown?: string): Promise<LockReport>;
 }
 
 export interface PackListing {

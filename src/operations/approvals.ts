@@ -7,7 +7,7 @@ import { defineOperation, type Operation } from '../contract/operation.ts';
 import { approvalToWire } from '../contract/spelling.ts';
 import type { Approval } from '../contract/store.ts';
 import { describeAdmit, printable } from '../contract/terminal-text.ts';
-import { document, list as listOf } from './result-schema.ts';
+import { document, flag, list as listOf, local, word } from './schemas.ts';
 
 const STATUSES: readonly Approval['status'][] = ['pending', 'granted', 'refused', 'consumed', 'expired'];
 
@@ -47,7 +47,7 @@ export const approvalsList = defineOperation<
   },
 });
 
-const APPROVAL = { type: 'string', required: true, positional: true, description: 'its id' } as const;
+const APPROVAL = word('its id');
 const ONE = document({ approval: { type: 'object', description: 'The approval.' } });
 const asDocument = (approval: Approval) => ({ approval: approvalToWire(approval) });
 
@@ -101,11 +101,7 @@ export const approvalsGrant = deciding('granted', {
     'haft approvals grant appr_0123456789abcdefghij --always',
   ],
   args: {
-    always: {
-      type: 'boolean',
-      local: true,
-      description: 'also print the haft.yaml line that admits such calls from now on',
-    },
+    always: local(flag('also print the haft.yaml line that admits such calls from now on')),
   },
 });
 

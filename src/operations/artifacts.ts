@@ -15,8 +15,21 @@ import type { ObjectId } from '../contract/object-store.ts';
 import { type Argument, defineOperation } from '../contract/operation.ts';
 import { toWire } from '../contract/spelling.ts';
 import { describeError, table } from '../contract/terminal-text.ts';
-import { duration } from './duration.ts';
-import { COUNT, document, list as listOf, TEXT, YES } from './result-schema.ts';
+import {
+  COUNT,
+  count,
+  document,
+  duration,
+  flag,
+  list as listOf,
+  local,
+  optionalWord,
+  TEXT,
+  text,
+  word,
+  words,
+  YES,
+} from './schemas.ts';
 
 interface Kept {
   readonly artifact: string;
@@ -36,7 +49,7 @@ export const artifactsImport = defineOperation<
   description:
     'Prints its id, which is its digest: equal bytes have equal ids, and are kept once. A path must lie in the workspace or an extra root of haft.yaml; what lies elsewhere can be piped.',
   examples: ['haft artifacts import data/reads.fastq', 'zcat /data/reads.fastq.gz | haft artifacts import -'],
-  args: { path: { type: 'string', required: true, positional: true, description: 'a file or a folder' } },
+  args: { path: word('a file or a folder') },
   result: document({}, { artifact: TEXT, kind: TEXT, size: COUNT, files: COUNT }),
   who: 'anyone',
   changes: true,
@@ -78,13 +91,7 @@ export const artifactsList = defineOperation<{ readonly last: number }, readonly
   summary: 'List the newest artifacts',
   examples: ['haft artifacts list', 'haft artifacts list --last 1000 --json'],
   args: {
-    last: {
-      type: 'integer',
-      minimum: 1,
-      default: 20,
-      placeholder: 'N',
-      description: 'how many (default: 20)',
-    },
+    last: count(20, 'how many (default: 20)'),
   },
   result: document({ artifacts: listOf('The newest first.') }),
   who: 'person',
@@ -104,7 +111,7 @@ export const artifactsList = defineOperation<{ readonly last: number }, readonly
   },
 });
 
-const ARTIFACT: Argument = { type: 'string', required: true, positional: true, description: 'its id' };
+const ARTIFACT: Argument = word('its id');
 
 interface Shown {
   readonly artifact: Artifact;
@@ -178,14 +185,9 @@ export const artifactsCat = defineOperation<CatArgs, AsyncIterable<Uint8Array>>(
   ],
   args: {
     artifact: ARTIFACT,
-    path: { type: 'string', positional: true, description: 'of a tree: the file in it' },
-    to: {
-      type: 'string',
-      placeholder: 'PATH',
-      local: true,
-      description: 'copy it there, read-only; nothing may be there yet',
-    },
-    range: { type: 'string', placeholder: 'START:END', description: 'only these bytes, END excluded' },
+    path: optionalWord('of a tree: the file in it'),
+    to: local(text('PATH', 'copy it there, read-only; nothing may be there yet')),
+    range: text('START:END', 'only these bytes, END excluded'),
   },
   result: TEXT,
   answers: 'bytes',
@@ -238,7 +240,7 @@ export const artifactsVerify = defineOperation<{ readonly artifacts?: readonly s
   usage: '[ARTIFACT…]',
   description: 'Names each whose bytes are gone or changed. Importing the same bytes again puts it right.',
   examples: ['haft artifacts verify', 'haft artifacts verify sha256:…'],
-  args: { artifacts: { type: 'array', positional: true, maxItems: 1000, description: 'their ids' } },
+  args: { artifacts: words(1000, 'their ids') },
   result: document({ ok: YES, verified: COUNT, bad: listOf('Those whose bytes are gone or changed.') }),
   who: 'person',
   reads: true,
@@ -300,12 +302,8 @@ export const artifactsGc = defineOperation<SweepArgs, SweepReport & { readonly d
       default: USUAL,
       description: `only what nobody imported, made or used for so long (default: ${USUAL}; at least 1h)`,
     },
-    undo_for: {
-      type: 'string',
-      placeholder: 'TIME',
-      description: 'give up undo of calls that are older (default: keep it for all)',
-    },
-    dry_run: { type: 'boolean', description: 'say what would go, and remove nothing' },
+    undo_for: text('TIME', 'give up undo of calls that are older (default: keep it for all)'),
+    dry_run: flag('say what would go, and remove nothing'),
   },
   result: document({
     dry_run: YES,

@@ -4,7 +4,7 @@ import { ERRORS, fail } from '../contract/errors.ts';
 import { defineOperation } from '../contract/operation.ts';
 import type { KeptHead } from '../contract/operation-handles.ts';
 import type { AuditHead, AuditVerdict } from '../contract/store.ts';
-import { COUNT, document, TEXT, YES } from './result-schema.ts';
+import { COUNT, document, flag, local, TEXT, text, YES } from './schemas.ts';
 
 interface VerifyArgs {
   readonly head?: string;
@@ -28,21 +28,11 @@ export const auditVerify = defineOperation<VerifyArgs, Verified>({
     'Names the first bad row. Then it holds the audit against the head that Haft keeps for this workspace in ~/.config/haft/heads: an audit that was emptied, replaced or rewritten fails; one that is not as far as it was (a backup was put back, or the tail cut off), or that was moved, is a warning. With a head that you kept elsewhere, a cut tail fails, too.',
   examples: ['haft audit verify', 'haft audit verify --head "$(cat ~/audit-head.txt)"'],
   args: {
-    head: {
-      type: 'string',
-      placeholder: 'COUNT:HASH',
-      description: 'what "haft audit head" printed earlier',
-    },
-    accept: {
-      type: 'boolean',
-      description:
-        'take the audit as it is now for the one that counts, after you emptied, restored or replaced it',
-    },
-    checkpoint: {
-      type: 'string',
-      placeholder: 'FILE',
-      description: 'what "haft audit checkpoint" printed earlier',
-    },
+    head: text('COUNT:HASH', 'what "haft audit head" printed earlier'),
+    accept: flag(
+      'take the audit as it is now for the one that counts, after you emptied, restored or replaced it',
+    ),
+    checkpoint: text('FILE', 'what "haft audit checkpoint" printed earlier'),
   },
   result: document(
     { ok: YES },
@@ -95,11 +85,7 @@ export const auditCheckpoint = defineOperation<
     'A signed note: how many rows, and the Merkle root over them. Keep it outside of the workspace: "haft audit verify --checkpoint FILE" then shows a cut tail or a rewritten past. The key that signs is derived from the key of this host, which no workspace holds.',
   examples: ['haft audit checkpoint > ~/audit.checkpoint', 'haft audit checkpoint --key > host.pub'],
   args: {
-    key: {
-      type: 'boolean',
-      local: true,
-      description: 'print the public key instead, for those who check bundles and checkpoints',
-    },
+    key: local(flag('print the public key instead, for those who check bundles and checkpoints')),
   },
   result: document({ size: COUNT, checkpoint: TEXT, key: TEXT }),
   who: 'person',

@@ -5,7 +5,7 @@ import { MANAGEMENT } from '../contract/policy.ts';
 import { auditRowToWire } from '../contract/spelling.ts';
 import type { AuditHead, AuditQuery, AuditRow } from '../contract/store.ts';
 import { table } from '../contract/terminal-text.ts';
-import { document, list as listOf } from './result-schema.ts';
+import { count, document, list as listOf, text } from './schemas.ts';
 
 const OUTCOMES = ['pending', 'ok', 'denied', 'failed', 'cancelled', 'timeout', 'lost'] as const;
 
@@ -18,26 +18,16 @@ interface Filters {
 }
 
 const FILTERS: Operation['args'] = {
-  tool: {
-    type: 'string',
-    placeholder: 'TOOL',
-    description: 'only calls of this tool, or one such change: "haft tools add"',
-  },
-  session: { type: 'string', placeholder: 'ID', description: 'only calls of this session' },
-  call: { type: 'string', placeholder: 'ID', description: 'only this call' },
+  tool: text('TOOL', 'only calls of this tool, or one such change: "haft tools add"'),
+  session: text('ID', 'only calls of this session'),
+  call: text('ID', 'only this call'),
   outcome: {
     type: 'string',
     placeholder: 'WORD',
     enum: OUTCOMES,
     description: `only rows with this outcome: ${OUTCOMES.join(', ')}`,
   },
-  last: {
-    type: 'integer',
-    minimum: 1,
-    default: 20,
-    placeholder: 'N',
-    description: 'how many rows, newest last (default: 20)',
-  },
+  last: count(20, 'how many rows, newest last (default: 20)'),
 };
 
 export const auditList = defineOperation<Filters, readonly AuditRow[]>({

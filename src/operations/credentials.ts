@@ -11,23 +11,17 @@ import { ERRORS, fail } from '../contract/errors.ts';
 import { type Argument, defineOperation, type Terminal } from '../contract/operation.ts';
 import { toWire } from '../contract/spelling.ts';
 import { table } from '../contract/terminal-text.ts';
-import { document, list as listOf, YES } from './result-schema.ts';
+import { document, list as listOf, text, word, YES } from './schemas.ts';
 
 const LARGEST = 64 * 1024;
 /** Shorter ones are not looked for in what tools answer; they would hide ordinary words. */
 const SHORTEST_HIDDEN = 4;
 
-const PROVIDER: Argument = {
-  type: 'string',
-  required: true,
-  positional: true,
-  description: 'what it is for, such as github',
-};
-const USER: Argument = {
-  type: 'string',
-  placeholder: 'ID',
-  description: 'of this user of the workspace: in sessions with an attribution of {"user": ID}',
-};
+const PROVIDER: Argument = word('what it is for, such as github');
+const USER: Argument = text(
+  'ID',
+  'of this user of the workspace: in sessions with an attribution of {"user": ID}',
+);
 
 interface SetArgs {
   readonly provider: string;

@@ -7,7 +7,19 @@ import { defineOperation, type Operation } from '../contract/operation.ts';
 import type { LockReport, PackListing, ReachedPack } from '../contract/operation-handles.ts';
 import { toWire } from '../contract/spelling.ts';
 import { table } from '../contract/terminal-text.ts';
-import { document, list as listOf, TEXT, TEXTS, YES } from './result-schema.ts';
+import {
+  count,
+  document,
+  flag,
+  list as listOf,
+  optionalWord,
+  TEXT,
+  TEXTS,
+  text,
+  word,
+  words,
+  YES,
+} from './schemas.ts';
 
 const KINDS = ['mcp', 'stdio'];
 
@@ -32,18 +44,8 @@ export const toolsAdd = defineOperation<AddArgs, ReachedPack & { readonly name: 
     `haft tools add notes --config '{"caps":{"filesystem":{"read":["notes"]}}}' -- python3 notes.py`,
   ],
   args: {
-    name: {
-      type: 'string',
-      required: true,
-      positional: true,
-      description: 'what the ids of its tools begin with',
-    },
-    command: {
-      type: 'array',
-      positional: true,
-      maxItems: 63,
-      description: 'the program that is the server, and its words',
-    },
+    name: word('what the ids of its tools begin with'),
+    command: words(63, 'the program that is the server, and its words'),
     kind: {
       type: 'string',
       placeholder: 'KIND',
@@ -51,11 +53,7 @@ export const toolsAdd = defineOperation<AddArgs, ReachedPack & { readonly name: 
       enum: KINDS,
       description: 'mcp (the default), or stdio for a program of JSON lines',
     },
-    url: {
-      type: 'string',
-      placeholder: 'URL',
-      description: 'of an MCP server over HTTP, instead of a command',
-    },
+    url: text('URL', 'of an MCP server over HTTP, instead of a command'),
     config: {
       type: 'object',
       placeholder: 'JSON',
@@ -91,7 +89,7 @@ function entryOf({ kind, url, config = {}, command = [] }: AddArgs): JsonObject 
   return { [kind]: whole };
 }
 
-const PACK = { type: 'string', required: true, positional: true, description: 'its name' } as const;
+const PACK = word('its name');
 
 export const toolsRemove = defineOperation<{ readonly pack: string }, { readonly removed: string }>({
   id: 'tools.remove',
@@ -170,7 +168,7 @@ export const toolsConfig = defineOperation<
     `haft tools config hub '{"url":"https://mcp.example.org/v2"}'`,
   ],
   args: {
-    pack: { type: 'string', positional: true, description: 'its name; without it all packs are listed' },
+    pack: optionalWord('its name; without it all packs are listed'),
     config: { type: 'object', positional: true, description: 'all that it needs' },
   },
   result: document(
@@ -218,7 +216,7 @@ export const toolsHealth = defineOperation<{ readonly names?: readonly string[] 
   description: 'Starts or reaches each of them. Exits with 70 when one is unhealthy.',
   examples: ['haft tools health', 'haft tools health hub --json'],
   args: {
-    names: { type: 'array', positional: true, maxItems: 64, description: 'packs and tools; all by default' },
+    names: words(64, 'packs and tools; all by default'),
   },
   result: document({ ok: YES, health: listOf('By name: how each is.') }),
   who: 'person',
@@ -250,13 +248,7 @@ export const toolsLogs = defineOperation<
   examples: ['haft tools logs hub', 'haft tools logs hub --lines 20 --json'],
   args: {
     pack: PACK,
-    lines: {
-      type: 'integer',
-      minimum: 1,
-      default: 100,
-      placeholder: 'N',
-      description: 'the most to show (default: 100)',
-    },
+    lines: count(100, 'the most to show (default: 100)'),
   },
   result: document({ pack: TEXT, lines: TEXTS }),
   who: 'person',
@@ -282,12 +274,11 @@ export const toolsLock = defineOperation<{ readonly accept?: boolean; readonly d
     'What tools run and cannot be pinned (a program of the machine, a service) is listed each time.',
   examples: ['haft tools lock', 'haft tools lock --accept', 'haft tools lock --frozen'],
   args: {
-    accept: { type: 'boolean', description: 'take over what differs, after showing it' },
-    digest: {
-      type: 'string',
-      placeholder: 'HEX',
-      description: 'with --accept: only where what would be written still has the digest that was shown',
-    },
+    accept: flag('take over what differs, after showing it'),
+    digest: text(
+      'HEX',
+      'with --accept: only where what would be written still has the digest that was shown',
+    ),
   },
   result: document({
     ok: YES,

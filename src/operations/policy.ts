@@ -5,7 +5,7 @@ import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { describeEffect } from '../contract/effect.ts';
 import { ERRORS } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { type Argument, defineOperation } from '../contract/operation.ts';
+import { defineOperation } from '../contract/operation.ts';
 import type {
   PolicyDiff,
   PolicyHandles,
@@ -14,7 +14,7 @@ import type {
 } from '../contract/operation-handles.ts';
 import type { Explanation } from '../contract/runtime.ts';
 import { describeAdmit, table } from '../contract/terminal-text.ts';
-import { COUNT, document, list as listOf, TEXT, YES } from './result-schema.ts';
+import { COUNT, count, document, list as listOf, optionalWord, TEXT, word, YES } from './schemas.ts';
 
 export const policyCheck = defineOperation<{ readonly file?: string }, PolicyVerdict>({
   id: 'policy.check',
@@ -23,11 +23,7 @@ export const policyCheck = defineOperation<{ readonly file?: string }, PolicyVer
     'Reports all problems at once, each with line, column and what to type instead; also runs the examples of its rules, and tells what a start would refuse of its packs. Starts nothing.',
   examples: ['haft policy check', 'haft policy check proposed.yaml --json'],
   args: {
-    file: {
-      type: 'string',
-      positional: true,
-      description: 'another file than haft.yaml, seen from the workspace',
-    },
+    file: optionalWord('another file than haft.yaml, seen from the workspace'),
   },
   result: document({ ok: YES, diagnostics: listOf('Every problem, with its place.') }),
   who: 'person',
@@ -54,7 +50,7 @@ export const policyExplain = defineOperation<
     `haft policy explain file_write '{"path":"haft.yaml","content":""}'`,
   ],
   args: {
-    tool: { type: 'string', required: true, positional: true, description: 'its id' },
+    tool: word('its id'),
     args: { type: 'object', positional: true, description: 'the arguments of the call' },
     backend: {
       type: 'string',
@@ -98,8 +94,6 @@ export const policyExplain = defineOperation<
   },
 });
 
-const LAST: Argument = { type: 'integer', minimum: 1, default: 1000, placeholder: 'N', description: '' };
-
 export const policySuggest = defineOperation<{ readonly last: number }, PolicySuggestions>({
   id: 'policy.suggest',
   summary: 'Propose haft.yaml lines from calls that were denied',
@@ -107,7 +101,7 @@ export const policySuggest = defineOperation<{ readonly last: number }, PolicySu
     'Prints lines to merge into haft.yaml. Denied calls for which none is offered are counted, with the reason: paths outside of the workspace, which the audit does not keep, and what nothing admits.',
   examples: ['haft policy suggest', 'haft policy suggest --last 50 --json'],
   args: {
-    last: { ...LAST, description: 'look at this many of the newest audit rows (default: 1000)' },
+    last: count(1000, 'look at this many of the newest audit rows (default: 1000)'),
   },
   result: document({
     suggestions: listOf('The most wanted first.'),
@@ -167,7 +161,7 @@ export const policyHash = defineOperation<
   description:
     'With a tool: only what can change its output, so that an unrelated edit keeps replays. Runs of toolpacks depend on runs.limits alone.',
   examples: ['haft policy hash', 'haft policy hash file_read'],
-  args: { tool: { type: 'string', positional: true, description: 'its id' } },
+  args: { tool: optionalWord('its id') },
   result: document({ hash: TEXT }, { tool: TEXT }),
   who: 'anyone',
   lenient: true,
@@ -190,8 +184,8 @@ export const policyReplay = defineOperation<{ readonly file: string; readonly la
   description: 'Lists the calls that would be decided otherwise; the exit code is 1 if there are any.',
   examples: ['haft policy replay proposed.yaml', 'haft policy replay proposed.yaml --last 10000 --json'],
   args: {
-    file: { type: 'string', required: true, positional: true, description: 'seen from the workspace' },
-    last: { ...LAST, description: 'how many of the newest audit rows (default: 1000)' },
+    file: word('seen from the workspace'),
+    last: count(1000, 'how many of the newest audit rows (default: 1000)'),
   },
   result: document({ looked_at: COUNT, changes: listOf('Calls that would be decided otherwise.') }),
   who: 'person',
@@ -227,14 +221,14 @@ export const policyReplay = defineOperation<{ readonly file: string; readonly la
 /** One piece to paste, each entry once; behind it, how many calls want it. */
 function describe({ admit, suggestions }: PolicySuggestions): string {
   const all = suggestions.reduce((sum, { calls }) => sum + calls, 0);
-  const head = `# ${count(all)} ${all === 1 ? 'was' : 'were'} not admitted. Merge these lines into haft.yaml; where an entry is there already, change it: the strictest one counts.`;
+  const head = `# ${shownCalls(all)} ${all === 1 ? 'was' : 'were'} not admitted. Merge these lines into haft.yaml; where an entry is there already, change it: the strictest one counts.`;
   const lines = admit.trimEnd().split('\n');
   return `${[head, ...lines.map((line) => `${line}${wanted(line, suggestions)}`)].join('\n')}\n`;
 }
 
 /** As comments, so that all of it can be pasted. */
 function describeUnoffered({ reason, calls, tools }: PolicySuggestions['unoffered'][number]): string {
-  const what = `# ${count(calls)} of ${tools.join(', ')} ${calls === 1 ? 'was' : 'were'} denied, and no line is offered`;
+  const what = `# ${shownCalls(calls)} of ${tools.join(', ')} ${calls === 1 ? 'was' : 'were'} denied, and no line is offered`;
   if (reason !== 'path.outside_workspace') return `${what}: nothing in haft.yaml admits them (${reason}).\n`;
   return [
     `${what}: the path lies outside of the workspace (${reason}).`,
@@ -251,7 +245,7 @@ function wanted(line: string, suggestions: PolicySuggestions['suggestions']): st
   const by = suggestions.filter((one) => one.admit.split('\n').includes(line));
   if (by.length === 0) return '';
   const tools = [...new Set(by.flatMap((one) => one.tools))].sort();
-  return `  # ${count(by.reduce((sum, { calls }) => sum + calls, 0))} of ${tools.join(', ')}`;
+  return `  # ${shownCalls(by.reduce((sum, { calls }) => sum + calls, 0))} of ${tools.join(', ')}`;
 }
 
-const count = (calls: number): string => `${calls} call${calls === 1 ? '' : 's'}`;
+const shownCalls = (calls: number): string => `${calls} call${calls === 1 ? '' : 's'}`;

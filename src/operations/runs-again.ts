@@ -8,16 +8,11 @@ import { type AttemptRecord, isOpen, type RunRecord } from '../contract/run.ts';
 import type { RuntimeRuns, RunVerification } from '../contract/runs.ts';
 import { toWire } from '../contract/spelling.ts';
 import { describeError, table } from '../contract/terminal-text.ts';
-import { findRun, shortRun } from './find-run.ts';
-import { document, list as listOf, TEXT, YES } from './result-schema.ts';
-import { attemptToWire, endOf, exitOf, runToWire } from './run-view.ts';
+import { attemptToWire, endOf, exitOf, findRun, runToWire, shortRun } from './run-view.ts';
 import { RUN } from './runs.ts';
+import { document, list as listOf, local, TEXT, text, YES } from './schemas.ts';
 
-const BACKEND: Argument = {
-  type: 'string',
-  placeholder: 'NAME',
-  description: 'where a run is executed, among what policy grants',
-};
+const BACKEND: Argument = text('NAME', 'where a run is executed, among what policy grants');
 const placeOf = (backend: string | undefined) => (backend === undefined ? {} : { backend });
 
 type Watched = { readonly log: Uint8Array } | { readonly attempt: AttemptRecord };
@@ -250,12 +245,7 @@ export const runsExport = defineOperation<
   examples: ['haft runs export run_… --to result.bundle.tar'],
   args: {
     run: RUN,
-    to: {
-      type: 'string',
-      placeholder: 'FILE',
-      local: true,
-      description: 'where to write it (default: RUN.bundle.tar here)',
-    },
+    to: local(text('FILE', 'where to write it (default: RUN.bundle.tar here)')),
   },
   result: TEXT,
   answers: 'bytes',

@@ -10,11 +10,9 @@ import type { RunQuery, RunRow } from '../contract/run-store.ts';
 import type { FieldDifference, RunComparison, RunLook } from '../contract/runs.ts';
 import { toWire } from '../contract/spelling.ts';
 import { table } from '../contract/terminal-text.ts';
-import { duration } from './duration.ts';
-import { findRun, shortRun } from './find-run.ts';
 import { settleRuns } from './recover-runs.ts';
-import { document, list as listOf, TEXT } from './result-schema.ts';
-import { attemptToWire, endOf, runToWire, shownJson } from './run-view.ts';
+import { attemptToWire, endOf, findRun, runToWire, shortRun, shownJson } from './run-view.ts';
+import { count, document, duration, list as listOf, optionalWord, TEXT, text, word } from './schemas.ts';
 
 const STATES = Object.keys(RUN_TRANSITIONS) as readonly RunState[];
 /** Those of which somebody should be looking after an attempt. */
@@ -37,30 +35,16 @@ export const runsList = defineOperation<ListArgs, readonly RunRow[]>({
     'haft runs list --tool text_stats --backend slurm --limit 1000 --json',
   ],
   args: {
-    tool: { type: 'string', placeholder: 'TOOL', description: 'only runs of this tool' },
+    tool: text('TOOL', 'only runs of this tool'),
     status: {
       type: 'string',
       placeholder: 'WORD',
       enum: STATES,
       description: `only runs that are ${STATES.join(', ')}`,
     },
-    backend: {
-      type: 'string',
-      placeholder: 'NAME',
-      description: 'only runs whose newest attempt is there',
-    },
-    since: {
-      type: 'string',
-      placeholder: 'WHEN',
-      description: 'only runs since then: 12h, 30d, 8w, or a date',
-    },
-    limit: {
-      type: 'integer',
-      minimum: 1,
-      default: 20,
-      placeholder: 'N',
-      description: 'how many (default: 20)',
-    },
+    backend: text('NAME', 'only runs whose newest attempt is there'),
+    since: text('WHEN', 'only runs since then: 12h, 30d, 8w, or a date'),
+    limit: count(20, 'how many (default: 20)'),
   },
   result: document({ runs: listOf('The newest first.') }),
   who: 'person',
@@ -123,12 +107,7 @@ const cut = (text: string, isCut: boolean): string =>
   isCut && text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text;
 
 /** An id, or as much of its beginning as belongs to no other run. */
-export const RUN: Argument = {
-  type: 'string',
-  required: true,
-  positional: true,
-  description: 'its id, or as much of its beginning as belongs to no other run',
-};
+export const RUN: Argument = word('its id, or as much of its beginning as belongs to no other run');
 
 export const runsShow = defineOperation<{ readonly run: string }, RunLook>({
   id: 'runs.show',
@@ -235,7 +214,7 @@ export const runsExplain = defineOperation<{ readonly run: string; readonly othe
   description:
     'Names every field that differs: a parameter, an input, the image, the code of the toolpack, its policy. Without B, A is held against the newest other run of the same tool.',
   examples: ['haft runs explain run_3fa1 run_77c0', 'haft runs explain 3fa1 --json'],
-  args: { run: RUN, other: { type: 'string', positional: true, description: 'the other run' } },
+  args: { run: RUN, other: optionalWord('the other run') },
   result: document({ a: TEXT, b: { type: ['string', 'null'] }, differences: listOf('Field by field.') }),
   who: 'person',
   async run({ run, other }, { runtime }) {

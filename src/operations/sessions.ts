@@ -7,8 +7,7 @@ import type { SessionView } from '../contract/runtime.ts';
 import { toWire } from '../contract/spelling.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
 import { table } from '../contract/terminal-text.ts';
-import { duration } from './duration.ts';
-import { document, list as listOf, TEXT } from './result-schema.ts';
+import { document, duration, list as listOf, TEXT, text, word } from './schemas.ts';
 
 interface OpenArgs {
   readonly id?: string;
@@ -27,7 +26,7 @@ const most = (of: string): Argument => ({
   description: `the most ${of} in it`,
 });
 
-const SESSION: Argument = { type: 'string', required: true, positional: true, description: 'its id' };
+const SESSION: Argument = word('its id');
 
 export const sessionsOpen = defineOperation<OpenArgs, SessionRecord>({
   id: 'sessions.open',
@@ -38,7 +37,7 @@ export const sessionsOpen = defineOperation<OpenArgs, SessionRecord>({
     `haft sessions open --attribution '{"user":"ada"}' --policy '{"version":1,"tools":{"default":"deny"}}'`,
   ],
   args: {
-    id: { type: 'string', placeholder: 'ID', description: 'its id (default: a new one)' },
+    id: text('ID', 'its id (default: a new one)'),
     attribution: {
       type: 'object',
       placeholder: 'JSON',
@@ -52,7 +51,7 @@ export const sessionsOpen = defineOperation<OpenArgs, SessionRecord>({
     calls: most('calls'),
     wall_ms: most('milliseconds that calls take'),
     bytes: most('bytes that calls answer'),
-    for: { type: 'string', placeholder: 'TIME', description: 'when it ends by itself: after 12h, 30d, 8w' },
+    for: text('TIME', 'when it ends by itself: after 12h, 30d, 8w'),
   },
   result: document({ id: TEXT, created_ts: { type: 'integer' } }),
   who: 'person',

@@ -5,7 +5,7 @@ import type { FoundTool } from '../contract/operation-handles.ts';
 import type { OpenPack, PackState, ToolListing } from '../contract/runtime.ts';
 import { listingToWire, toolStateToWire, toWire } from '../contract/spelling.ts';
 import { describeAdmit, table } from '../contract/terminal-text.ts';
-import { document, list as listOf, TEXT, YES } from './result-schema.ts';
+import { count, document, list as listOf, TEXT, word, YES } from './schemas.ts';
 
 interface Listed {
   readonly tools: readonly ToolListing[];
@@ -58,13 +58,7 @@ export const toolsSearch = defineOperation<
   examples: ['haft tools search read a file', 'haft tools search "http request" --limit 3 --json'],
   args: {
     words: { type: 'array', required: true, positional: true, maxItems: 32, description: 'what it does' },
-    limit: {
-      type: 'integer',
-      minimum: 1,
-      default: 10,
-      placeholder: 'N',
-      description: 'the most to show (default: 10)',
-    },
+    limit: count(10, 'the most to show (default: 10)'),
   },
   result: document({
     tools: listOf(
@@ -94,7 +88,7 @@ export const toolsShow = defineOperation<{ readonly tool: string }, Shown>({
   id: 'tools.show',
   summary: 'Show one tool: arguments, answer, limits, examples',
   examples: ['haft tools show file_read', 'haft tools show file_patch --json'],
-  args: { tool: { type: 'string', required: true, positional: true, description: 'its id' } },
+  args: { tool: word('its id') },
   result: document(
     { id: TEXT, input_schema: {}, output_schema: {}, enabled: YES },
     { not_pinned: listOf('What no digest covers.') },

@@ -4,7 +4,7 @@ import { fail } from '../contract/errors.ts';
 import { defineOperation, type Terminal } from '../contract/operation.ts';
 import type { TrustHandles } from '../contract/operation-handles.ts';
 import { table } from '../contract/terminal-text.ts';
-import { document, YES } from './result-schema.ts';
+import { document, flag, text, YES } from './schemas.ts';
 
 interface TrustArgs {
   /** Several with commas. */
@@ -29,13 +29,9 @@ export const trust = defineOperation<TrustArgs, Answer>({
     'Later edits that only narrow it stay trusted. The answer is kept in ~/.config/haft/trust, for this folder alone.',
   examples: ['haft trust', 'haft trust --workspace ~/project', 'haft trust --list', 'haft trust --revoke'],
   args: {
-    sha256: {
-      type: 'string',
-      placeholder: 'HEX',
-      description: 'trust it without asking if this is the hash of haft.yaml',
-    },
-    list: { type: 'boolean', description: 'list the workspaces whose policy is trusted' },
-    revoke: { type: 'boolean', description: 'trust this workspace no longer' },
+    sha256: text('HEX', 'trust it without asking if this is the hash of haft.yaml'),
+    list: flag('list the workspaces whose policy is trusted'),
+    revoke: flag('trust this workspace no longer'),
   },
   result: document({}, { trusted: {}, sha256: { type: ['string', 'null'] }, changed: YES, revoked: YES }),
   who: 'person',

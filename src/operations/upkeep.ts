@@ -7,7 +7,7 @@ import { defineOperation } from '../contract/operation.ts';
 import type { CleanUpReport, Finding, StateSizes } from '../contract/operation-handles.ts';
 import { toWire } from '../contract/spelling.ts';
 import { describeError } from '../contract/terminal-text.ts';
-import { COUNT, document, list as listOf, YES } from './result-schema.ts';
+import { COUNT, document, flag, list as listOf, word, YES } from './schemas.ts';
 
 interface Cleaned {
   readonly dryRun: boolean;
@@ -23,7 +23,7 @@ export const gc = defineOperation<{ readonly dry_run?: boolean }, Cleaned>({
     'Old rows of the audit go into compressed segments in .haft/audit, where they are still listed and verified. What undo keeps of old calls goes, unless a run or an artifact needs it. ' +
     '"haft serve" and "haft mcp" do this by themselves when nobody calls. Safe while other processes work. Artifacts stay; see "haft artifacts gc".',
   examples: ['haft gc --dry-run', 'haft gc', 'haft gc --json'],
-  args: { dry_run: { type: 'boolean', description: 'say what would go, and change nothing' } },
+  args: { dry_run: flag('say what would go, and change nothing') },
   result: document({
     dry_run: YES,
     archived: document({ rows: COUNT }),
@@ -133,8 +133,8 @@ export const undo = defineOperation<UndoArgs, CallResponse>({
     'CALL is the call_id of an answer; haft audit list shows them.',
   examples: ['haft undo call_0123456789abcdefghij', 'haft undo call_0123456789abcdefghij --dry-run'],
   args: {
-    call: { type: 'string', required: true, positional: true, description: 'the call_id of an answer' },
-    dry_run: { type: 'boolean', description: 'show the difference and change nothing' },
+    call: word('the call_id of an answer'),
+    dry_run: flag('show the difference and change nothing'),
   },
   result: document({ ok: YES, data: {}, errors: listOf('Why it was refused.') }),
   who: 'anyone',

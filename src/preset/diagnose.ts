@@ -1,12 +1,12 @@
 // Owns: the checks of `haft doctor`, each proven by trying the thing itself.
 // Refuses: to leave anything behind but the workspace's own state folder.
+import { shownSize } from '../base/shown-size.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
-import type { Finding } from '../contract/operation-handles.ts';
+import type { Finding, StateSizes } from '../contract/operation-handles.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
 import { belowOuter } from './adopt-policy.ts';
-import { checkStateSize } from './check-state-size.ts';
-import { createDefaultRuntime } from './default.ts';
+import { createDefaultRuntime, type DefaultRuntime } from './default.ts';
 import { loadPolicy } from './load-policy.ts';
 import { givenTrust, judgeTrust } from './trust/trust.ts';
 
@@ -62,55 +62,79 @@ const CHECKS: Readonly<Record<string, Check>> = {
       await runtime.close();
     }
   },
-  'state folder': async (workspace) => {
-    const runtime = await createDefaultRuntime({
-      workspace,
-      untrusted: 'closed',
-      serversMs: 0,
-      onBrokenPack: () => {},
-    });
-    try {
-      const head = await runtime.audit.head();
-      const object = await runtime.objects.put(new TextEncoder().encode('haft doctor\n'));
-      const state = (await runtime.objects.verify(object)) === 'ok' ? 'ok' : 'failed';
+  'state folder': (workspace) =>
+    withState(workspace, async ({ audit, objects }) => {
+      const head = await audit.head();
+      const object = await objects.put(new TextEncoder().encode('haft doctor\n'));
       return {
-        state,
+        state: (await objects.verify(object)) === 'ok' ? 'ok' : 'failed',
         evidence: `.haft opens, ${head.count} audit rows, the object store keeps and verifies bytes`,
       };
-    } finally {
-      await runtime.close();
-    }
-  },
-  'state size': checkStateSize,
-  audit: async (workspace) => {
-    const runtime = await createDefaultRuntime({
-      workspace,
-      untrusted: 'closed',
-      serversMs: 0,
-      onBrokenPack: () => {},
-    });
-    try {
-      const verdict = await runtime.audit.verify();
-      if (verdict.ok) {
-        const { checkKeptHead, isBroken } = await import('./kept-head.ts');
-        const kept = await checkKeptHead(workspace, runtime.audit);
-        const state = isBroken(kept) ? 'failed' : kept.state === 'behind' ? 'weaker' : 'ok';
+    }),
+  'state size': (workspace) =>
+    withState(workspace, async (runtime) => {
+      const evidence = describeSizes(await runtime.sizes()).join('\n    ');
+      const due = await dueRows(runtime);
+      if (due === 0) return { state: 'ok', evidence };
+      const fact = `${due} rows of the audit are more than audit.keep says: no host was idle here since`;
+      return { state: 'ok', evidence: `${evidence}\n    ${fact}; "haft gc" moves them into segments` };
+    }),
+  audit: (workspace) =>
+    withState(workspace, async ({ audit }) => {
+      const verdict = await audit.verify();
+      if (!verdict.ok)
         return {
-          state,
-          evidence: `all ${verdict.head.count} rows verify\n    ${kept.message}`,
-          ...(state === 'ok' ? {} : { fix: 'haft audit verify' }),
+          state: 'failed',
+          evidence: `row ${verdict.seq}: ${verdict.problem}`,
+          fix: 'haft audit verify --head …',
         };
-      }
+      const { checkKeptHead, isBroken } = await import('./kept-head.ts');
+      const kept = await checkKeptHead(workspace, audit);
+      const state = isBroken(kept) ? 'failed' : kept.state === 'behind' ? 'weaker' : 'ok';
       return {
-        state: 'failed',
-        evidence: `row ${verdict.seq}: ${verdict.problem}`,
-        fix: 'haft audit verify --head …',
+        state,
+        evidence: `all ${verdict.head.count} rows verify\n    ${kept.message}`,
+        ...(state === 'ok' ? {} : { fix: 'haft audit verify' }),
       };
-    } finally {
-      await runtime.close();
-    }
-  },
+    }),
 };
+
+/** With what is recorded there, whatever the policy and the packs are. */
+async function withState<T>(workspace: string, use: (runtime: DefaultRuntime) => Promise<T>): Promise<T> {
+  const options = { workspace, untrusted: 'closed', serversMs: 0, onBrokenPack: () => {} } as const;
+  const runtime = await createDefaultRuntime(options);
+  try {
+    return await use(runtime);
+  } finally {
+    await runtime.close();
+  }
+}
+
+async function dueRows(runtime: DefaultRuntime): Promise<number> {
+  try {
+    return (await runtime.cleanUp({ dryRun: true })).archived.rows;
+  } catch {
+    // The policy is not trusted: what is due is not known.
+    return 0;
+  }
+}
+
+/** A line for each thing that has a size. */
+function describeSizes(sizes: StateSizes): readonly string[] {
+  const { total, database, free, rows, archivedRows, segments, segmentBytes, objects } = sizes;
+  const others = {
+    'folders of runs': sizes.runs,
+    quarantine: sizes.quarantine,
+    'copies of packs': sizes.packs,
+  };
+  return [
+    `.haft is ${shownSize(total)}`,
+    `database: ${shownSize(database)}, of which ${shownSize(free)} is free; ${rows} rows of the audit are in it`,
+    `audit segments: ${archivedRows} rows in ${segments} files, ${shownSize(segmentBytes)}`,
+    `objects: ${shownSize(objects.undo)} for undo, ${shownSize(objects.runs)} of runs, ${shownSize(objects.artifacts)} of artifacts, ${shownSize(objects.unreferenced)} that nothing refers to`,
+    ...Object.entries(others).flatMap(([name, bytes]) => (bytes > 0 ? [`${name}: ${shownSize(bytes)}`] : [])),
+  ];
+}
 
 /** Which policies above hold here as well, and which do not because they are another user's. */
 async function describeOuter(workspace: string): Promise<string> {

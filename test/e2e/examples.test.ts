@@ -122,6 +122,18 @@ const WALKS = [
       ['Object.freeze([', 'Object.freeze([notes,'],
     ],
   },
+  {
+    from: 'examples/operation',
+    name: 'audit-summary',
+    to: 'src/operations',
+    list: 'src/operations/index.ts',
+    edits: [
+      [
+        "  'audit.list': op(",
+        "  'audit.summary': op('Count rows', async () => (await import('./audit-summary.ts')).auditSummary),\n  'audit.list': op(",
+      ],
+    ],
+  },
 ] as const;
 
 describe('the walks of CONTRIBUTING.md', () => {

@@ -35,7 +35,7 @@ export function processIo(): Io {
     },
     get askSecret() {
       if (!process.getBuiltinModule('node:tty').isatty(0)) return undefined;
-      return async (question: string) => (await import('./ask-secret.ts')).askSecret(question);
+      return async (question: string) => (await import('./ask.ts')).askSecret(question);
     },
     get ask() {
       const { isatty } = process.getBuiltinModule('node:tty');

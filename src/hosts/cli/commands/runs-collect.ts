@@ -9,8 +9,7 @@ import { fail, isFailure } from '../../../contract/errors.ts';
 import type { AttemptRecord, RunRecord } from '../../../contract/run.ts';
 import { table } from '../../../contract/terminal-text.ts';
 import { LOG_ROLE } from '../../../contract/toolpack.ts';
-import { findRun, shortRun } from '../../../operations/find-run.ts';
-import { endOf, reasonOf } from '../../../operations/run-view.ts';
+import { endOf, findRun, reasonOf, shortRun } from '../../../operations/run-view.ts';
 import type { Command } from '../command.ts';
 import { checkNew, writeFailure } from '../named-path.ts';
 

@@ -1,7 +1,7 @@
 // Owns: the routes of a person who answers for calls.
 // Refuses: the token that calls are made with.
-import { approvalToWire } from '../../../contract/spelling.ts';
-import type { Route } from '../route.ts';
+import type { Asked, DaemonSite, Route } from '../route.ts';
+import { operate } from './operations.ts';
 
 export const APPROVAL_ROUTES: readonly Route[] = [
   {
@@ -9,16 +9,14 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     path: '/v1/approvals',
     token: 'management',
     about: 'calls that wait for a person',
-    answer: async (_, { runtime }) => ({
-      approvals: (await runtime.approvals.list('pending')).map(approvalToWire),
-    }),
+    answer: (asked, site) => operate('approvals.list', { status: 'pending' }, asked, site),
   },
   {
     method: 'GET',
     path: '/v1/approvals/:id',
     token: 'management',
     about: 'one of them: arguments without secrets, the diff of files, who answered',
-    answer: async ({ params }, { runtime }) => approvalToWire(await runtime.approvals.show(params.id!)),
+    answer: (asked, site) => one('approvals.show', asked, site),
   },
   {
     method: 'POST',
@@ -31,9 +29,14 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       required: ['decision'],
       additionalProperties: false,
     },
-    async answer({ params, body }, { runtime }) {
-      const { decision } = body as { readonly decision: 'granted' | 'refused' };
-      return approvalToWire(await runtime.approvals.decide(params.id!, decision, 'http'));
+    answer(asked, site) {
+      const { decision } = asked.body as { readonly decision: 'granted' | 'refused' };
+      return one(decision === 'granted' ? 'approvals.grant' : 'approvals.refuse', asked, site);
     },
   },
 ];
+
+async function one(id: string, asked: Asked, site: DaemonSite): Promise<unknown> {
+  const answer = await operate(id, { approval: asked.params.id }, asked, site);
+  return (answer as { readonly approval: unknown }).approval;
+}

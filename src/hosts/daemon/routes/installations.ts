@@ -3,10 +3,8 @@
 import { fail } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import { toWire } from '../../../contract/spelling.ts';
-import { lockWorkspace } from '../../../preset/packs/lock-workspace.ts';
-import { lookAtPacks } from '../../../preset/packs/look-at-packs.ts';
-import { type WorkspacePacks, withWorkspacePacks } from '../../../preset/packs/workspace-packs.ts';
-import type { DaemonSite, Route } from '../route.ts';
+import type { Asked, DaemonSite, Route } from '../route.ts';
+import { operate, siteOf } from './operations.ts';
 
 const MAP = { type: 'object' } as const;
 const NAME = { type: 'string', pattern: '^[a-z][a-z0-9_]*$', maxLength: 64 } as const;
@@ -18,8 +16,8 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     token: 'management',
     about:
       'every pack, by name: `kind`, whether it is `from` haft.yaml or was added, `enabled`, `config`, its `tools`, its `health` and, where it is not there, why',
-    async answer(_, site) {
-      const packs = await look(site, (all) => all.list());
+    async answer(asked, site) {
+      const packs = await siteOf(asked, site).packs.list();
       return { installations: packs.map((pack) => withTools(pack, site)) };
     },
   },
@@ -40,9 +38,9 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
       oneOf: [{ required: ['mcp'] }, { required: ['stdio'] }],
       additionalProperties: false,
     },
-    async answer({ body }, site) {
-      const { name, ...entry } = body as JsonObject & { readonly name: string };
-      return { added: name, ...(await change(site, (all) => all.add(name, entry))) };
+    async answer(asked, site) {
+      const { name, ...entry } = asked.body as JsonObject & { readonly name: string };
+      return { added: name, ...(await siteOf(asked, site).packs.add(name, entry)) };
     },
   },
   {
@@ -50,7 +48,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     path: '/v1/installations/:name',
     token: 'management',
     about: 'one of them',
-    answer: async ({ params }, site) => withTools(await look(site, (all) => all.show(params.name!)), site),
+    answer: async (asked, site) => withTools(await siteOf(asked, site).packs.show(asked.params.name!), site),
   },
   {
     method: 'POST',
@@ -63,10 +61,10 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
       required: ['enabled'],
       additionalProperties: false,
     },
-    async answer({ params, body }, site) {
-      const { enabled } = body as { readonly enabled: boolean };
-      const changed = await change(site, (all) => all.enable(params.name!, enabled));
-      return { pack: params.name, enabled, changed };
+    answer(asked, site) {
+      const { enabled } = asked.body as { readonly enabled: boolean };
+      const { name: pack } = asked.params;
+      return operate(enabled ? 'tools.enable' : 'tools.disable', { pack }, asked, site);
     },
   },
   {
@@ -76,20 +74,15 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     about:
       'takes all that a server which was added needs, and reaches it by that: its `tools`, and those that are `quarantined` because they are not what was accepted',
     body: MAP,
-    async answer({ params, body }, site) {
-      const name = params.name!;
-      return { configured: name, ...(await change(site, (all) => all.configure(name, body as JsonObject))) };
-    },
+    answer: (asked, site) =>
+      operate('tools.config', { pack: asked.params.name, config: asked.body }, asked, site),
   },
   {
     method: 'DELETE',
     path: '/v1/installations/:name',
     token: 'management',
     about: 'removes one that was added',
-    async answer({ params }, site) {
-      await change(site, (all) => all.remove(params.name!));
-      return { removed: params.name };
-    },
+    answer: (asked, site) => operate('tools.remove', { pack: asked.params.name }, asked, site),
   },
   {
     method: 'GET',
@@ -101,13 +94,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
       properties: { name: { type: 'string', description: 'one pack or tool alone' } },
       additionalProperties: false,
     },
-    async answer({ query, signal }, { runtime }) {
-      const found = await lookAtPacks(runtime, query.name === undefined ? [] : [query.name], signal());
-      return {
-        ok: found.every(([, { status }]) => status !== 'unhealthy'),
-        health: found.map(([name, report]) => ({ name, ...toWire(report) })),
-      };
-    },
+    answer: (asked, site) => operate('tools.health', { names: [asked.query.name ?? []].flat() }, asked, site),
   },
   {
     method: 'GET',
@@ -115,7 +102,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     token: 'management',
     about:
       'asks every server anew and compares: `drifts`, field by field, and the `digest` of haft.lock as it would be. Writes nothing',
-    answer: (_, { runtime }) => lockWorkspace(runtime.workspace, 'look', { live: runtime.spokenPacks() }),
+    answer: (asked, site) => lock(asked, site, 'look'),
   },
   {
     method: 'POST',
@@ -130,34 +117,18 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
       required: ['accept'],
       additionalProperties: false,
     },
-    async answer({ body }, { runtime, frozen }) {
-      if (frozen) throw fail('lockfile.drift', 'Cannot accept anything while frozen: nothing may be written');
-      const { accept } = body as { readonly accept: string };
-      const live = runtime.spokenPacks();
-      const report = await lockWorkspace(runtime.workspace, 'accept', { shown: accept, live, by: 'http' });
-      await takeOver(runtime);
-      return report;
+    answer(asked, site) {
+      if (site.frozen)
+        throw fail('lockfile.drift', 'Cannot accept anything while frozen: nothing may be written');
+      return lock(asked, site, 'accept', (asked.body as { readonly accept: string }).accept);
     },
   },
 ];
 
-const look = <T>({ runtime }: DaemonSite, use: (packs: WorkspacePacks) => Promise<T>): Promise<T> =>
-  withWorkspacePacks(runtime.workspace, use);
-
-/** When it is answered, it holds here; other processes of the workspace hear of it. */
-async function change<T>(
-  { runtime, frozen, living: { inTurn } }: DaemonSite,
-  use: (packs: WorkspacePacks) => Promise<T>,
-): Promise<T> {
-  return inTurn(async () => {
-    const answer = await withWorkspacePacks(runtime.workspace, use, { frozen, by: 'http' });
-    await takeOver(runtime);
-    return answer;
-  });
+async function lock(asked: Asked, site: DaemonSite, step: 'look' | 'accept', shown?: string) {
+  const { lines: _, ...report } = await siteOf(asked, site).packs.lock(step, shown);
+  return report;
 }
-
-/** What was asked for is done by now. Where another pack has a problem, the log of the host says so. */
-const takeOver = (runtime: DaemonSite['runtime']): Promise<void> => runtime.reloadPacks().catch(() => {});
 
 /** As calls find it now: ids, and which of them are quarantined. */
 function withTools<T extends { readonly name: string }>(pack: T, { runtime }: DaemonSite) {

@@ -4,6 +4,7 @@ import {
   argumentsSchema,
   type Operation,
   type OperationEntry,
+  type OperationSite,
   withDefaults,
 } from '../../../contract/operation.ts';
 import { OPERATIONS } from '../../../operations/index.ts';
@@ -59,9 +60,12 @@ export async function operate(id: string, args: Given, asked: Asked, site: Daemo
 
 type Given = Record<string, unknown>;
 
-function perform(operation: Operation, given: Given, asked: Asked, site: DaemonSite) {
-  const { runtime, frozen, living } = site;
-  const place = operationSite(
+const perform = (operation: Operation, given: Given, asked: Asked, site: DaemonSite) =>
+  operation.run(withDefaults(operation, given), siteOf(asked, site));
+
+/** The handles of whoever asks. */
+export function siteOf(asked: Asked, { runtime, frozen, living }: DaemonSite): OperationSite {
+  return operationSite(
     {
       workspace: runtime.workspace,
       by: asked.isPerson ? 'http' : 'http:calls',
@@ -73,7 +77,6 @@ function perform(operation: Operation, given: Given, asked: Asked, site: DaemonS
     },
     living,
   );
-  return operation.run(withDefaults(operation, given), place);
 }
 
 /** A failure after the first line is the last one: the status has left. */

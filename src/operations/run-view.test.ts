@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RunQuery, RunRow } from '../contract/run-store.ts';
-import { findRun, shortRun } from './find-run.ts';
+import { findRun, shortRun } from './run-view.ts';
 
 const IDS = ['0a1', '0a2', '0b', 'c'].map((start) => `run_${start.padEnd(64, '0')}`);
 const runs = {
