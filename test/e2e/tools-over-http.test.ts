@@ -120,7 +120,16 @@ describe('tools over HTTP', () => {
     assert.equal(await echo(), 'ok');
   });
 
-  it('refuses a backend for a tool that runs on none', async () => {
+  it('refuses a backend or a place for a tool that runs on none', async () => {
+    const body = { tool: 'fs_list', args: {} };
+    for (const [place, says] of [
+      ['partition%3Dlong', /only tools of toolpacks run on a backend; leave the place out/],
+      ['long', /a place is KEY=VALUE, not "long"/],
+    ] as const) {
+      const { status, json } = await host.ask('POST', `/v1/call?place=${place}`, body);
+      assert.equal(status, 400);
+      assert.match(json.errors?.[0].message ?? json.message, says);
+    }
     for (const tool of ['fs_list', 'hub.echo']) {
       const args = tool === 'fs_list' ? {} : { text: 'hi' };
       const { status, json } = await host.ask('POST', '/v1/call?backend=foo', { tool, args });
