@@ -64,14 +64,15 @@ const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** One line for people: `read src/lib.rs`, `connect https://example.org:443`. */
 export function describeEffect(effect: Effect): string {
-  const { kind, ...said } = effect;
-  const describe = DESCRIPTIONS[kind] as ((effect: Effect) => string) | undefined;
-  return describe?.(effect) ?? [...kind.split('.').reverse(), ...Object.values(said)].join(' ');
+  return ((DESCRIPTIONS[effect.kind] ?? describeOther) as (effect: Effect) => string)(effect);
 }
+
+/** By its kind and what it names: `device.use` of `gpu0` is `use device gpu0`. */
+const describeOther = ({ kind, ...said }: Effect): string =>
+  [...kind.split('.').reverse(), ...Object.values(said)].join(' ');
 
 const tree = (e: { path: string; tree?: true }) => `${e.path}${e.tree ? '/**' : ''}`;
 
-/** Of others their kind and what they name: `device.use` of `gpu0` is `use device gpu0`. */
 const DESCRIPTIONS: { readonly [K in EffectKind]?: (effect: EffectShapes[K]) => string } = {
   'fs.read': (e) => `read ${tree(e)}`,
   'fs.write': (e) => `write ${tree(e)}`,

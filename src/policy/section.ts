@@ -186,7 +186,7 @@ export interface ExampleRule {
   /** Its path in the file. */
   readonly path: string;
   readonly examples: DraftRule['examples'];
-  readonly hasPaths: boolean;
+  readonly hasPaths?: boolean;
   matches(subject: Subject): boolean;
   /** What it says of a subject that it matches; undefined when it says nothing of such subjects. */
   says(subject: Subject): Verdict | undefined;

@@ -48,7 +48,6 @@ export const network = {
         return {
           path,
           examples: rule.examples,
-          hasPaths: false,
           matches: (subject) => {
             const target = parseTarget(subject.text);
             return domain !== undefined && target !== undefined && matchesDomain(domain, target);

@@ -73,7 +73,6 @@ export const paths = {
         return {
           path,
           examples: rule.examples,
-          hasPaths: false,
           matches: (subject) => glob?.matches(subject.text) ?? false,
           says: ({ access }) => (access ? rule[access] : undefined),
         };

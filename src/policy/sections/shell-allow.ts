@@ -48,7 +48,6 @@ export const shellAllow = {
           return {
             path,
             examples: rule.examples,
-            hasPaths: false,
             matches: (subject) => pattern?.(subject.text, rule.decision ?? 'allow') ?? false,
             says: () => rule.decision ?? 'allow',
           };
