@@ -1,9 +1,10 @@
 // Owns: what one program needs of whatever contains it on a node, and the shell text that several kinds of containers share.
 // Refuses: to say what contains it.
+
+import { shWord } from '../../base/shell/shell-quote.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import { RUN_USER } from '../../contract/run-environment.ts';
 import { demandedFacts, ENTRY_CODES, OBSERVED_WORD } from '../entry-script.ts';
-import { shWord } from './sh-word.ts';
 
 export interface ContainedProgram {
   readonly attemptId: string;

@@ -1,6 +1,7 @@
 // Owns: what a program is contained in on a node, as policy says it: the table of kinds, and the shell text for bubblewrap, Docker, Podman and Apptainer.
 // Refuses: a job without containment, to pull, to run an image by a tag, and to trust flags alone: what is seen from inside decides.
 import { admitsImage } from '../../base/image-reference.ts';
+import { shWord } from '../../base/shell/shell-quote.ts';
 import { fail } from '../../contract/errors.ts';
 import { WORK_FOLDER } from '../../contract/plan.ts';
 import { POLICY_DEFAULTS } from '../../contract/policy.ts';
@@ -22,7 +23,6 @@ import {
   IMAGE_ENV,
   OUTSIDE_ID,
 } from './contained-program.ts';
-import { shWord } from './sh-word.ts';
 
 export type JobContainer = BubblewrapContainer | EngineContainer | ApptainerContainer;
 

@@ -1,10 +1,11 @@
 // Owns: the text of the batch script: claim, contain, run, watch, and say how it ended. It is all that runs on a node.
 // Refuses: anything but a POSIX shell, coreutils, findutils and awk on the node, and to execute without the claim.
+
+import { shWord } from '../../base/shell/shell-quote.ts';
 import type { Attempt } from '../../contract/backend.ts';
 import { RUN_PATH, runVariables } from '../../contract/run-environment.ts';
 import { roomFor } from '../watch-out.ts';
 import { containScript, type JobContainer } from './containers.ts';
-import { shWord } from './sh-word.ts';
 
 export interface ScriptRequest {
   readonly attempt: Attempt;
