@@ -114,6 +114,17 @@ describe('the source tree', () => {
     );
   });
 
+  it('serves MCP without the command line', () => {
+    const seen = new Set(['bin/mcp-front.ts']);
+    for (const path of seen)
+      for (const target of files.find((file) => file.path === path)?.imports ?? [])
+        if (target.startsWith('.')) seen.add(relative(src, resolve(src, dirname(path), target)));
+    assert.deepEqual(
+      [...seen].filter((path) => path.startsWith('hosts/cli/')),
+      [],
+    );
+  });
+
   it('has no import cycle', () => {
     assert.deepEqual(findCycle(), undefined);
   });

@@ -15,7 +15,14 @@ import { document, list as listOf, local, TEXT, text, YES } from './schemas.ts';
 const BACKEND: Argument = text('NAME', 'where a run is executed, among what policy grants');
 const placeOf = (backend: string | undefined) => (backend === undefined ? {} : { backend });
 
-type Watched = { readonly log: Uint8Array } | { readonly attempt: AttemptRecord };
+type Watched =
+  | { readonly log: Uint8Array }
+  | { readonly attempt: AttemptRecord }
+  /** Nobody watches any more; the run goes on. */
+  | { readonly stopped: string };
+
+/** A character may come in two pieces. */
+const decoders = new WeakMap<object, InstanceType<typeof TextDecoder>>();
 
 export const runsWatch = defineOperation<{ readonly run: string }, AsyncIterable<Watched>>({
   id: 'runs.watch',
@@ -37,13 +44,20 @@ export const runsWatch = defineOperation<{ readonly run: string }, AsyncIterable
     if (watched) say(`haft: watching ${shortRun(runId)}; Ctrl-C leaves it going\n`);
     return watch(runs, runId, signal, say);
   },
-  json: (one) =>
-    'log' in one ? { log: Buffer.from(one.log).toString('base64') } : attemptToWire(one.attempt),
+  json(one) {
+    if ('attempt' in one) return attemptToWire(one.attempt);
+    return 'log' in one ? { log: Buffer.from(one.log).toString('base64') } : one;
+  },
   /** A terminal gets text whose control characters cannot move its cursor; a pipe gets the bytes. */
-  text(one, { out, err, bytes, tty }) {
-    if ('attempt' in one) err(`haft: attempt ${one.attempt.number} ${endOf(one.attempt)}\n`);
-    else if (tty) out(new TextDecoder().decode(one.log));
-    else bytes(one.log);
+  text(one, reader) {
+    const { out, err, bytes, tty } = reader;
+    if ('attempt' in one) return err(`haft: attempt ${one.attempt.number} ${endOf(one.attempt)}\n`);
+    if ('stopped' in one)
+      return err(`haft: stopped watching; the run goes on (haft runs watch ${shortRun(one.stopped)})\n`);
+    if (!tty) return bytes(one.log);
+    const decoder = decoders.get(reader) ?? new TextDecoder();
+    decoders.set(reader, decoder);
+    out(decoder.decode(one.log, { stream: true }));
   },
   exit: (one) => ('attempt' in one ? exitOf(one.attempt) : ERRORS['time.cancelled'].exit),
 });
@@ -87,8 +101,7 @@ async function* watch(
     yield { attempt: await ended };
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
-    say(`haft: stopped watching; the run goes on (haft runs watch ${shortRun(runId)})\n`);
-    throw fail('time.cancelled', 'Cannot watch on: it was interrupted');
+    yield { stopped: runId };
   }
 }
 

@@ -65,7 +65,8 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     say: asking.say,
     async record(action: string, facts: JsonObject) {
       const { recordManagement } = await import('./record-management.ts');
-      await recordManagement(at(), { action, by, facts }, opened && (await opened).audit);
+      const live = living ? open() : opened;
+      await recordManagement(at(), { action, by, facts }, live && (await live).audit);
     },
     runtime: open,
     async findTool(id) {

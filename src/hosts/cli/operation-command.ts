@@ -95,22 +95,47 @@ async function run(
     err: io.err,
     bytes: io.bytes,
   };
-  const print = (one: unknown) => io.out(`${JSON.stringify(toJson(one))}\n`);
+  const lineOf = (one: unknown): string => `${JSON.stringify(toJson(one))}\n`;
   if (answers === 'json') {
-    if (json || !text) print(value);
+    if (json || !text) io.out(lineOf(value));
     else await text(value, reader);
     return exit(value);
   }
   let last: unknown;
-  for await (const one of value as AsyncIterable<unknown>) {
+  let unwritten = '';
+  const flush = () => {
+    if (unwritten !== '') io.out(unwritten);
+    unwritten = '';
+  };
+  const values = (value as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+  for (;;) {
+    const coming = values.next();
+    // Many lines that are there at once are one write.
+    if (unwritten.length > MOST_UNWRITTEN || (unwritten !== '' && (await isLater(coming)))) flush();
+    const { done, value: one } = await coming;
+    if (done) break;
     last = one;
     if (!json && text) await text(one, reader);
-    else if (!lastLine) print(one);
+    else if (!lastLine) unwritten += lineOf(one);
     if (io.signal.aborted) break;
   }
-  if (json && lastLine && last !== undefined) print(last);
+  flush();
+  await values.return?.();
+  if (json && lastLine && last !== undefined) io.out(lineOf(last));
   return last === undefined ? 0 : exit(last);
 }
+
+const MOST_UNWRITTEN = 64 * 1024;
+
+/** Whether it takes more than this turn of the event loop. */
+const isLater = (coming: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    coming.then(
+      () => false,
+      () => false,
+    ),
+    new Promise<boolean>((resolve) => setImmediate(resolve, true)),
+  ]);
 
 async function parse(
   { positionals, flags: given }: Invocation,
