@@ -1,6 +1,6 @@
 // Owns: the generated pages of docs/reference, each made from the contract itself.
 // Refuses: hand-written text that the code could contradict.
-import { COMMANDS } from '../src/bin/main.ts';
+import { COMMANDS } from '../src/bin/commands.ts';
 import { ERRORS } from '../src/contract/errors.ts';
 import { argumentsSchema } from '../src/contract/operation.ts';
 import { COMMON_OPTIONS } from '../src/hosts/cli/command.ts';

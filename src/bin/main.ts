@@ -1,22 +1,15 @@
-// Owns: the whole command line: the commands of the CLI host, and those that start another host.
-// Refuses: any work of its own.
-import { CLI_COMMANDS, type Commands } from '../hosts/cli/commands.ts';
+// Owns: the start of the command line.
+// Refuses: to load the list of commands for `haft call`, which has to start at once.
+
+import { command as call } from '../hosts/cli/commands/call.ts';
+import type { Commands } from '../hosts/cli/commands.ts';
 import { runCli } from '../hosts/cli/run-cli.ts';
 
-export async function main(): Promise<void> {
-  // Everything is written and closed by now: tidying up the heap would only take time.
-  process.exit(await runCli(process.argv.slice(2), COMMANDS));
-}
+const CALL: Commands = { call: { summary: call.summary, load: async () => call } };
 
-export const COMMANDS: Commands = {
-  ...CLI_COMMANDS,
-  serve: { summary: 'Serve the tools over HTTP', load: async () => (await import('./serve.ts')).command },
-  mcp: {
-    summary: 'Serve the tools over MCP on standard input and output',
-    load: async () => (await import('./mcp.ts')).command,
-  },
-  completion: {
-    summary: 'Print shell completion',
-    load: async () => (await import('../hosts/cli/commands/completion.ts')).completionOf(() => COMMANDS),
-  },
-};
+export async function main(): Promise<void> {
+  const argv = process.argv.slice(2);
+  const commands = argv[0] === 'call' ? CALL : (await import('./commands.ts')).COMMANDS;
+  // Everything is written and closed by now: tidying up the heap would only take time.
+  process.exit(await runCli(argv, commands));
+}

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, mock } from 'node:test';
-import { COMMANDS } from '../../bin/main.ts';
+import { COMMANDS } from '../../bin/commands.ts';
 import { VERSION } from '../../contract/version.ts';
 import { removeTrusted, writeTrusted } from '../../preset/trust/trust-for-tests.ts';
 import type { Command } from './command.ts';

@@ -1,6 +1,6 @@
 // Owns: for tests, the command line in this process, with what it wrote.
 // Refuses: to stand for start-up itself; test/e2e/support/haft.ts runs the real program.
-import { COMMANDS } from '../../bin/main.ts';
+import { COMMANDS } from '../../bin/commands.ts';
 import type { Io } from './command.ts';
 import { runCli } from './run-cli.ts';
 

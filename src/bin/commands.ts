@@ -1,0 +1,16 @@
+// Owns: every command there is: those of the CLI host, and those that start another host.
+// Refuses: any work of its own.
+import { CLI_COMMANDS, type Commands } from '../hosts/cli/commands.ts';
+
+export const COMMANDS: Commands = {
+  ...CLI_COMMANDS,
+  serve: { summary: 'Serve the tools over HTTP', load: async () => (await import('./serve.ts')).command },
+  mcp: {
+    summary: 'Serve the tools over MCP on standard input and output',
+    load: async () => (await import('./mcp.ts')).command,
+  },
+  completion: {
+    summary: 'Print shell completion',
+    load: async () => (await import('../hosts/cli/commands/completion.ts')).completionOf(() => COMMANDS),
+  },
+};
