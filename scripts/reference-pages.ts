@@ -178,7 +178,7 @@ async function operationsPage(): Promise<string> {
   return [
     '# Operations',
     '',
-    'Everything that people and programs can ask beside calling a tool, at the command line and over HTTP alike. A body holds the arguments as one JSON object; ' +
+    'What people and programs can ask beside calling a tool, at the command line and over HTTP alike; what reads or writes files that a person names at a terminal (`init`, `toolpack`, `tools check`, `runs collect`, `runs verify-bundle`) is a command alone. A body holds the arguments as one JSON object; ' +
       'the answer is what `--json` prints. What is for a person takes the token for management; the rest takes either. `GET /v1/operations` lists them with their schemas.',
     '',
     ...sections,

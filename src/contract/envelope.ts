@@ -51,6 +51,7 @@ export interface ErrorMessage {
   readonly message: string;
   readonly request_id?: string;
   readonly reason?: ErrorEntry['reason'];
+  readonly details?: ErrorEntry['details'];
 }
 
 export interface Heartbeat {

@@ -195,7 +195,7 @@ export const artifactsCat = defineOperation<CatArgs, AsyncIterable<Uint8Array>>(
   reads: true,
   async atTerminal(args, terminal, { runtime }) {
     const { to, path, range } = args;
-    if (terminal.json)
+    if (terminal.json && to === undefined)
       throw fail('usage', 'Cannot print content as JSON: take --to, or haft call artifact_get');
     if (to === undefined) return args;
     const id = artifactId(args.artifact);
@@ -203,6 +203,7 @@ export const artifactsCat = defineOperation<CatArgs, AsyncIterable<Uint8Array>>(
       throw fail('usage', 'Cannot copy a part of an artifact: --to takes all of it');
     const artifacts = await (await runtime()).artifacts();
     await terminal.makeNew(to, (place) => artifacts.materialise(id, place));
+    if (terminal.json) terminal.out(`${JSON.stringify({ artifact: id, to })}\n`);
     return 0;
   },
   async run({ artifact, path, range }, { runtime }) {

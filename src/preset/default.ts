@@ -92,6 +92,8 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
   checkFields('create a runtime', options, OPTIONS);
   const { tools = [], capabilities = [], clock = SYSTEM_CLOCK, onWarning } = options;
   checkTools(tools);
+  if (options.capabilities !== undefined)
+    (await import('./check-capabilities.ts')).checkCapabilities(options.capabilities);
   const root = findFolder(options.workspace ?? '.');
   const given = givenTrust(options.trust);
   const { policy, closed } = await startPolicy(root, given, options);

@@ -5,7 +5,7 @@ import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { checkFields, type KnownFields } from '../contract/envelope.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
+import { MANAGEMENT, type PolicyEngine, type PolicyFile } from '../contract/policy.ts';
 import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/runtime.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
 import { createPolicyEngine } from '../policy/create-policy-engine.ts';
@@ -110,13 +110,14 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   };
   live.set(defaultId, defaultSession);
 
+  const hasEnded = ({ expiresTs }: SessionRecord): boolean => expiresTs !== null && expiresTs <= clock.now();
+
   /** Read anew for every call: other processes use up its budget, and may end it. */
   const find = async (id: string): Promise<LiveSession> => {
     const record = await store.sessions.get(id);
     if (!record)
       throw fail('session.unknown', `Cannot use session "${id.slice(0, 80)}": there is none of that id`);
-    if (record.expiresTs !== null && record.expiresTs <= clock.now())
-      throw fail('session.expired', `Cannot use session "${id}": it has ended`);
+    if (hasEnded(record)) throw fail('session.expired', `Cannot use session "${id}": it has ended`);
     const session = await loadOnce(record);
     session.budget.adopt(record.usage);
     return session;
@@ -131,6 +132,11 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
       const { id: _, ...terms } = options;
       const withoutTerms = Object.keys(terms).length === 0;
       const existing = await store.sessions.get(id);
+      if (existing && hasEnded(existing))
+        throw fail(
+          'session.expired',
+          `Cannot open session "${id.slice(0, 80)}": it has ended; take another id`,
+        );
       if (existing && withoutTerms) return existing;
       if (existing) {
         throw fail(
@@ -195,6 +201,7 @@ function checkOptions(options: SessionOptions): void {
   const { id, attribution, registry, budget = {}, ttlMs } = options;
   const wrong = (what: string) => fail('usage', `Cannot ${action}: ${what}`);
   if (id !== undefined && (typeof id !== 'string' || id === '')) throw wrong('id must be a text');
+  if (id === MANAGEMENT) throw wrong(`"${id}" is what rows are under that no call left; take another id`);
   for (const [name, value] of Object.entries({ attribution, registry }))
     if (value !== undefined && !isRecord(value)) throw wrong(`${name} must be an object`);
   for (const [name, value] of Object.entries({ ...budget, ttlMs }))

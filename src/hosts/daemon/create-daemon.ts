@@ -83,7 +83,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     return guards[wanted === 'management' ? 'management' : 'calls'].check(headersDistinct, wanted !== 'none');
   };
   const whyNot = async ({ raw, routeOptions }: FastifyRequest): Promise<Failure | undefined> => {
-    const token = wants.get(routeOptions.url ?? '') ?? 'calls';
+    // Whoever has a token may learn that nothing is there.
+    const token = wants.get(routeOptions.url ?? '') ?? 'either';
     return checkTarget(raw.url) ?? refusalOf(typeof token === 'function' ? await token() : token, raw);
   };
   const server = fastify({

@@ -76,8 +76,14 @@ export const isStreamed = (answer: unknown): answer is Streamed =>
   typeof answer === 'object' && answer !== null && streams.has(answer);
 
 export function errorMessage(thrown: unknown) {
-  const { code, reason, message } = toErrorEntry(thrown);
-  return { type: 'ErrorMessage', code, message, reason } satisfies ErrorMessage;
+  const { code, reason, message, details } = toErrorEntry(thrown);
+  return {
+    type: 'ErrorMessage',
+    code,
+    message,
+    reason,
+    ...(details ? { details } : {}),
+  } satisfies ErrorMessage;
 }
 
 /** Throws `input.schema` with everything that does not fit. */

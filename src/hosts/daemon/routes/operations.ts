@@ -1,5 +1,7 @@
 // Owns: every operation as a route, and the list of them.
 // Refuses: to know any operation; what each takes, who may and what it answers comes from the table.
+import { isRecord } from '../../../base/is-record.ts';
+import { ERRORS, type ErrorEntry } from '../../../contract/errors.ts';
 import {
   argumentsSchema,
   type Operation,
@@ -46,9 +48,20 @@ async function answer(operation: Operation, asked: Asked, site: DaemonSite): Pro
   await checkAsked({ body: argumentsSchema(operation) }, { query: {}, body }, site.schemas);
   const { answers = 'json', json: toJson = (one: unknown) => one } = operation;
   const value = await perform(operation, body as Given, asked, site);
-  if (answers === 'json') return toJson(value);
+  if (answers === 'json') {
+    const document = toJson(value);
+    const failed = failedCall(document);
+    if (failed) asked.status(ERRORS[failed.reason].http);
+    return document;
+  }
   if (answers === 'bytes') return streamed('application/octet-stream', await begun(value));
   return streamed('application/x-ndjson', lines(value, toJson));
+}
+
+/** What is a call itself has the status that the call would have. */
+function failedCall(document: unknown): ErrorEntry | undefined {
+  if (!isRecord(document) || document.type !== 'ToolResponse') return undefined;
+  return (document.errors as readonly ErrorEntry[])[0];
 }
 
 /** For routes with a shape of their own: the value of an operation. */
