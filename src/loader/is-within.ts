@@ -1,9 +1,22 @@
 // Owns: whether a path is a folder or lies below it, by its names alone.
 // Refuses: following links; both are expected to be resolved.
+import { realpathSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 
 /** What `relative` would have to take apart first: two slashes, a dot or two between slashes, one at the end. */
 const ODD = /^[^/]|\/\/|\/\.\.?(?:\/|$)|.\/$/;
+
+/** The same with links followed; of what is not there, by its name. */
+export function leadsWithin(path: string, folder: string): boolean {
+  const real = (one: string) => {
+    try {
+      return realpathSync.native(one);
+    } catch {
+      return one;
+    }
+  };
+  return isWithin(path, folder) && isWithin(real(path), real(folder));
+}
 
 export function isWithin(path: string, folder: string): boolean {
   if (!ODD.test(path) && !ODD.test(folder))

@@ -1,6 +1,6 @@
 // Owns: the handles that operations work with, each wired to what this build has and loaded when it is first used.
 // Refuses: to know any operation.
-import { join, relative } from 'node:path';
+import { resolve } from 'node:path';
 import { createTurns, type InTurn } from '../base/turns.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
@@ -146,9 +146,13 @@ function policyHandles(
   isLiving: boolean,
 ): PolicyHandles {
   const load = async (file: string | undefined) => {
-    if (isLiving && file !== undefined && relative(at(), join(at(), file)).startsWith('..'))
+    const { loadPolicy } = await import('./load-policy.ts');
+    if (!isLiving || file === undefined) return loadPolicy(at(), file);
+    const { leadsWithin } = await import('../loader/is-within.ts');
+    const place = resolve(at(), file);
+    if (!leadsWithin(place, at()))
       throw fail('path.outside_workspace', 'Cannot read the policy: name a file of the workspace');
-    return (await import('./load-policy.ts')).loadPolicy(at(), isLiving && file ? join(at(), file) : file);
+    return loadPolicy(at(), place);
   };
   const engines = () => import('../policy/create-policy-engine.ts');
   return {

@@ -10,6 +10,7 @@ import type { RuntimeParts, RuntimeSessions, SessionOptions } from '../contract/
 import type { SessionRecord, Usage } from '../contract/store.ts';
 import { createPolicyEngine } from '../policy/create-policy-engine.ts';
 import { renderGrant } from '../policy/grant.ts';
+import { sizeOf } from './limits.ts';
 
 export interface LiveSession {
   readonly id: string;
@@ -178,9 +179,17 @@ export function createSessions(parts: Parts, host: () => PolicyEngine): Sessions
   };
 }
 
+/** In every row of the call, for good. */
+const MOST_ATTRIBUTION = 16 * 1024;
+
 /** What a call says of itself is added to what its session says. */
 export function attributionOf(session: LiveSession, args: JsonObject): JsonObject | null {
   const { attribution: own } = args;
+  if (isRecord(own) && sizeOf(own) > MOST_ATTRIBUTION)
+    throw fail(
+      'input.too_large',
+      `Cannot make the call: its attribution is over ${MOST_ATTRIBUTION} bytes, and rows of the audit are kept`,
+    );
   return isRecord(own) ? { ...session.attribution, ...own } : session.attribution;
 }
 

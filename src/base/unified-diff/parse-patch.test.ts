@@ -357,3 +357,13 @@ describe('parsePatch refuses', () => {
     );
   });
 });
+
+describe('parsePatch, with very many files', () => {
+  const files = (count: number) =>
+    Array.from({ length: count }, (_, i) => `--- /dev/null\n+++ b/f${i}\n@@ -0,0 +1 @@\n+x\n`).join('');
+
+  it('takes ten thousand, and refuses more before any of them is looked at', () => {
+    assert.equal(parsePatch(files(10_000)).length, 10_000);
+    assert.throws(() => parsePatch(files(10_001)), /more than 10000 files; split it/);
+  });
+});

@@ -4,6 +4,9 @@ import { type FilePatch, type Hunk, type HunkLine, patchSyntaxError } from './fi
 import { type FileHeader, parseFileHeader, startsPlainHeader } from './parse-file-header.ts';
 
 /** The files of a patch text, in its order. Throws a PatchSyntaxError (see file-patch.ts). */
+/** Each is looked up, locked and decided before anything changes, while everybody else waits. */
+const MOST_FILES = 10_000;
+
 export function parsePatch(text: string): FilePatch[] {
   const lines = splitPatch(text);
   const ended = text.endsWith('\n');
@@ -18,7 +21,12 @@ export function parsePatch(text: string): FilePatch[] {
     const header = parseFileHeader(lines, at);
     if (header) {
       open = { header, hunks: [], line: at + 1 };
-      files.push(open);
+      if (files.push(open) > MOST_FILES)
+        throw patchSyntaxError(
+          'patch.malformed',
+          at + 1,
+          `it changes more than ${MOST_FILES} files; split it`,
+        );
       strict = !header.complete;
       at = header.next;
     } else if (startsHunk(line)) {

@@ -95,22 +95,23 @@ const MAX_SHOWN = 4096;
 export function commandLine(args: readonly string[], name: string, redactor: Redactor): string {
   if (args.length === 0) return `[${name}]`;
   // An argument is known to be one here; in the line that they make up, one with blanks in it would be several.
-  const shown = args.map((arg, at) => (isNamedSecret(args[at - 1]) ? REDACTED : withoutValue(arg)));
+  const shown = args.map((arg, at) => withoutSecret(arg, args[at - 1]));
   const line = redactor.text(shown.join(' '));
   return line.length <= MAX_SHOWN ? line : `${line.slice(0, MAX_SHOWN - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** `--api-key`: the next argument is the secret. */
-function isNamedSecret(before: string | undefined): boolean {
-  const flag = before === undefined ? undefined : /^--?([A-Za-z][\w-]*)$/.exec(before)?.[1];
-  return flag !== undefined && isSecretKey(flag);
+/** Of `--api-key abc`, `-u ada:abc`, `--api-key=abc`, `DB_PASSWORD=abc` and `X-Api-Key: abc` the value is the secret. */
+function withoutSecret(arg: string, before = ''): string {
+  const flag = /^--?([A-Za-z][\w-]*)$/.exec(before)?.[1] ?? '';
+  if (isSecretName(flag)) return REDACTED;
+  const user = /^(?:u|user|proxy-user)$/.test(flag) ? /^([^:]*:)./s.exec(arg) : null;
+  if (user) return `${user[1]}${REDACTED}`;
+  const found = /^((?:--?)?([A-Za-z_][\w-]*)(?:=|:\s*))\S/s.exec(arg);
+  return found && isSecretName(found[2]!) ? `${found[1]}${REDACTED}` : arg;
 }
 
-/** `--api-key=abc`, `DB_PASSWORD=abc`. */
-function withoutValue(arg: string): string {
-  const found = /^((?:--?)?([A-Za-z_][\w-]*)=)./s.exec(arg);
-  return found && isSecretKey(found[2]!) ? `${found[1]}${REDACTED}` : arg;
-}
+const isSecretName = (name: string): boolean =>
+  isSecretKey(name) || /(?:^|[-_])(?:pass|cookie|authorization)$/i.test(name);
 
 /** From /proc/<pid>/stat. */
 interface ProcStat {
