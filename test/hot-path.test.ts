@@ -22,6 +22,13 @@ describe('the hot path', () => {
     );
   });
 
+  it('of the first list of tools over MCP loads no section of the policy', () => {
+    const sections = [...reached(['bin/mcp-front.ts', 'bin/mcp.ts'])].filter(([target]) =>
+      target.startsWith('./policy/sections/'),
+    );
+    assert.deepEqual(sections, []);
+  });
+
   it('reaches the pipeline, so that this looks at what it means to', () => {
     assert.ok([...reached(HOT).keys()].some((target) => target.endsWith('runtime/pipeline.ts')));
   });

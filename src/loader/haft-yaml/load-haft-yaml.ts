@@ -5,8 +5,8 @@ import { basename, isAbsolute, join, relative } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
+import { BUILD_KEYS } from '../../policy/build-keys.ts';
 import type { Draft, DraftSite } from '../../policy/section.ts';
-import { SECTIONS } from '../../policy/sections/index.ts';
 import { isWithin } from '../is-within.ts';
 import { readOwnCache, writeOwnCache } from '../own-cache.ts';
 import { decodeText } from '../yaml/decode-text.ts';
@@ -75,22 +75,32 @@ export function defaultPolicy(workspace: string): LoadedPolicy {
 type FinishSite = LoadHaftYamlOptions &
   Record<'path' | 'name' | 'sha256', string> & { readonly report: Report };
 
-function finish(checked: CheckedPolicy, draft: Draft, given: FinishSite): LoadResult<LoadedPolicy> {
+async function finish(
+  checked: CheckedPolicy,
+  draft: Draft,
+  given: FinishSite,
+): Promise<LoadResult<LoadedPolicy>> {
   const { workspace, availableRules, path, name, sha256, report } = given;
   const { file, lines, columns } = checked;
   const site = siteOf(report, (at) => ({ line: lines[at] ?? 1, column: columns[at] ?? 1 }));
   const resolved = checkEnvironment(draft, workspace, site);
-  for (const section of SECTIONS) section.checkBuild?.(draft, availableRules, site);
   // Not kept with the checked policy: the next version may give a key its effect.
-  if (availableRules) checkEffects(draft, site);
+  if (BUILD_KEYS.some((key) => Object.hasOwn(draft, key))) await checkBuild(draft, availableRules, site);
   checkOutOfReach(path, resolved, report);
   const diagnostics = report.diagnostics();
   if (report.failed) return { value: undefined, diagnostics };
   return { value: { file, name, lines, sha256, resolved }, diagnostics };
 }
 
-/** Tells who uses a key that nothing looks at yet. */
-function checkEffects(draft: Draft, site: DraftSite): void {
+async function checkBuild(
+  draft: Draft,
+  rules: readonly string[] | undefined,
+  site: DraftSite,
+): Promise<void> {
+  const { SECTIONS } = await import('../../policy/sections/index.ts');
+  for (const section of SECTIONS) section.checkBuild?.(draft, rules, site);
+  // Who uses a key that nothing looks at yet is told, where it is a host.
+  if (!rules) return;
   for (const [path, because] of SECTIONS.flatMap(({ unused = {} }) => Object.entries(unused))) {
     const [section = '', key = ''] = path.split('.');
     const written = (draft as { readonly [section: string]: unknown })[section];

@@ -4,7 +4,6 @@ import { type Failure, fail } from '../../contract/errors.ts';
 import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
 import type { TrustRecord } from '../../contract/store.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
-import { comparePolicies, describeChange } from '../../policy/compare-policies.ts';
 import type { PolicyChange } from '../../policy/section.ts';
 import { openTrustFiles, type TrustFiles } from '../../stores/machine/trust-files.ts';
 
@@ -60,7 +59,7 @@ export async function judgeTrust(
     if (given.includes(loaded.sha256)) return { trusted: true, by: 'given' };
     return { trusted: false, record, changes: [], lock: false };
   }
-  const changes = changesFrom(record, loaded);
+  const changes = await changesFrom(record, loaded);
   const lock = record.lock !== null && lockDigest(workspace) !== record.lock;
   if (!lock && !changes.some(({ widens }) => widens)) return { trusted: true, by: 'record', record };
   if (given.includes(loaded.sha256)) return { trusted: true, by: 'given' };
@@ -68,9 +67,10 @@ export async function judgeTrust(
 }
 
 /** What came out of a cache is held against the meaning that was trusted, never against a hash alone. */
-function changesFrom(record: TrustRecord, loaded: LoadedPolicy): readonly PolicyChange[] {
-  const same = JSON.stringify(record.policy) === JSON.stringify(loaded.file);
-  return same ? [] : comparePolicies(record.policy, loaded.file);
+async function changesFrom(record: TrustRecord, loaded: LoadedPolicy): Promise<readonly PolicyChange[]> {
+  if (JSON.stringify(record.policy) === JSON.stringify(loaded.file)) return [];
+  const { comparePolicies } = await import('../../policy/compare-policies.ts');
+  return comparePolicies(record.policy, loaded.file);
 }
 
 /** Throws `policy.untrusted`, which says what would be granted and how to trust it. */
@@ -105,6 +105,7 @@ async function untrusted(
   loaded: LoadedPolicy,
   { record, changes, lock }: Extract<Judgement, { trusted: false }>,
 ): Promise<Failure> {
+  const { describeChange } = await import('../../policy/compare-policies.ts');
   const lines = record
     ? [...changes.map(describeChange), ...(lock ? ['~ haft.lock is not the one that was trusted'] : [])]
     : await (await import('./describe-grants.ts')).describePolicy(workspace, loaded.file);
