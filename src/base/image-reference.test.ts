@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { admitsImage, digestOf, repositoryOf } from './image-reference.ts';
+import { admitsImage, digestOf, goesBy, repositoryOf } from './image-reference.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
 
@@ -21,6 +21,15 @@ describe('digestOf', () => {
     assert.equal(digestOf(`a/b@${DIGEST}`), DIGEST);
     assert.equal(digestOf('a/b:1'), undefined);
     assert.equal(digestOf(`${DIGEST}0`), undefined);
+  });
+});
+
+describe('goesBy', () => {
+  it('holds for a name of the same repository, however it is spelt', () => {
+    assert.ok(goesBy(`busybox@${DIGEST}`, ['evil.com/x:1', 'docker.io/library/busybox:2']));
+    assert.ok(goesBy(`docker.io/a/b@${DIGEST}`, [`a/b@${DIGEST}`]));
+    assert.ok(!goesBy(`busybox@${DIGEST}`, ['evil.com/x:1', `localhost/busybox@${DIGEST}`, '<none>:<none>']));
+    assert.ok(!goesBy(`busybox@${DIGEST}`, []));
   });
 });
 

@@ -24,9 +24,14 @@ export function fullName(reference: string): string {
 
 const HUB = 'docker.io';
 
+/** Whether one of the names that an image goes by, tags and digests, is of the repository of this reference. */
+export const goesBy = (reference: string, names: readonly string[]): boolean =>
+  names.some((name) => repositoryOf(fullName(name)) === repositoryOf(fullName(reference)));
+
 /**
  * An entry is a digest (`name@sha256:…`, `sha256:…`), which admits it under any name, since the bytes are the same; a tag
- * (`name:tag`); a repository (`registry/name`); or all below a prefix (`registry/*`).
+ * (`name:tag`); a repository (`registry/name`); or all below a prefix (`registry/*`). Of a digest the two last ones take
+ * the name on trust, and engines may ignore it: whoever executes the image asks one for the names that it has (`goesBy`).
  */
 export function admitsImage(entry: string, name: string): boolean {
   const digest = digestOf(entry);

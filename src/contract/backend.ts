@@ -31,6 +31,8 @@ export interface BackendKind {
   readonly here?: true;
   /** Programs that `haft doctor` looks for. */
   programs?(): readonly BackendProgram[];
+  /** `Backend.knowsName`, where policy says it and no engine has to be asked. */
+  knowsName?(image: string, runs: RunsPolicy): boolean | undefined;
   /** What is known on this machine of an image's ENV without asking an engine. */
   imageEnv?(image: string, runs: RunsPolicy): Promise<Variables | undefined>;
   /** Made again when its settings, the images or the limits of policy change. */
@@ -103,6 +105,8 @@ export interface Backend {
   look?(attempt: Pick<Attempt, 'id'>): Promise<EngineJob | undefined>;
   /** Pins an image by what cannot change, where this backend runs images. Rejects when it is not there. */
   pinImage?(reference: string): Promise<PinnedImage>;
+  /** Whether the image of this digest goes by this name here; undefined when it is not there. Engines run it under any. */
+  knowsName?(image: string): Promise<boolean | undefined>;
   /** What the ENV of a pinned image says, where this backend runs images; undefined when it is not there. */
   imageEnv?(image: string): Promise<Variables | undefined>;
   /** What answers here, in a few words. Rejects with `run.infrastructure` and what would help when nothing does. */
@@ -114,6 +118,8 @@ export interface Backend {
 export interface Attempt {
   readonly id: string;
   readonly runId: string;
+  /** Whose run it is: entries of `runs.images` for other tools do not admit its image. */
+  readonly tool?: string;
   readonly plan: ExecutionPlan;
   /**
    * The attempt's folder, absolute, with `in/` (already filled), `out/` and `meta/`. Once the attempt has ended,

@@ -3,7 +3,7 @@
 import { compileGlob, compileGlobProgress, matchesName } from '../base/glob.ts';
 import { type GlobToken, parseGlob } from '../base/glob-parse.ts';
 import { isUnder, normalizeRelPath } from '../base/rel-path.ts';
-import type { BackendName, RunsPolicy, Verdict } from './policy.ts';
+import type { BackendName, ImageRule, RunsPolicy, Verdict } from './policy.ts';
 
 const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };
 
@@ -258,6 +258,15 @@ function normal(path: string, workspace: string | undefined): string | undefined
 
 /** `*` stands for any characters, dots too. */
 export const matchesTool = (pattern: string, id: string): boolean => matchesName(pattern, id);
+
+/** The entries of `runs.images` that hold for a tool; where nobody says which, those for all tools. */
+export const imagesFor = (
+  tool: string | undefined,
+  images: readonly (string | ImageRule)[] = [],
+): readonly ImageRule[] =>
+  images
+    .map((entry) => (typeof entry === 'string' ? { image: entry } : entry))
+    .filter(({ tools }) => !tools || (tool !== undefined && tools.some((glob) => matchesTool(glob, tool))));
 
 // -------------------------------------------------------------------------------------------- domains
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Attempt } from '../../contract/backend.ts';
 import { WORK_FOLDER } from '../../contract/plan.ts';
-import { POLICY_DEFAULTS } from '../../contract/policy.ts';
+import { type ImageRule, POLICY_DEFAULTS } from '../../contract/policy.ts';
 import {
   RUN_HOST_NAME,
   RUN_SCRATCH,
@@ -136,7 +136,7 @@ export interface DockerOptions {
    * Images that policy admits: a reference in full (`name@sha256:…`, `sha256:…`), a repository (`registry/name`), a tag that
    * this engine knows (`name:tag`, for images that were never pushed), or all below a prefix (`registry/*`).
    */
-  readonly images: readonly string[];
+  readonly images: readonly (string | ImageRule)[];
   /** `uid:gid` inside. By default this process's own; where that is root's, that of the attempt folder's owner, or nobody's. */
   readonly user?: string;
   /** Processes and threads at one time. By default 1024. */

@@ -2,10 +2,18 @@
 // Refuses: the docker command, images that policy does not name, and a container that nobody can look at from inside.
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { admitsImage, fullName, repositoryOf } from '../../base/image-reference.ts';
+import { admitsImage, digestOf, fullName, goesBy, repositoryOf } from '../../base/image-reference.ts';
 import { orAborted } from '../../base/or-aborted.ts';
-import type { Attempt, AttemptEnd, Backend, BackendHandle, PinnedImage } from '../../contract/backend.ts';
+import {
+  type Attempt,
+  type AttemptEnd,
+  type Backend,
+  type BackendHandle,
+  failedEnd,
+  type PinnedImage,
+} from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
+import { imagesFor } from '../../contract/policy-match.ts';
 import { parseImageEnv, type Variables } from '../../contract/run-environment.ts';
 import { readJson } from '../write-once.ts';
 import { attemptFiles, chooseUser, recordEnd } from './attempt-folder.ts';
@@ -75,8 +83,9 @@ export function createDockerBackend(given: DockerOptions): Backend {
       const ended = await endedBefore(attempt);
       if (ended) return ended;
       try {
-        await patience(() => requireImage(api, attempt.plan.image, options.images));
-        return await underWay(attempt);
+        if (await patience(() => requireImage(api, attempt, options.images))) return await underWay(attempt);
+        const end = failedEnd('infrastructure.image', notThere('run', attempt.plan.image));
+        return over(attempt, await recordEnd(attempt.folder, end));
       } catch (thrown) {
         if (!isEngineTrouble(thrown) || closing.signal.aborted) throw thrown;
         // Nothing was begun, and nothing will be.
@@ -105,6 +114,10 @@ export function createDockerBackend(given: DockerOptions): Backend {
     },
     probe: () => describeEngine(api).catch(withoutEngine),
     pinImage: (reference) => patience(() => pinImage(api, reference)).catch(withoutEngine),
+    async knowsName(image) {
+      const found = await inspectImage(api, image).catch(withoutEngine);
+      return found && goesBy(image, namesOf(found));
+    },
     imageEnv: (image) => imageEnv(api, image).catch(withoutEngine),
     async close() {
       await Promise.all(removals);
@@ -240,25 +253,39 @@ const INTERPRETER = 3;
 /** `name@sha256:…` or `sha256:…` */
 const PINNED = /^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/;
 
-/** Throws unless the image is pinned and policy admits it. Where its name is not enough the engine is asked for its tags. */
+/**
+ * Throws unless the image is pinned and policy admits it. What an entry does not name by digest is what the engine calls so:
+ * Podman takes any name before a digest. False where policy admits the name and the engine has no such image.
+ */
 async function requireImage(
   api: EngineApi,
-  image: string | undefined,
-  admitted: readonly string[],
-): Promise<void> {
+  { tool, plan: { image } }: Attempt,
+  images: DockerOptions['images'],
+): Promise<boolean> {
   if (image === undefined || !PINNED.test(image))
     throw fail(
       'policy.denied',
       `Cannot run the image ${JSON.stringify(image ?? null)}: it is not pinned by a digest`,
     );
-  if (admitted.some((entry) => admitsImage(entry, image))) return;
-  const tags = await tagsOf(api, image);
+  const entries = imagesFor(tool, images).map((entry) => entry.image);
+  const admitting = entries.filter((entry) => admitsImage(entry, image));
+  if (admitting.some((entry) => digestOf(entry) !== undefined)) return true;
+  const found = await inspectImage(api, image);
+  if (admitting.length > 0 && (!found || goesBy(image, namesOf(found)))) return found !== undefined;
+  const tags = found ? tagsOf(found) : [];
   const isBare = image.startsWith('sha256:');
   const admits = (entry: string) =>
     tags.some((tag) => (isBare ? admitsImage(entry, tag) : fullName(entry) === fullName(tag)));
-  if (!admitted.some(admits))
-    throw fail('policy.denied', `Cannot run the image "${image}": policy does not name it`, { image });
+  if (entries.some(admits)) return true;
+  const why =
+    admitting.length > 0
+      ? 'the engine does not have that digest under that name; admit the digest, or pull the image under that name'
+      : 'policy does not name it';
+  throw fail('policy.denied', `Cannot run the image "${image}": ${why}`, { image });
 }
+
+const notThere = (action: 'run' | 'pin', image: string | undefined): string =>
+  `Cannot ${action} the image "${image}": the engine does not have it; pull or load it there first`;
 
 /**
  * By the digest of its own repository where it has one, else of any, else by its id. What Podman calls the digest of an
@@ -266,11 +293,7 @@ async function requireImage(
  */
 async function pinImage(api: EngineApi, reference: string): Promise<PinnedImage> {
   const found = await inspectImage(api, reference);
-  if (!found)
-    throw fail(
-      'run.infrastructure',
-      `Cannot pin the image "${reference}": the engine does not have it; pull or load it there first`,
-    );
+  if (!found) throw fail('run.infrastructure', notThere('pin', reference));
   const repository = repositoryOf(fullName(reference));
   const digests = (found.RepoDigests ?? []).filter((digest) => !digest.startsWith(UNPUSHED)).sort();
   const own = digests.find((digest) => repositoryOf(fullName(digest)) === repository) ?? digests[0];
@@ -287,11 +310,15 @@ async function imageEnv(api: EngineApi, image: string): Promise<Variables | unde
 const UNPUSHED = 'localhost/';
 
 /** And its id, which names it on this engine as well. */
-async function tagsOf(api: EngineApi, image: string): Promise<readonly string[]> {
-  const { RepoTags, Id } = (await inspectImage(api, image)) ?? {};
-  const tags = (RepoTags ?? []).map((tag) => (tag.startsWith(UNPUSHED) ? tag.slice(UNPUSHED.length) : tag));
-  return Id === undefined ? tags : [...tags, Id];
-}
+const tagsOf = ({ RepoTags, Id }: ImageBody): readonly string[] => [
+  ...(RepoTags ?? []).map((tag) => (tag.startsWith(UNPUSHED) ? tag.slice(UNPUSHED.length) : tag)),
+  Id,
+];
+
+const namesOf = ({ RepoTags, RepoDigests }: ImageBody): readonly string[] => [
+  ...(RepoTags ?? []),
+  ...(RepoDigests ?? []),
+];
 
 interface ImageBody {
   readonly Id: string;

@@ -49,7 +49,7 @@ export const docker: BackendKind = {
     return createDockerBackend({
       socket: settings?.socket ?? socketOf(env.DOCKER_HOST),
       scope: await scope(),
-      images: images.map((entry) => (typeof entry === 'string' ? entry : entry.image)),
+      images,
       ...(limits.processes === undefined ? {} : { processes: limits.processes }),
       ...(limits.log_bytes === undefined ? {} : { logBytes: limits.log_bytes }),
     });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { withPodman } from '../../../scripts/engines/with-podman.ts';
+import { digestOf } from '../../base/image-reference.ts';
 import { outputOf } from '../../testing/backend/environment.ts';
 import { BACKEND_CASES } from '../../testing/backend-suite.ts';
 import { registerCases } from '../../testing/conformance.ts';
@@ -81,6 +82,38 @@ describe('the docker backend on Podman', { skip: podman.skip, concurrency: 3 }, 
     const script = 'exec 3> out/x; rm out/x; while :; do head -c 1048576 /dev/zero >&3; sleep 0.02; done';
     const { end } = await (await open(t)).run(script, { resources: { outputBytes: 4 * 1024 * 1024 } });
     assert.equal(end.cause, 'limit.output_bytes', end.message);
+  });
+
+  it('refuses a digest under a name that Podman does not have it by, whatever other tools may run', async (t) => {
+    const engine = await podman.engine();
+    const { busybox } = engine.images;
+    engine.docker('tag', busybox, 'evil.example.org/x:1');
+    t.after(() => engine.docker('untag', busybox, 'evil.example.org/x:1'));
+    const digest = digestOf(busybox)!;
+    const [evil, made] = [`evil.example.org/x@${digest}`, `good.example.org/any@${digest}`];
+    const forOthers = { image: digest, tools: ['other'] };
+    for (const images of [
+      ['good.example.org/any'],
+      ['good.example.org/*'],
+      [forOthers, 'good.example.org/*'],
+    ]) {
+      const env = await open(t, { image: made, images });
+      await assert.rejects(env.run('exit 0'), {
+        reason: 'policy.denied',
+        message: /does not have that digest under that name/,
+        details: { image: made },
+      });
+    }
+    for (const [image, images] of [
+      [evil, ['evil.example.org/x']],
+      [evil, ['evil.example.org/*']],
+      [made, [digest]],
+    ] as const) {
+      const { end } = await (await open(t, { image, images })).run('exit 0');
+      assert.equal(end.status, 'succeeded', end.message);
+    }
+    const { backend } = await open(t);
+    assert.deepEqual([await backend.knowsName?.(evil), await backend.knowsName?.(made)], [true, false]);
   });
 
   it('pins an image that nobody pushed by the id that it has on every engine, and admits it by its tag', async (t) => {

@@ -8,6 +8,7 @@ import { demandedFacts, ENTRY_CODES, OBSERVED_WORD } from '../entry-script.ts';
 
 export interface ContainedProgram {
   readonly attemptId: string;
+  readonly tool?: string;
   readonly argv: readonly string[];
   /** Without PATH and what else the image brings. */
   readonly env: Readonly<Record<string, string>>;

@@ -1,10 +1,12 @@
 // Owns: what a program is contained in on a node, as policy says it: the table of kinds, and the shell text for bubblewrap, Docker, Podman and Apptainer.
 // Refuses: a job without containment, to pull, to run an image by a tag, and to trust flags alone: what is seen from inside decides.
-import { admitsImage } from '../../base/image-reference.ts';
+import { admitsImage, digestOf, fullName, repositoryOf } from '../../base/image-reference.ts';
 import { shWord } from '../../base/shell/shell-quote.ts';
+import type { Attempt } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { WORK_FOLDER } from '../../contract/plan.ts';
-import { POLICY_DEFAULTS } from '../../contract/policy.ts';
+import { type ImageRule, POLICY_DEFAULTS } from '../../contract/policy.ts';
+import { imagesFor } from '../../contract/policy-match.ts';
 import {
   LIMIT_LINE,
   QUEUES_FOLDER,
@@ -33,24 +35,24 @@ interface ContainerKind<C> {
    */
   script(container: C, program: ContainedProgram): string;
   /** Throws where policy does not let the image run in this. */
-  admit(container: C, image: string | undefined): void;
+  admit(container: C, image: string | undefined, tool: string | undefined): void;
 }
 
 export const containScript = (container: JobContainer, program: ContainedProgram): string =>
   kindOf(container).script(container, program);
 
-export const admitImage = (container: JobContainer, image: string | undefined): void =>
-  kindOf(container).admit(container, image);
+export const admitImage = (container: JobContainer, { plan, tool }: Attempt): void =>
+  kindOf(container).admit(container, plan.image, tool);
 
 const ENGINE: ContainerKind<EngineContainer> = {
   script: engineScript,
-  admit({ kind, images }, image) {
+  admit({ kind, images }, image, tool) {
     if (image === undefined || !/^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/.test(image))
       throw fail(
         'policy.denied',
         `Cannot run ${JSON.stringify(image ?? null)} with ${kind} on Slurm: it needs an image that is pinned by a digest`,
       );
-    if (!images.some((entry) => admitsImage(entry, image)))
+    if (!imagesFor(tool, images).some((entry) => admitsImage(entry.image, image)))
       throw fail('policy.denied', `Cannot run the image "${image}": policy does not name it`, { image });
   },
 };
@@ -137,7 +139,7 @@ lost() { false; }
 export interface EngineContainer {
   readonly kind: 'docker' | 'podman';
   /** Images that policy admits, as the docker backend takes them; those of tags alone admit nothing. */
-  readonly images: readonly string[];
+  readonly images: readonly (string | ImageRule)[];
   /** The program on the nodes. By default the one of that name on their PATH. */
   readonly command?: string;
   /** The engine's UNIX socket on the nodes, where the program does not find it by itself. */
@@ -170,6 +172,7 @@ function engineScript(container: EngineContainer, program: ContainedProgram): st
     `container=${shWord(`haft-${attemptId}`)} remove='${remove}'`,
     STAGE,
     entryStage(busybox),
+    ...nameCheck(container, program),
     'unwanted=',
     ...unwanted.map((name) => unlessOfImage(name, image)),
     [
@@ -192,6 +195,20 @@ function engineScript(container: EngineContainer, program: ContainedProgram): st
       `cannot "no container can be made on the node: $(tail -n 1 "$scratch/said" | sed 's|\\([ "=]\\)/[^ :",]*|\\1…|g' | head -c 300 | tr -d '\\000-\\037')"`,
     ].join(' \\\n  '),
   ].join('\n');
+}
+
+/** Where no entry has the digest, the engine of the node must have the image under its name: Podman takes any name before a digest. */
+function nameCheck({ images }: EngineContainer, { tool, image = '' }: ContainedProgram): readonly string[] {
+  if (imagesFor(tool, images).some((entry) => digestOf(entry.image) === digestOf(image))) return [];
+  const name = repositoryOf(fullName(image));
+  // Docker leaves out what Podman has in full.
+  const spellings = [name, name.replace('docker.io/', ''), name.replace('docker.io/library/', '')];
+  const names = '{{range .RepoTags}}{{println .}}{{end}}{{range .RepoDigests}}{{println .}}{{end}}';
+  return [
+    `engine image inspect --format '${names}' ${shWord(image)} 2>/dev/null | sed 's/@.*$//; s/:[^/:]*$//' |`,
+    `  grep -qxF ${spellings.map((one) => `-e ${shWord(one)}`).join(' ')} ||`,
+    "  cannot 'the node does not have the digest of the image under that name; admit the digest, or pull the image there under that name'",
+  ];
 }
 
 /** What the image itself sets is the program's to see. */

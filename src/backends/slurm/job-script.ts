@@ -63,7 +63,15 @@ export function jobScript({ attempt, name, bell, container, ...limits }: ScriptR
   };
   const { argv, image, resources } = plan;
   const env = runVariables(plan.env);
-  const program = { attemptId: attempt.id, argv, env, resources, ...(image === undefined ? {} : { image }) };
+  const { id: attemptId, tool } = attempt;
+  const program = {
+    attemptId,
+    argv,
+    env,
+    resources,
+    ...(tool === undefined ? {} : { tool }),
+    ...(image === undefined ? {} : { image }),
+  };
   return [
     '#!/bin/sh',
     ...Object.entries(values).map(([key, value]) => `${key}=${shWord(String(value))}`),

@@ -102,7 +102,7 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
   return {
     name: 'slurm',
     async start(attempt) {
-      admitImage(container, attempt.plan.image);
+      admitImage(container, attempt);
       // One that nobody submitted yet would wait for a controller that may never come.
       if (!tracked.has(attempt.id) && (await readJson(attemptFiles(attempt.folder).intent)) === undefined)
         await client.ping();

@@ -18,6 +18,7 @@ import { withDocker } from '../../../scripts/engines/with-docker.ts';
 import { withPodman } from '../../../scripts/engines/with-podman.ts';
 import { withSlurm } from '../../../scripts/engines/with-slurm.ts';
 import { eventually } from '../../../test/support/eventually.ts';
+import { digestOf, repositoryOf } from '../../base/image-reference.ts';
 import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
 import { endOf, outputOf, seen } from '../../testing/backend/environment.ts';
 import { makeAttempt } from '../../testing/backend-suite.ts';
@@ -48,7 +49,8 @@ interface Otherwise {
   /** A word that the engine takes for another. */
   readonly flag?: string;
   readonly instead?: string;
-  readonly images?: readonly string[];
+  readonly images?: EngineContainer['images'];
+  readonly image?: string;
 }
 
 interface Begun {
@@ -62,12 +64,12 @@ for (const [name, kind] of Object.entries(KINDS)) {
   const open = async (
     script: string,
     wanted: Parameters<typeof makeAttempt>[2],
-    { flag, instead, images }: Otherwise,
+    { flag, instead, images, image: other }: Otherwise,
     check: (begun: Begun) => Promise<void>,
   ): Promise<void> => {
     const engine = await kind.engine.engine();
     const place = slurmPlace(await slurm.engine());
-    const image = engine.images.busybox;
+    const image = other ?? engine.images.busybox;
     try {
       const usual = kind.container(engine);
       const command = usual.command ?? '/usr/bin/docker';
@@ -194,6 +196,22 @@ for (const [name, kind] of Object.entries(KINDS)) {
           assert.match(end.message, words);
           assert.deepEqual(readdirSync(join(attempt.folder, 'out')), []);
         });
+    });
+
+    it('runs what policy names by its repository where the node has it under that name, and nothing else', async () => {
+      const { busybox } = (await kind.engine.engine()).images;
+      const forOthers = { image: digestOf(busybox)!, tools: ['other'] };
+      const images = [forOthers, repositoryOf(busybox)];
+      await open('exit 0', {}, { images }, async ({ handle }) => {
+        const end = await endOf(handle, {});
+        assert.equal(end.status, 'succeeded', end.message);
+      });
+      const image = `good.example.org/any@${digestOf(busybox)}`;
+      await open('exit 0', {}, { images: [forOthers, 'good.example.org/*'], image }, async ({ handle }) => {
+        const end = await endOf(handle, {});
+        assert.equal(end.cause, 'infrastructure.engine');
+        assert.match(end.message, /does not have the digest of the image under that name/);
+      });
     });
 
     it('refuses images that policy does not name, and none at all', async () => {

@@ -1,6 +1,6 @@
 // Owns: the backend `slurm` as policy, toolpacks and `haft doctor` know it: jobs of a cluster that this machine can submit to.
 // Refuses: to load what submits and watches jobs before it is opened.
-import { digestOf } from '../../base/image-reference.ts';
+import { digestOf, goesBy } from '../../base/image-reference.ts';
 import type { Attempt, Backend, BackendKind } from '../../contract/backend.ts';
 import type { RunsPolicy } from '../../contract/policy.ts';
 import type { ListShape, TextShape } from '../../contract/shape.ts';
@@ -61,6 +61,14 @@ export const slurm: BackendKind = {
     const rule = 'runs.slurm.images';
     return { rule, fact: `no entry of ${rule} says which folder of the nodes holds the image "${image}"` };
   },
+  // A bare digest says that nodes have it, and no name; engines of nodes are asked by the job.
+  knowsName(image, { slurm: own = {} }) {
+    if (hasOwnImages(own)) return undefined;
+    const names = (own.images ?? []).flatMap((entry) =>
+      digestOf(entry.image) === digestOf(image) && entry.image.includes('@') ? [entry.image] : [],
+    );
+    return names.length === 0 ? undefined : goesBy(image, names);
+  },
   async imageEnv(image, { slurm: own = {} }) {
     const folder = folderOf(image, own);
     if (folder === undefined) return undefined;
@@ -116,7 +124,7 @@ async function jobContainer(
     kind,
     ...common,
     ...(socket === undefined ? {} : { socket }),
-    images: images.map((entry) => (typeof entry === 'string' ? entry : entry.image)),
+    images,
     ...(limits.processes === undefined ? {} : { processes: limits.processes }),
   };
 }

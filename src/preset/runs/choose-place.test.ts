@@ -6,7 +6,7 @@ import type { RunsPolicy } from '../../contract/policy.ts';
 import { backendsInUse } from '../../contract/policy-match.ts';
 import type { RunChoice } from '../../contract/runs.ts';
 import { applyAdmit } from '../../loader/haft-yaml/apply-admit.ts';
-import { type AdmitsByTag, choosePlace } from './choose-place.ts';
+import { choosePlace, type ImageWord } from './choose-place.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
 const IMAGE = `registry/tools/sort@${DIGEST}`;
@@ -15,17 +15,28 @@ const plan: ExecutionPlan = { image: IMAGE, argv: ['sort'], env: {}, inputs: [],
 const bareOf = ({ image: _image, ...rest }: ExecutionPlan): ExecutionPlan => rest;
 const HYBRID = { docker: plan, slurm: { ...plan, resources: { ...resources, cpus: 8 } } };
 
-const never: AdmitsByTag = () => assert.fail('no engine is asked');
+const never: ImageWord['hasTag'] = () => assert.fail('no engine is asked');
+const known: ImageWord['knowsName'] = async () => true;
 
-const choose = (runs: RunsPolicy | undefined, run: Partial<RunChoice> = {}, admitsByTag = never) =>
+const choose = (
+  runs: RunsPolicy | undefined,
+  run: Partial<RunChoice> = {},
+  hasTag = never,
+  knowsName = known,
+) =>
   choosePlace(
     { tool: 'sort', plan, plans: HYBRID, policy: { version: 1, ...(runs ? { runs } : {}) }, ...run },
-    admitsByTag,
+    { hasTag, knowsName },
   );
 
 /** The failure, with what it says would admit the run. */
-async function refusal(runs: RunsPolicy | undefined, run: Partial<RunChoice> = {}, byTag = never) {
-  const thrown = await choose(runs, run, byTag).then(
+async function refusal(
+  runs: RunsPolicy | undefined,
+  run: Partial<RunChoice> = {},
+  byTag = never,
+  byName = known,
+) {
+  const thrown = await choose(runs, run, byTag, byName).then(
     () => assert.fail('it was let through'),
     (reason) => reason,
   );
@@ -181,6 +192,39 @@ describe('choosePlace', () => {
       {},
       async (names, image) => names.includes(id) && image === IMAGE,
     );
+  });
+
+  it('admits by a repository what the engine has under that name, and not what only the plan calls so', async () => {
+    const asked: string[] = [];
+    const knows = (answer: boolean | undefined) => async (backend: string, image: string) => {
+      asked.push(`${backend} ${image}`);
+      return answer;
+    };
+    for (const entry of ['registry/tools/sort', 'registry/*']) {
+      const images = [{ image: DIGEST, tools: ['other'] }, entry];
+      const runs: RunsPolicy = { backend: 'docker', images };
+      await choose(runs, {}, never, knows(true));
+      // Nothing is executed there: an earlier result is answered, and a start asks again.
+      await choose(runs, {}, never, knows(undefined));
+      const { reason, message, details } = await refusal(runs, {}, never, knows(false));
+      assert.deepEqual([reason, details?.rule, details?.image], ['policy.denied', 'runs.images', IMAGE]);
+      assert.match(message, /does not have that digest under that name; admit the digest, or pull/);
+      await choose({ ...runs, images: [...images, DIGEST] }, {}, never, knows(false));
+    }
+    assert.deepEqual(new Set(asked), new Set([`docker ${IMAGE}`]));
+    assert.equal((await choose({ images: ['registry/*'] }, {}, never, knows(false))).backend, 'local');
+  });
+
+  it('takes the name that runs.slurm.images has beside a digest for the word of the nodes', async () => {
+    const on = (image: string): RunsPolicy => ({
+      backend: 'slurm',
+      images: ['registry/*'],
+      slurm: { images: [{ image, folder: '/images/sort' }] },
+    });
+    for (const image of [DIGEST, IMAGE, `docker.io/${IMAGE}`]) await choose(on(image));
+    const { reason } = await refusal(on(`evil.example.org/x@${DIGEST}`));
+    assert.equal(reason, 'policy.denied');
+    await choose({ ...on(`evil.example.org/x@${DIGEST}`), images: [DIGEST] });
   });
 
   it('lets a caller place a job among what policy lists', async () => {

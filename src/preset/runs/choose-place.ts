@@ -5,22 +5,27 @@ import { admitsImage, digestOf, fullName } from '../../base/image-reference.ts';
 import type { BackendKind, Placement } from '../../contract/backend.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { ExecutionPlan, RunResources } from '../../contract/plan.ts';
-import { type ImageRule, LIMIT_OF, type RunLimits, type RunsPolicy } from '../../contract/policy.ts';
-import { matchesTool } from '../../contract/policy-match.ts';
+import { LIMIT_OF, type RunLimits, type RunsPolicy } from '../../contract/policy.ts';
+import { imagesFor, matchesTool } from '../../contract/policy-match.ts';
 import type { ChosenPlace, RunChoice } from '../../contract/runs.ts';
 import { renderGrant } from '../../policy/grant.ts';
 
 export const BACKEND_NAMES: readonly string[] = BACKENDS.map(({ name }) => name);
 
-/** What a backend's engine says of an image that policy may know by a tag only. */
-export type AdmitsByTag = (tags: readonly string[], image: string) => Promise<boolean>;
+/** What engines say of images that the text of policy does not settle. */
+export interface ImageWord {
+  /** Whether one of these tags stands for the image. */
+  hasTag(tags: readonly string[], image: string): Promise<boolean>;
+  /** `Backend.knowsName`; undefined also where the engine does not answer: then nothing is executed, or asks again. */
+  knowsName(backend: string, image: string): Promise<boolean | undefined>;
+}
 
 /** The first place that policy grants and the plan is for; behind it the others, where the caller asked for none. */
-export async function choosePlace(run: RunChoice, admitsByTag: AdmitsByTag): Promise<ChosenPlace> {
+export async function choosePlace(run: RunChoice, engines: ImageWord): Promise<ChosenPlace> {
   const { tool, backend: asked } = run;
   const granted = grantedBackends(tool, run.policy.runs ?? {});
   const [first, ...others] = fittingKinds(run, granted);
-  const place = await placeOn(first, run, admitsByTag);
+  const place = await placeOn(first, run, engines);
   const why =
     asked === undefined
       ? `${granted.rule} has it first`
@@ -28,16 +33,16 @@ export async function choosePlace(run: RunChoice, admitsByTag: AdmitsByTag): Pro
   const chosen = { ...place, rule: granted.rule, why };
   // This machine itself is always there.
   if (first.here || others.length === 0 || run.placement) return chosen;
-  const settled = await Promise.allSettled(others.map((kind) => placeOn(kind, run, admitsByTag)));
+  const settled = await Promise.allSettled(others.map((kind) => placeOn(kind, run, engines)));
   const otherwise = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   return otherwise.length === 0 ? chosen : { ...chosen, otherwise };
 }
 
-async function placeOn(kind: BackendKind, run: RunChoice, admitsByTag: AdmitsByTag): Promise<ChosenPlace> {
+async function placeOn(kind: BackendKind, run: RunChoice, engines: ImageWord): Promise<ChosenPlace> {
   const { runs = {} } = run.policy;
   const plan = run.plans?.[kind.name] ?? run.plan;
   if (kind.images !== 'none' && plan.image !== undefined) {
-    await requireImage(run, plan.image, runs, admitsByTag);
+    await requireImage(run, kind, plan.image, runs, engines);
     const refused = kind.refuseImage?.(plan.image, runs);
     if (refused)
       throw fail('policy.denied', `Cannot run "${run.tool}" on ${kind.name}: ${refused.fact}`, {
@@ -136,32 +141,37 @@ function ungranted(tool: string, asked: string, { rule, names, glob }: Granted):
 
 async function requireImage(
   { tool }: RunChoice,
+  kind: BackendKind,
   image: string,
   runs: RunsPolicy,
-  admitsByTag: AdmitsByTag,
+  engines: ImageWord,
 ): Promise<void> {
-  const entries = entriesFor(tool, runs);
-  if (entries.some((entry) => admitsImage(entry.image, image))) return;
-  const tags = entries.flatMap((entry) => (isLocalName(entry.image) ? [entry.image] : []));
-  if (tags.length > 0 && (await admitsByTag(tags, image))) return;
-  const message = `Cannot run "${tool}" on the image "${image}": no line of policy admits it`;
-  throw fail('policy.denied', message, {
+  const entries = imagesFor(tool, runs.images).map((entry) => entry.image);
+  const admitting = entries.filter((entry) => admitsImage(entry, image));
+  if (admitting.some((entry) => digestOf(entry) !== undefined)) return;
+  // What is left goes by the name, which a plan may have made up.
+  const isNamed = admitting.length > 0;
+  const known = isNamed
+    ? kind.knowsName
+      ? kind.knowsName(image, runs)
+      : await engines.knowsName(kind.name, image)
+    : false;
+  if (known !== false) return;
+  const tags = entries.filter(isLocalName);
+  if (tags.length > 0 && (await engines.hasTag(tags, image))) return;
+  const why = isNamed
+    ? `${kind.name} does not have that digest under that name; admit the digest, or pull the image under that name`
+    : 'no line of policy admits it';
+  throw fail('policy.denied', `Cannot run "${tool}" on the image "${image}": ${why}`, {
     rule: 'runs.images',
     image,
     admit: renderGrant({ runs: { images: [image] } }),
   });
 }
 
-/** The entries of `runs.images` that hold for a tool. */
-function entriesFor(tool: string, { images = [] }: RunsPolicy): readonly ImageRule[] {
-  return images
-    .map((entry) => (typeof entry === 'string' ? { image: entry } : entry))
-    .filter(({ tools }) => !tools || tools.some((glob) => matchesTool(glob, tool)));
-}
-
 /** What a name of an image stands for where an entry of policy says so. */
 export const pinnedByPolicy = (tool: string, runs: RunsPolicy, reference: string): string | undefined =>
-  entriesFor(tool, runs).find(
+  imagesFor(tool, runs.images).find(
     ({ name, image }) =>
       name !== undefined && fullName(name) === fullName(reference) && digestOf(image) !== undefined,
   )?.image;

@@ -38,9 +38,15 @@ export async function createRunParts(given: RunPartsSite): Promise<RunParts> {
     folders: createAttemptFolders({ root, artifacts }),
     backends,
     choose: (run) =>
-      choosePlace(run, async (tags, image) => {
-        const pinned = await Promise.all(tags.map((tag) => pinOnEngine(tag).catch(() => undefined)));
-        return pinned.some((one) => one !== undefined && digestOf(one) === digestOf(image));
+      choosePlace(run, {
+        async hasTag(tags, image) {
+          const pinned = await Promise.all(tags.map((tag) => pinOnEngine(tag).catch(() => undefined)));
+          return pinned.some((one) => one !== undefined && digestOf(one) === digestOf(image));
+        },
+        async knowsName(name, image) {
+          const backend = backends.find((one) => one.name === name);
+          return inTime(backend?.knowsName?.(image)).catch(() => undefined);
+        },
       }),
     async pinImage(reference, { tool, policy: file }) {
       return pinnedByPolicy(tool, file.runs ?? {}, reference) ?? pinOnEngine(reference);
@@ -101,6 +107,7 @@ function lazyBackend(kind: BackendKind, site: BackendSite, runs: () => RunsPolic
     ...(images === 'needed'
       ? {
           pinImage: (reference) => asked((backend) => backend.pinImage!(reference)),
+          knowsName: (image) => asked((backend) => backend.knowsName?.(image)),
           imageEnv: (image) => asked((backend) => backend.imageEnv?.(image)),
         }
       : {}),
@@ -114,7 +121,7 @@ function lazyBackend(kind: BackendKind, site: BackendSite, runs: () => RunsPolic
 /** An engine that took the connection may never answer. */
 const ANSWER_MS = 10_000;
 
-export async function inTime(answer: Promise<string | undefined> | undefined): Promise<string | undefined> {
+export async function inTime<T>(answer: Promise<T | undefined> | undefined): Promise<T | undefined> {
   const late = Promise.withResolvers<never>();
   const message = `Cannot ask the engine: it did not answer within ${ANSWER_MS / 1000} s`;
   const timer = setTimeout(() => late.reject(fail('run.infrastructure', message)), ANSWER_MS);

@@ -39,6 +39,7 @@ export async function conductAttempt(
     const handle = await backend.start({
       id: attempt.id,
       runId: attempt.runId,
+      tool: request.tool,
       plan,
       folder,
       ...(placement ? { placement } : {}),

@@ -102,10 +102,12 @@ async function find(site: RunSite, { id, runId, backend }: AttemptRecord, run: R
   if (!run?.plan) return undefined;
   const { folders } = await site.parts();
   const there = await backendOf(site, backend).catch(() => undefined);
-  return there?.find({ id, runId, plan: run.plan, folder: folders.at(id) }).catch((thrown) => {
-    if (isFailure(thrown) && thrown.reason === 'run.infrastructure') return 'unreachable' as const;
-    throw thrown;
-  });
+  return there
+    ?.find({ id, runId, tool: run.tool, plan: run.plan, folder: folders.at(id) })
+    .catch((thrown) => {
+      if (isFailure(thrown) && thrown.reason === 'run.infrastructure') return 'unreachable' as const;
+      throw thrown;
+    });
 }
 
 async function endedWithin(handle: BackendHandle, ms: number): Promise<boolean> {
