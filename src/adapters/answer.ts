@@ -23,11 +23,12 @@ export function replyFault({ ok, error }: Readonly<Record<string, unknown>>): st
   return undefined;
 }
 
-/** A value of somebody else, short enough for a message. */
+/** A value of somebody else, short enough for a message. Whole or not at all: a part of a secret would not be found. */
 export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value);
+  if (typeof value !== 'string') return String(value);
+  return value.length > 40 ? `a text of ${value.length} characters` : JSON.stringify(value);
 }
 
 /** The words of a failure, wherever they are written. */

@@ -1,6 +1,7 @@
 // Owns: a contained program that speaks JSON lines on stdin and stdout: reading lines, sending messages, and its last words once it ends.
 // Refuses: to understand the messages, and to start the program again; `link.ts` does.
 import { AROUND_ERRORS, TELLS_ERROR } from '../base/error-line.ts';
+import type { Redactor } from '../base/redact/create-redactor.ts';
 import { isSecretKey } from '../base/redact/secret-keys.ts';
 import { spillBytes } from '../contract/adapter.ts';
 import { fail } from '../contract/errors.ts';
@@ -36,6 +37,8 @@ export type LogFor = (installation: Installation, env: Program['env']) => Server
 
 export interface LineProgramEvents extends Pick<LineEvents, 'oversize' | 'overrun'> {
   message(message: unknown): void;
+  /** Of the secrets that the program was given. */
+  readonly redactor?: Redactor | undefined;
   /** A line that is not JSON. */
   noise(): void;
   /** Told once, before `ended` settles: nothing comes any more. */
@@ -111,7 +114,9 @@ export function speakLines(
       events.noise();
       noise += bytes.length + 1;
       if (noise <= NOISE_BYTES) return;
-      fault = `it floods its standard output with what is no message ("${bytes.toString('utf8', 0, 40).replace(/\p{Cc}/gu, ' ')}")`;
+      const text = bytes.toString('utf8', 0, KEPT_LENGTH);
+      const shown = (events.redactor?.text(text) ?? text).slice(0, 40).replace(/\p{Cc}/gu, ' ');
+      fault = `it floods its standard output with what is no message ("${shown}")`;
       endNow();
     },
   });
@@ -174,12 +179,15 @@ export interface LastWords {
   readonly details?: { readonly stderr: string };
 }
 
-/** Secrets of credentials are taken out where they are known, further up. */
-export async function lastWords(stderr: Uint8Array, { env }: Pick<Program, 'env'>): Promise<LastWords> {
+/** `redactor` is of the credentials that it was given. */
+export async function lastWords(
+  stderr: Uint8Array,
+  { env }: Pick<Program, 'env'>,
+  redactor?: Redactor,
+): Promise<LastWords> {
   const text = Buffer.from(stderr).toString('utf8').trim();
   if (text === '') return { because: '' };
-  const { createRedactor } = await import('../base/redact/create-redactor.ts');
-  const said = createRedactor({ secrets: secretsOf(env) }).text(text.slice(-4 * KEPT_LENGTH));
+  const said = await withoutSecrets(text.slice(-4 * KEPT_LENGTH), env, redactor);
   const lines = said
     .split('\n')
     .map((line) => line.replace(/\p{Cc}+/gu, ' ').trim())
@@ -190,10 +198,17 @@ export async function lastWords(stderr: Uint8Array, { env }: Pick<Program, 'env'
 }
 
 /** What a server says in an answer, on one line and without the secrets that it was started with. */
-export async function wordsOf(text: string, { env }: Pick<Program, 'env'>): Promise<string> {
+export async function wordsOf(
+  text: string,
+  { env }: Pick<Program, 'env'>,
+  redactor?: Redactor,
+): Promise<string> {
+  return (await withoutSecrets(text.slice(0, KEPT_LENGTH), env, redactor)).replace(/\p{Cc}+/gu, ' ');
+}
+
+async function withoutSecrets(text: string, env: Program['env'], redactor?: Redactor): Promise<string> {
   const { createRedactor } = await import('../base/redact/create-redactor.ts');
-  const said = createRedactor({ secrets: secretsOf(env) }).text(text.slice(0, KEPT_LENGTH));
-  return said.replace(/\p{Cc}+/gu, ' ');
+  return createRedactor({ secrets: secretsOf(env) }).text(redactor?.text(text) ?? text);
 }
 
 /** Values of variables whose names say that they are secret. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createRedactor } from '../base/redact/create-redactor.ts';
 import { installationOf } from '../contract/tools-for-tests.ts';
 import { fillConfig, programOf } from './program-config.ts';
 
@@ -73,10 +74,12 @@ describe('fillConfig', () => {
     const asked: unknown[] = [];
     const secretsFor = async (_: unknown, providers: readonly string[]) => {
       asked.push(providers);
-      return { hub: { token: 's3cret' } };
+      const secrets = { hub: { token: 's3cret' } };
+      return { secrets, redactor: createRedactor({ secrets: ['s3cret'] }) };
     };
     const filled = await fillConfig(config, hub, secretsFor, { WHO: 'ada', SECRET: 'no' });
-    assert.deepEqual(filled, {
+    assert.equal(filled.redactor?.text('as s3cret'), 'as [redacted]');
+    assert.deepEqual(filled.config, {
       ...config,
       env: { passthrough: ['WHO'], set: { TOKEN: 's3cret', PLAIN: 'x' } },
       headers: { authorization: 'Bearer s3cret', 'x-who': 'ada' },
@@ -86,7 +89,8 @@ describe('fillConfig', () => {
 
   it('asks for nothing where nothing is named', async () => {
     const config = { credentials: ['hub'], headers: { a: 'b' } };
-    assert.equal(await fillConfig(config, hub, () => assert.fail('not needed')), config);
+    const filled = await fillConfig(config, hub, () => assert.fail('not needed'));
+    assert.deepEqual(filled, { config, redactor: undefined });
   });
 
   it('refuses what is missing or cannot be filled in, without showing a value', async () => {

@@ -5,9 +5,11 @@ import { isAbsolute, posix } from 'node:path';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { modulesFolder, readCommandCode, SYSTEM_PATH } from '../base/command-code.ts';
 import { digest } from '../base/digest.ts';
+import type { Redactor } from '../base/redact/create-redactor.ts';
 import { compileTemplate } from '../base/templating/compile-template.ts';
 import { isTemplateFault } from '../base/templating/template-fault.ts';
-import type { RunInputs, Secrets } from '../contract/adapter.ts';
+import type { RunInputs } from '../contract/adapter.ts';
+import type { ResolvedCredentials } from '../contract/credentials.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
@@ -230,11 +232,20 @@ export function withReads(
 const NOBODY = { why: 'nobody is there to read what caps.filesystem.read names' };
 
 /** How the preset gives a server the secrets that its config names. Rejects where one of them is missing. */
-export type SecretsFor = (installation: Installation, providers: readonly string[]) => Promise<Secrets>;
+export type SecretsFor = (
+  installation: Installation,
+  providers: readonly string[],
+) => Promise<ResolvedCredentials>;
 
 /** What may hold a secret. */
 interface Fillable extends Pick<ProgramConfig, 'env' | 'credentials'> {
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Filled<C> {
+  readonly config: C;
+  /** Of the secrets that were asked for; undefined where none was. */
+  readonly redactor: Redactor | undefined;
 }
 
 export async function fillConfig<C extends Fillable>(
@@ -242,17 +253,17 @@ export async function fillConfig<C extends Fillable>(
   installation: Installation,
   secretsFor: SecretsFor | undefined,
   host: NodeJS.ProcessEnv = process.env,
-): Promise<C> {
+): Promise<Filled<C>> {
   const { credentials = [], env = {}, headers } = config;
   const texts = [...Object.values(env.set ?? {}), ...Object.values(headers ?? {})];
-  if (!texts.some((text) => text.includes('{{'))) return config;
+  if (!texts.some((text) => text.includes('{{'))) return { config, redactor: undefined };
   if (credentials.length > 0 && !secretsFor)
     throw fail(
       'credentials.missing',
       `Cannot connect to "${installation.name}": there are no credentials here`,
     );
-  const secrets = credentials.length > 0 ? await secretsFor?.(installation, credentials) : {};
-  const context = { credentials: secrets, env: passedVariables(env.passthrough ?? [], host) };
+  const found = credentials.length > 0 ? await secretsFor?.(installation, credentials) : undefined;
+  const context = { credentials: found?.secrets ?? {}, env: passedVariables(env.passthrough ?? [], host) };
   const fill = (all: Readonly<Record<string, string>>, where: string): Record<string, string> =>
     Object.fromEntries(
       Object.entries(all).map(([name, text]) => {
@@ -265,9 +276,10 @@ export async function fillConfig<C extends Fillable>(
         }
       }),
     );
-  return {
+  const filled = {
     ...config,
     ...(env.set ? { env: { ...env, set: fill(env.set, 'env.set') } } : {}),
     ...(headers ? { headers: fill(headers, 'headers') } : {}),
   };
+  return { config: filled, redactor: found?.redactor };
 }

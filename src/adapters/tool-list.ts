@@ -1,6 +1,8 @@
-// Owns: what a list of tools of another program may be: how many, how deep their schemas, what their ids are; and who was left out, by id.
+// Owns: what a list of tools of another program may be: how many, how deep their schemas, what their ids are, without secrets; and who was left out, by id.
 // Refuses: to take a part of a list that is too long: nobody could say which.
 import { isNestedDeeper, MAX_DEPTH } from '../base/canonical-json.ts';
+import { isRecord } from '../base/is-record.ts';
+import type { Redactor } from '../base/redact/create-redactor.ts';
 import { type Failure, fail } from '../contract/errors.ts';
 
 /** Each of them is compiled, shown and held in memory. */
@@ -26,6 +28,79 @@ export const depthFault = (tool: string, schema: unknown): string | undefined =>
   isNestedDeeper(schema, MAX_SCHEMA_DEPTH)
     ? `a schema of "${tool}" is nested more than ${MAX_SCHEMA_DEPTH} levels deep`
     : undefined;
+
+interface UsableOptions {
+  /** Of the secrets that the server was given. */
+  readonly redactor: Redactor | undefined;
+  /** The fields of a tool that are schemas. */
+  readonly schemas: readonly string[];
+  /** Why a tool cannot be used, whatever it shows. */
+  faultOf(tool: unknown): string | undefined;
+}
+
+interface UsableTools<T> {
+  readonly usable: readonly T[];
+  /** One sentence for each that is none of them. */
+  readonly problems: string[];
+  readonly faulty: readonly { readonly tool: unknown; readonly fault: string }[];
+}
+
+/**
+ * Nobody sees more of a list than this: in words a secret is redacted, and a tool that would be another one without it
+ * is left out.
+ */
+export function usableTools<T>(
+  name: string,
+  listed: readonly unknown[],
+  { redactor, schemas, faultOf }: UsableOptions,
+): UsableTools<T> {
+  const usable: T[] = [];
+  const faulty: { tool: unknown; fault: string }[] = [];
+  for (const tool of listed) {
+    const own = isRecord(tool) ? tool.name : undefined;
+    const isNamed = typeof own === 'string' && (!redactor || redactor.text(own) === own);
+    const fault = faultOf(tool);
+    const shown = redactor && fault === undefined ? redactor.value(tool as Listed) : (tool as Listed);
+    const why =
+      fault !== undefined
+        ? (redactor?.text(fault) ?? fault)
+        : !isNamed
+          ? 'its name holds a secret that the server was given'
+          : schemas.every((field) => isSameSchema((tool as Listed)[field], shown[field]))
+            ? undefined
+            : `a schema of "${own}" holds a secret that the server was given`;
+    if (why === undefined) usable.push(shown as T);
+    // An id is made of a name by other letters, in which no secret would be found.
+    else faulty.push({ tool: isNamed ? tool : undefined, fault: why });
+  }
+  const problems = faulty.map(({ fault }) => `"${name}" has a tool that cannot be used: ${fault}`);
+  return { usable, problems, faulty };
+}
+
+type Listed = Readonly<Record<string, unknown>>;
+
+/** Keywords that say something to readers, and nothing to a check. */
+const WORDS = new Set(['title', 'description', '$comment', 'examples']);
+/** Keywords below which any key is somebody's name for a schema. */
+const NAMING = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const VALUES = new Set(['const', 'enum', 'default']);
+
+/** Whether they mean the same: they may differ in words for readers alone. */
+function isSameSchema(a: unknown, b: unknown, keys: 'keywords' | 'names' | 'values' = 'keywords'): boolean {
+  if (Array.isArray(a))
+    return (
+      Array.isArray(b) &&
+      a.every((item, at) => isSameSchema(item, b[at], keys === 'values' ? keys : 'keywords'))
+    );
+  if (!isRecord(a) || !isRecord(b)) return a === b;
+  const [before, after] = [Object.keys(a), Object.keys(b)];
+  if (before.length !== after.length || before.some((key) => !Object.hasOwn(b, key))) return false;
+  return before.every((key) => {
+    if (keys !== 'keywords') return isSameSchema(a[key], b[key], keys === 'values' ? keys : 'keywords');
+    if (WORDS.has(key)) return true;
+    return isSameSchema(a[key], b[key], VALUES.has(key) ? 'values' : NAMING.has(key) ? 'names' : 'keywords');
+  });
+}
 
 /** Tools that a server has and that cannot be used: why, by the id that each would have. */
 export interface LeftOut {

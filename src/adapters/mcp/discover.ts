@@ -2,12 +2,21 @@
 // Refuses: tools that could not be checked or called; each is reported, and hides no other.
 import { isNestedDeeper } from '../../base/canonical-json.ts';
 import { isRecord } from '../../base/is-record.ts';
+import type { Redactor } from '../../base/redact/create-redactor.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import { shownValue } from '../answer.ts';
 import type { Discovery } from '../server-adapter.ts';
-import { depthFault, leftOut, nameTools, refuseTooMany, shownNames, unlisted } from '../tool-list.ts';
+import {
+  depthFault,
+  leftOut,
+  nameTools,
+  refuseTooMany,
+  shownNames,
+  unlisted,
+  usableTools,
+} from '../tool-list.ts';
 import { PLAIN_OUTPUT } from './call-result.ts';
 import type { Agreement, Channel } from './converse.ts';
 import { applyOverlay, type Overlay, type Overlays, overlayFor, unusedOverlays } from './overlay.ts';
@@ -19,6 +28,8 @@ export interface DiscoverOptions {
   readonly overlays: Overlays;
   /** Whether arguments are sent as headers too, where the server says so. */
   readonly http: boolean;
+  /** Of the secrets that the server was given. */
+  readonly redactor: Redactor | undefined;
   readonly limits: BoundTool['contract']['limits'];
 }
 
@@ -28,7 +39,7 @@ const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 export async function listTools(
   channel: Channel,
-  name: string,
+  { name, redactor }: Pick<DiscoverOptions, 'name' | 'redactor'>,
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
   const listed: unknown[] = [];
@@ -40,14 +51,15 @@ export async function listTools(
       const large = isFailure(thrown) && thrown.reason === 'output.too_large';
       throw large ? unlisted(name, `its list is too long (${thrown.message})`) : thrown;
     });
-    if ('error' in answer) throw unlisted(name, answer.error.message.slice(0, MESSAGE_LENGTH));
+    const shown = (text: string) => redactor?.text(text) ?? text;
+    if ('error' in answer) throw unlisted(name, shown(answer.error.message).slice(0, MESSAGE_LENGTH));
     const { tools } = answer.result;
     if (!Array.isArray(tools))
       throw unlisted(
         name,
         tools === undefined
           ? 'its answer has no "tools"'
-          : `"tools" of its answer is ${shownValue(tools)}, not a list`,
+          : shown(`"tools" of its answer is ${shownValue(tools)}, not a list`),
       );
     refuseTooMany(name, listed.length + tools.length);
     for (const tool of tools) listed.push(tool);
@@ -77,15 +89,11 @@ export function bindTools(
   agreement: Agreement,
   options: DiscoverOptions,
 ): Discovery {
-  const { name, overlays } = options;
-  const problems: string[] = [];
-  const faulty: { tool: unknown; fault: string }[] = [];
-  const usable = listed.filter((tool): tool is ListedTool => {
-    const fault = faultOf(tool, options.http);
-    if (fault === undefined) return true;
-    problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
-    faulty.push({ tool, fault });
-    return false;
+  const { name, overlays, redactor } = options;
+  const { usable, problems, faulty } = usableTools<ListedTool>(name, listed, {
+    redactor,
+    schemas: ['inputSchema', 'outputSchema'],
+    faultOf: (tool) => faultOf(tool, options.http),
   });
   const names = usable.map((tool) => tool.name);
   for (const pattern of unusedOverlays(overlays, names))

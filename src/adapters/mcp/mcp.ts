@@ -1,5 +1,6 @@
 // Owns: tools of MCP servers, over pipes and over streamable HTTP, of the revisions with a handshake and without one.
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
+import type { Redactor } from '../../base/redact/create-redactor.ts';
 import type { CallHandles, Invocation } from '../../contract/adapter.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
@@ -84,7 +85,7 @@ function openServer(
       spoken = asked;
       const session = await openMcpSession({
         name,
-        config: await fillConfig(config, installation, secretsFor),
+        ...(await fillConfig(config, installation, secretsFor)),
         handles: handlesFor(installation),
         start: () => startFor?.(installation) ?? { copies: [] },
         ...(logFor ? { logOf: (env: Program['env']) => logFor(installation, env) } : {}),
@@ -125,9 +126,10 @@ function openServer(
     ...linkedConnection({ name, tools, link, scheduler, send, ping }),
     discover: (signal) =>
       link.hold(async () => {
-        const { channel, agreement } = await link.open(signal);
-        return bindTools(await listTools(channel, name, signal), agreement, {
+        const { channel, agreement, redactor } = await link.open(signal);
+        return bindTools(await listTools(channel, { name, redactor }, signal), agreement, {
           name,
+          redactor,
           overlays: config.overlays ?? {},
           http: config.url !== undefined,
           limits: {
@@ -147,11 +149,14 @@ function openServer(
 interface McpSession extends Linked {
   readonly channel: Channel;
   readonly agreement: Agreement;
+  readonly redactor: Redactor | undefined;
 }
 
 interface McpSessionOptions {
   readonly name: string;
   readonly config: McpConfig;
+  /** Of the secrets that are in it. */
+  readonly redactor: Redactor | undefined;
   readonly handles: CallHandles;
   /** Asked when it is started. */
   start(): ProgramStart;
@@ -168,10 +173,10 @@ const START_MS = 20_000;
 const PROBE_MS = 3_000;
 
 async function openMcpSession(options: McpSessionOptions): Promise<McpSession> {
-  const { name, config, protocol, signal } = options;
+  const { name, config, protocol, redactor, signal } = options;
   const { channel, lastWords } = await openChannel(options);
   try {
-    const agreement = await converse(channel, {
+    const agreement = await converse(redactor ? redacting(channel, redactor) : channel, {
       name,
       protocol,
       probeMs: config.probe_timeout_ms ?? PROBE_MS,
@@ -181,6 +186,7 @@ async function openMcpSession(options: McpSessionOptions): Promise<McpSession> {
     return {
       channel,
       agreement,
+      redactor,
       get gone() {
         return channel.gone;
       },
@@ -202,6 +208,12 @@ async function openMcpSession(options: McpSessionOptions): Promise<McpSession> {
   }
 }
 
+/** What a server says of itself, and why it refuses to begin, is read without what it was given. */
+const redacting = (channel: Channel, redactor: Redactor): Channel => ({
+  ...channel,
+  ask: async (...asked) => redactor.value(await channel.ask(...asked)),
+});
+
 async function openChannel(options: McpSessionOptions) {
   const { name, config, handles, maxMessageBytes, events, scheduler } = options;
   if (config.url !== undefined) {
@@ -215,6 +227,7 @@ async function openChannel(options: McpSessionOptions) {
     name,
     exec,
     program,
+    redactor: options.redactor,
     log: options.logOf?.(program.env),
     maxMessageBytes,
     events,

@@ -9,7 +9,7 @@ import { createHttpScope } from '../../capabilities/http/servers-for-tests.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { handlesOn, stillPace } from '../fixtures-for-tests.ts';
-import type { ServerConnection } from '../server-adapter.ts';
+import type { ServerConnection, ServerDeps } from '../server-adapter.ts';
 import { createMcpAdapter } from './mcp.ts';
 
 const TOOL = [boundTool('odd.x', 'mcp', { name: 'x' })];
@@ -31,9 +31,10 @@ export async function withScripted<T>(
   odd: string,
   use: (connection: ServerConnection) => Promise<T>,
   config: JsonObject = {},
+  deps: Partial<ServerDeps> = {},
 ): Promise<T> {
   return withPrograms({}, async (fixture) => {
-    const adapter = createMcpAdapter({ handlesFor: handlesOn(fixture), scheduler: stillPace() });
+    const adapter = createMcpAdapter({ handlesFor: handlesOn(fixture), scheduler: stillPace(), ...deps });
     const command = ['node', '-e', scripted(odd)];
     const connection = adapter.open(installationOf('odd', { command, ...config }), TOOL);
     try {

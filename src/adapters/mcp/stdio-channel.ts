@@ -1,5 +1,6 @@
 // Owns: MCP over the pipes of a contained program: one JSON-RPC message a line.
 // Refuses: to start the program again; a channel that is gone stays so.
+import type { Redactor } from '../../base/redact/create-redactor.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { Json, JsonObject } from '../../contract/json.ts';
 import type { Program, ProgramHandle } from '../../contract/program.ts';
@@ -17,6 +18,8 @@ export interface StdioChannelOptions {
   readonly name: string;
   readonly exec: ProgramHandle;
   readonly program: Program;
+  /** Of the secrets that it is given. */
+  readonly redactor?: Redactor | undefined;
   readonly maxMessageBytes: number;
   readonly events: ChannelEvents;
   readonly log?: ServerLog | undefined;
@@ -45,6 +48,7 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
           else requests.answer(message.id, readAnswer(message));
       },
       noise() {},
+      redactor: options.redactor,
       ...oversizedLines({ name, limit, requests, stop: (why) => running.end(why) }),
       gone: () => requests.failAll(() => closing ?? lost()),
     },
@@ -93,7 +97,8 @@ export async function openStdioChannel(options: StdioChannelOptions): Promise<St
     },
     async lastWords() {
       const { code, stderr } = await running.ended;
-      return { code, fault: running.fault, ...(await lastWords(stderr, options.program)) };
+      const { program, redactor } = options;
+      return { code, fault: running.fault, ...(await lastWords(stderr, program, redactor)) };
     },
     async close(graceMs) {
       closing ??= fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);

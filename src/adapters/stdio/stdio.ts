@@ -1,6 +1,7 @@
 // Owns: tools of a program that keeps running and speaks JSON lines: docs/reference/stdio.md has the protocol.
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
 import { isRecord } from '../../base/is-record.ts';
+import type { Redactor } from '../../base/redact/create-redactor.ts';
 import type { Invocation, InvocationResult } from '../../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
@@ -23,7 +24,7 @@ import {
 import { createRequests, oversizedLines } from '../requests.ts';
 import { SYSTEM_SCHEDULER } from '../scheduler.ts';
 import type { Discovery, ServerAdapter, ServerDeps } from '../server-adapter.ts';
-import { depthFault, leftOut, nameTools, refuseTooMany, shownNames } from '../tool-list.ts';
+import { depthFault, leftOut, nameTools, refuseTooMany, shownNames, usableTools } from '../tool-list.ts';
 
 /** JSON Schema of `installation.config`. */
 export const STDIO_CONFIG = {
@@ -73,15 +74,13 @@ export function createStdioAdapter(deps: ServerDeps): ServerAdapter {
         breaker,
         idleMs: config.idle_ms,
         connect: async (signal) => {
-          const program = programOf(
-            await fillConfig(config, installation, secretsFor),
-            process.env,
-            startFor?.(installation),
-          );
+          const filled = await fillConfig(config, installation, secretsFor);
+          const program = programOf(filled.config, process.env, startFor?.(installation));
           const session = await openStdioSession(name, handlesFor(installation).exec, program, {
             maxLineBytes: longestMessage(tools, config.max_output_bytes),
             ...(config.start_timeout_ms === undefined ? {} : { startTimeoutMs: config.start_timeout_ms }),
             signal,
+            redactor: filled.redactor,
             log: logFor?.(installation, program.env),
           });
           if (met) for (const listener of listeners) listener();
@@ -103,7 +102,7 @@ export function createStdioAdapter(deps: ServerDeps): ServerAdapter {
           ping: (session, signal) => session.ping(signal),
         }),
         discover: (signal) =>
-          link.hold(async () => discoverTools(installation, (await link.open(signal)).tools, config)),
+          link.hold(async () => discoverTools(installation, await link.open(signal), config)),
         onChange(listener) {
           listeners.add(listener);
           return () => listeners.delete(listener);
@@ -118,20 +117,16 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 function discoverTools(
   { name }: Pick<Installation, 'name'>,
-  listed: readonly unknown[],
+  { tools: listed, redactor }: Pick<StdioSession, 'tools' | 'redactor'>,
   config: Pick<ProgramConfig, 'timeout_ms' | 'max_output_bytes' | 'caps'>,
 ): Discovery {
   refuseTooMany(name, listed.length);
-  const problems: string[] = [];
-  const faulty: { tool: unknown; fault: string }[] = [];
-  const described = listed.filter((tool): tool is Described => {
-    const fault = faultOf(tool);
-    if (fault === undefined) return true;
-    problems.push(`"${name}" has a tool that cannot be used: ${fault}`);
-    faulty.push({ tool, fault });
-    return false;
+  const { usable, problems, faulty } = usableTools<Described>(name, listed, {
+    redactor,
+    schemas: ['input', 'output'],
+    faultOf,
   });
-  const { tools, collisions } = nameTools(name, described, (tool) => tool.name);
+  const { tools, collisions } = nameTools(name, usable, (tool) => tool.name);
   for (const { id, names } of collisions)
     problems.push(`"${name}" has several tools that would be ${id}: ${shownNames(names)}`);
   const { network = [], filesystem = {} } = config.caps ?? {};
@@ -190,6 +185,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 interface StdioSession extends Linked {
   /** What it said of its tools when it was greeted. */
   readonly tools: readonly unknown[];
+  readonly redactor: Redactor | undefined;
   call(tool: string, invocation: SessionCall): Promise<InvocationResult>;
   ping(signal: AbortSignal): Promise<void>;
 }
@@ -200,6 +196,8 @@ interface SessionOptions {
   readonly maxLineBytes: number;
   readonly startTimeoutMs?: number;
   readonly signal: AbortSignal;
+  /** Of the secrets that it is given. */
+  readonly redactor: Redactor | undefined;
   readonly log?: ServerLog | undefined;
 }
 
@@ -227,6 +225,7 @@ async function openStdioSession(
         else requests.answer(id, answer);
       },
       noise() {},
+      redactor: options.redactor,
       ...oversizedLines({ name, limit: options.maxLineBytes, requests, stop: (why) => running.end(why) }),
       gone: () => requests.failAll(closing ? () => closing as Failure : lost),
     },
@@ -251,11 +250,12 @@ async function openStdioSession(
     const hello = await ask(HELLO, { signal: AbortSignal.any([options.signal, patience]) });
     const tools = greetedTools(hello);
     if (typeof tools === 'string') {
-      refusal = (await wordsOf(tools, program)).slice(0, REFUSAL_LENGTH);
+      refusal = (await wordsOf(tools, program, options.redactor)).slice(0, REFUSAL_LENGTH);
       throw fail('tool.unhealthy', refusal);
     }
     return {
       tools,
+      redactor: options.redactor,
       get gone() {
         return running.gone;
       },
@@ -275,7 +275,7 @@ async function openStdioSession(
     await running.stop(0);
     const { code, stderr } = await running.ended;
     if (options.signal.aborted) throw thrown;
-    const { because, details } = await lastWords(stderr, program);
+    const { because, details } = await lastWords(stderr, program, options.redactor);
     const large = isFailure(thrown) && thrown.reason === 'output.too_large';
     const fact =
       refusal ??

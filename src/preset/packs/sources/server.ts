@@ -35,7 +35,8 @@ import {
   type PackSource,
 } from '../pack-source.ts';
 
-const FORMAT = 3;
+/** Before 4, lists could hold secrets of their servers. */
+const FORMAT = 4;
 
 /** Entries under `key`, which hold the config that the adapter takes. */
 export function serverSource(key: string, load: () => Promise<CreateServerAdapter>): PackSource {
@@ -84,7 +85,7 @@ async function openServer(
     startFor: () => code.start(),
     logFor,
     readInputs,
-    secretsFor: async () => (await credentials.resolve(serverNeeds(config), '')).secrets,
+    secretsFor: () => credentials.resolve(serverNeeds(config), ''),
   });
   const made = code.digest === undefined ? {} : { code: code.digest };
   const installation: Installation = {
