@@ -89,8 +89,13 @@ describe('images of the docker backend', { skip: docker.skip }, () => {
   });
 
   it('that are not there are an end of their own, and nothing is pulled', async (t) => {
-    for (const image of [NOWHERE, `sha256:${'0'.repeat(64)}`]) {
-      const env = await open(t, { image, images: [image] });
+    const bare = `sha256:${'0'.repeat(64)}`;
+    for (const [image, entry] of [
+      [NOWHERE, NOWHERE],
+      [NOWHERE, 'haft/nowhere'],
+      [bare, bare],
+    ] as const) {
+      const env = await open(t, { image, images: [entry] });
       const { end } = await env.run('exit 0');
       assert.deepEqual(
         [end.status, end.failure, end.cause],
