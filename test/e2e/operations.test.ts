@@ -115,8 +115,10 @@ async function httpDoor(
       const stop = new AbortController();
       const response = await post(path, args, TOKENS.management, stop.signal);
       if (answers === 'json' || response.status !== 200) {
-        const value = (await response.json()) as { reason?: string };
-        return response.status === 200 ? { ok: true, value } : { ok: false, value: value.reason };
+        const value = (await response.json()) as { type?: string; reason?: string };
+        // What is a call itself answers as the call does, with its status.
+        const isAnswer = response.status === 200 || value.type === 'ToolResponse';
+        return isAnswer ? { ok: true, value } : { ok: false, value: value.reason };
       }
       if (answers === 'bytes')
         return { ok: true, value: Buffer.from(await response.arrayBuffer()).toString('latin1') };
