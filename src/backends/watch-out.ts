@@ -3,6 +3,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { ignoreErrors } from '../base/ignore-errors.ts';
 import { type OutputProblem, outEntries, overLimit } from './check-outputs.ts';
 
 interface OutWatch {
@@ -95,11 +96,11 @@ const overRoom = (bytes: number, entries: number, limit: number): OutputProblem 
 
 /** Bytes of nameless files on the disk of `folder` that the process and its descendants have open. */
 export function unnamedBytes(folder: string, initPid: number): number {
-  const disk = quietly(() => statSync(folder).dev);
+  const disk = ignoreErrors(() => statSync(folder).dev);
   const found = new Map<number, number>();
   for (const pid of descendants(initPid)) {
-    for (const fd of quietly(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
-      const file = quietly(() => statSync(`/proc/${pid}/fd/${fd}`));
+    for (const fd of ignoreErrors(() => readdirSync(`/proc/${pid}/fd`)) ?? []) {
+      const file = ignoreErrors(() => statSync(`/proc/${pid}/fd/${fd}`));
       if (file?.isFile() && file.nlink === 0 && file.dev === disk) found.set(file.ino, file.blocks * 512);
     }
   }
@@ -110,18 +111,11 @@ export function unnamedBytes(folder: string, initPid: number): number {
 function descendants(root: number): number[] {
   const found = [root];
   for (let i = 0; i < found.length; i++) {
-    for (const thread of quietly(() => readdirSync(`/proc/${found[i]}/task`)) ?? []) {
-      const children = quietly(() => readFileSync(`/proc/${found[i]}/task/${thread}/children`, 'utf8')) ?? '';
+    for (const thread of ignoreErrors(() => readdirSync(`/proc/${found[i]}/task`)) ?? []) {
+      const children =
+        ignoreErrors(() => readFileSync(`/proc/${found[i]}/task/${thread}/children`, 'utf8')) ?? '';
       for (const child of children.split(' ')) if (child) found.push(Number(child));
     }
   }
   return found;
-}
-
-function quietly<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
 }

@@ -124,6 +124,7 @@ export interface PackListing {
   readonly kind: string;
   readonly from: 'haft.yaml' | 'added';
   readonly enabled: boolean;
+  /** Of a pack in a folder: relative to haft.yaml. */
   readonly path?: string;
   readonly config: JsonObject;
 }
@@ -134,12 +135,15 @@ export interface ReachedPack {
 }
 
 export interface LockReport {
+  /** Nothing waits for a person; under `frozen`: nothing differs. */
   readonly ok: boolean;
   readonly written: boolean;
   readonly drifts: readonly Drift[];
+  /** SHA-256 of haft.lock as it would be if all of this were accepted: what was shown. */
   readonly digest: string;
   readonly packs: number;
   readonly tools: number;
+  /** What tools run and no digest covers, by pack. */
   readonly unpinned: readonly (Unpinned & { readonly pack: string })[];
   /** The drifts, as people read them. */
   readonly lines: readonly string[];
@@ -219,9 +223,15 @@ export interface ProofHandles {
 }
 
 export interface KeptHead {
+  /**
+   * `holds`: the audit goes on from the kept head. `none`: nothing is kept (yet). `moved`: it is, for the folder where the
+   * workspace was. `behind`: rows are missing, as after a backup was put back, or after the tail was cut. `replaced`: this is
+   * another audit, or an empty one. `rewritten`: the rows up to the kept head are others. The last two are failures.
+   */
   readonly state: 'holds' | 'none' | 'moved' | 'behind' | 'replaced' | 'rewritten';
   readonly message: string;
   readonly kept?: AuditHead;
   readonly file?: string;
+  /** It was like this the last time as well. */
   readonly noted?: true;
 }

@@ -1,22 +1,9 @@
 // Owns: whether the audit still is what was seen of it before: held against the head that is kept outside of the workspace.
 // Refuses: to say that the chain is whole; `audit.verify` does. To decide what a person has to.
 import { fail } from '../contract/errors.ts';
+import type { KeptHead } from '../contract/operation-handles.ts';
 import type { AuditHead, AuditStore } from '../contract/store.ts';
 import { type AuditHeads, type AuditRecord, openAuditHeads } from '../stores/machine/audit-heads.ts';
-
-export interface KeptHead {
-  /**
-   * `holds`: the audit goes on from the kept head. `none`: nothing is kept (yet). `moved`: it is, for the folder where the
-   * workspace was. `behind`: rows are missing, as after a backup was put back, or after the tail was cut. `replaced`: this is
-   * another audit, or an empty one. `rewritten`: the rows up to the kept head are others. The last two are failures.
-   */
-  readonly state: 'holds' | 'none' | 'moved' | 'behind' | 'replaced' | 'rewritten';
-  readonly message: string;
-  readonly kept?: AuditHead;
-  readonly file?: string;
-  /** It was like this the last time as well. */
-  readonly noted?: true;
-}
 
 export const isBroken = ({ state }: KeptHead): boolean => state === 'replaced' || state === 'rewritten';
 

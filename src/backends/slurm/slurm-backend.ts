@@ -147,7 +147,7 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
       return 'the controller of the cluster answers';
     },
     async close() {
-      for (const one of tracked.values()) one.letGo();
+      for (const one of tracked.values()) one.detach();
       tracked.clear();
     },
   };

@@ -17,7 +17,7 @@ export interface TrackedAttempt {
   begin(): Promise<void>;
   readonly handle: BackendHandle;
   /** Ends all waiting and following. The attempt goes on. */
-  letGo(): void;
+  detach(): void;
 }
 
 interface Surroundings {
@@ -211,7 +211,7 @@ export function trackAttempt(attempt: Attempt, surroundings: Surroundings): Trac
 
   return {
     handle,
-    letGo() {
+    detach() {
       for (const stop of following) stop();
       ended.reject(
         fail('call.outcome_unknown', 'Cannot wait for the attempt any longer: its backend was closed'),

@@ -2,7 +2,8 @@
 // Refuses: to accept anything else than what was shown.
 import { sha256Hex } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
-import type { Drift, LockFile, Unpinned } from '../../contract/lock.ts';
+import type { LockFile } from '../../contract/lock.ts';
+import type { LockReport as WholeReport } from '../../contract/operation-handles.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import { compareLock } from '../../loader/lock/compare-lock.ts';
 import { readLockFile, renderLock, writeLockFile } from '../../loader/lock/lock-file.ts';
@@ -17,22 +18,8 @@ import { keepLockTrust } from '../trust/trust.ts';
  */
 export type LockStep = 'look' | 'add' | 'accept' | 'frozen';
 
-export interface LockReport {
-  /** Nothing waits for a person; under `frozen`: nothing differs. */
-  readonly ok: boolean;
-  readonly written: boolean;
-  readonly drifts: readonly Drift[];
-  /** SHA-256 of haft.lock as it would be if all of this were accepted: what was shown. */
-  readonly digest: string;
-  readonly packs: number;
-  readonly tools: number;
-  /** What tools run and no digest covers, by pack. */
-  readonly unpinned: readonly UnpinnedOf[];
-}
-
-export interface UnpinnedOf extends Unpinned {
-  readonly pack: string;
-}
+/** Without its lines for people: `tools.lock` adds them. */
+export type LockReport = Omit<WholeReport, 'lines'>;
 
 export interface LockOptions {
   /** The `digest` of the report that a person saw. `accept` refuses where it is another by now. */
@@ -90,7 +77,7 @@ const NOTHING: LockFile = { version: 1, packs: {}, tools: {} };
 async function currentLock(
   workspace: string,
   onWarning: (message: string) => void,
-): Promise<{ readonly lock: LockFile; readonly unpinned: readonly UnpinnedOf[] }> {
+): Promise<{ readonly lock: LockFile; readonly unpinned: LockReport['unpinned'] }> {
   const runtime = await createDefaultRuntime({ workspace, lock: 'ignore', freshPacks: true, onWarning });
   try {
     const packs = runtime.installations.all();

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { isRecord } from '../../base/is-record.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import type { PackListing } from '../../contract/operation-handles.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
 import type { InstallationRecord } from '../../contract/store.ts';
 import type { PackEntry } from './pack-source.ts';
@@ -121,27 +122,16 @@ export function installedPacks(
   return [...named, ...added];
 }
 
-/** What a person is told of a pack. */
-export interface KnownPack {
-  readonly name: string;
-  readonly kind: string;
-  readonly from: 'haft.yaml' | 'added';
-  readonly enabled: boolean;
-  /** Of a pack in a folder: relative to haft.yaml. */
-  readonly path?: string;
-  readonly config: JsonObject;
-}
-
 /** By name; without those that cannot be read. */
 export function knownPacks(
   written: readonly Pack[],
   records: readonly InstallationRecord[],
-): readonly KnownPack[] {
+): readonly PackListing[] {
   const named = new Set(readEntries(written).entries.map((entry) => entry?.name));
   return readEntries(installedPacks(written, records))
     .entries.filter((entry) => entry !== undefined)
     .map(({ name, kind, enabled, path, config }) => {
-      const from: KnownPack['from'] = named.has(name) ? 'haft.yaml' : 'added';
+      const from: PackListing['from'] = named.has(name) ? 'haft.yaml' : 'added';
       return { name, kind, from, enabled, ...(path === undefined ? {} : { path }), config };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));

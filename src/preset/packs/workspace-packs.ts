@@ -7,6 +7,7 @@ import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { LockFile } from '../../contract/lock.ts';
+import type { PackListing } from '../../contract/operation-handles.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
 import type { InstallationRecord, Store } from '../../contract/store.ts';
 import { compareLock, isQuarantined } from '../../loader/lock/compare-lock.ts';
@@ -17,14 +18,14 @@ import { loadTrusted } from '../adopt-policy.ts';
 import { createDefaultRuntime } from '../default.ts';
 import { localPerson, openState, recordManagement } from '../record-management.ts';
 import { givenTrust, keepLockTrust } from '../trust/trust.ts';
-import { installedPacks, isFolder, type KnownPack, knownPacks, packEntries } from './pack-entries.ts';
+import { installedPacks, isFolder, knownPacks, packEntries } from './pack-entries.ts';
 import type { PackEntry } from './pack-source.ts';
 
 export interface WorkspacePacks {
   /** By name. */
-  list(): Promise<readonly KnownPack[]>;
+  list(): Promise<readonly PackListing[]>;
   /** Throws `pack.unknown`. */
-  show(name: string): Promise<KnownPack>;
+  show(name: string): Promise<PackListing>;
   /** Those that are enabled. */
   entries(): Promise<readonly PackEntry[]>;
   /** `entry` as in `packs:`, without its name. Asks it for its tools, keeps it, and pins them where there is a lock. */
@@ -96,7 +97,7 @@ function createWorkspacePacks(
   },
 ): WorkspacePacks {
   const list = async () => knownPacks(written, await store.list());
-  const find = async (name: string, action: string): Promise<KnownPack> => {
+  const find = async (name: string, action: string): Promise<PackListing> => {
     const packs = await list();
     return packs.find((pack) => pack.name === name) ?? raise(unknown(name, action, packs));
   };
@@ -224,7 +225,7 @@ async function tryOut(workspace: string, packs: Written, fresh: boolean) {
   }
 }
 
-function unknown(name: string, action: string, packs: readonly KnownPack[]): Failure {
+function unknown(name: string, action: string, packs: readonly PackListing[]): Failure {
   const near = closest(
     name,
     packs.map((pack) => pack.name),
