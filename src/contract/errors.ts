@@ -45,7 +45,6 @@ const row = (
   own: Partial<Omit<ErrorRow, 'code' | 'meaning'>> = {},
 ): ErrorRow => {
   const usual = CODE_DEFAULTS[code];
-  // Field by field, so that all rows have one shape: every start makes this table.
   return Object.freeze({
     code,
     retryable: own.retryable ?? usual.retryable,
@@ -58,7 +57,7 @@ const row = (
 };
 
 /** Every reason there is. The reference page is generated from this table. */
-export const ERRORS = Object.freeze({
+const rows = () => ({
   // Finding the tool
   'tool.unknown': row('E_VALIDATION_FAIL', 'No tool of this name is installed.', { http: 404, native: 4 }),
   'tool.disabled': row(
@@ -325,9 +324,29 @@ export const ERRORS = Object.freeze({
   'pack.unknown': row('E_VALIDATION_FAIL', 'No pack of this name is installed.', { http: 404, native: 4 }),
   'node.too_old': row('E_INTERNAL', 'This Node.js is older than the one Haft needs.', { exit: 69 }),
   'internal.unexpected': row('E_INTERNAL', 'Something went wrong inside Haft; this is a bug.'),
-} satisfies Record<string, ErrorRow>);
+});
+
+export const ERRORS: Readonly<ReturnType<typeof rows>> = whenAsked(rows);
 
 export type Reason = keyof typeof ERRORS;
+
+/** The table is made when somebody looks at it: a start that goes well never does, and would pay for every row. */
+function whenAsked<T extends object>(make: () => T): T {
+  let made: T | undefined;
+  const fill = (table: object) => {
+    made ??= Object.freeze(Object.assign(table, make())) as T;
+    return made;
+  };
+  return new Proxy({} as T, {
+    get: (table, key) => Reflect.get(fill(table), key),
+    has: (table, key) => Reflect.has(fill(table), key),
+    ownKeys: (table) => Reflect.ownKeys(fill(table)),
+    getOwnPropertyDescriptor: (table, key) => Reflect.getOwnPropertyDescriptor(fill(table), key),
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+  });
+}
 
 /** An entry of `errors[]` in a response. */
 export interface ErrorEntry {

@@ -170,12 +170,11 @@ export function same(one: unknown, other: unknown): boolean {
 /** As JSON, and what a reader cannot see, or what acts on a screen, as its code: no text can look like a line of ours. */
 export const shown = (given: Json): string =>
   JSON.stringify(given).replaceAll(
-    UNSEEN,
+    // Written here because it costs a start a quarter of a millisecond, which only a message needs to pay.
+    /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|[\ufe00-\ufe0f]/gu,
     (one) =>
       `\\u${one.length > 1 ? `{${one.codePointAt(0)!.toString(16)}}` : one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|[\ufe00-\ufe0f]/gu;
 
 /** What of a list of hosts or commands lets something through. */
 export function shownGrants<K extends string>(

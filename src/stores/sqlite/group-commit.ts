@@ -66,7 +66,7 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
   let unsettled = 0;
   let tries = 0;
   let busySince: number | undefined;
-  let refusal: Failure | undefined;
+  let refusal: (() => Failure) | undefined;
   let drained: (() => void) | undefined;
 
   const settle = (job: Job, failure?: unknown): void => {
@@ -148,8 +148,9 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
   };
 
   const poison = (failure: unknown): void => {
-    refusal ??= isFailure(failure) ? failure : fail('file.io', `${ACTION}: the disk failed`);
-    refuse(takeAll(), refusal);
+    const known = isFailure(failure) ? failure : fail('file.io', `${ACTION}: the disk failed`);
+    refusal ??= () => known;
+    refuse(takeAll(), refusal());
   };
 
   const push = <T>(work: () => T, durable: boolean, bytes: number): Promise<T> =>
@@ -160,12 +161,12 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
 
   return {
     enqueue(work, durable = false, bytes = USUAL_BYTES, alone = false) {
-      if (refusal) return Promise.reject(refusal);
+      if (refusal) return Promise.reject(refusal());
       schedule(alone);
       return push(work, durable, bytes);
     },
     enqueueSoon(work) {
-      if (refusal) return Promise.reject(refusal);
+      if (refusal) return Promise.reject(refusal());
       const done = push(work, false, USUAL_BYTES);
       scheduleSoon();
       return done;
@@ -179,7 +180,7 @@ export function createGroupCommit(options: GroupCommitParts): GroupCommit {
       return refusal === undefined;
     },
     drain() {
-      refusal ??= fail('internal.unexpected', 'Cannot use the store: it is closed');
+      refusal ??= () => fail('internal.unexpected', 'Cannot use the store: it is closed');
       // Nothing more can join the group. Another process that holds the database is waited for, as ever.
       if (busySince === undefined) flush();
       return unsettled === 0
