@@ -5,8 +5,8 @@ import { describeError } from '../contract/terminal-text.ts';
 import { VERSION } from '../contract/version.ts';
 import { catalogueOf, readCatalogue, writeCatalogue } from '../hosts/mcp/catalogue.ts';
 import { serveStdio } from '../hosts/mcp/serve-stdio.ts';
+import { standardPipes } from '../hosts/mcp/standard-pipes.ts';
 import type { DefaultRuntime } from '../preset/default.ts';
-import { onceEnding } from '../preset/ending-signals.ts';
 
 export interface McpServing {
   readonly workspace: string;
@@ -106,21 +106,20 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
     });
   };
 
+  let isListed = false;
   const server = serveStdio(runtime, VERSION, {
-    input: process.stdin,
-    output: process.stdout,
+    ...standardPipes(() => !isListed && !opened && server.isSettled()),
     searchable: mode,
     untrusted,
     catalogue() {
       if (opened || kept === undefined) return undefined;
+      isListed = true;
       setImmediate(runtime);
       return kept;
     },
   });
   if (kept === undefined) runtime();
   const later = setTimeout(runtime, OPEN_AFTER_MS);
-  const stop = () => process.stdin.destroy();
-  onceEnding(stop);
   await server.ended;
   clearTimeout(later);
   await opened?.catch(() => {});

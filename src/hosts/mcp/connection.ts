@@ -32,7 +32,9 @@ export interface Connection {
   unreadable(): void;
   /** Tells the client that the list of tools changed. */
   toolsChanged(): void;
-  /** Resolves when every request that was received has its answer. */
+  /** Whether every request that was received has its answer. */
+  isSettled(): boolean;
+  /** Resolves when they have. */
   settled(): Promise<void>;
 }
 
@@ -234,6 +236,7 @@ export function createConnection(
     },
     unreadable: () => refuse(null, rpcError(RPC.parse, 'The line is not UTF-8 text')),
     toolsChanged: () => send(['{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}']),
+    isSettled: () => working.size === 0,
     async settled() {
       await Promise.all([...working]);
     },

@@ -1,21 +1,23 @@
 // Owns: MCP over standard input and output: lines in, lines out, until the client hangs up.
 // Refuses: to print anything else on standard output.
 import { isUtf8 } from 'node:buffer';
-import type { Readable, Writable } from 'node:stream';
 import type { Runtime } from '../../contract/runtime.ts';
 import { createConnection } from './connection.ts';
 import type { Pieces } from './mapping.ts';
 import type { SearchableMode } from './searchable.ts';
+import type { Input, Output } from './standard-pipes.ts';
 
 export interface StdioServer {
   /** Resolves when the client hung up and every request was answered. */
   readonly ended: Promise<void>;
   toolsChanged(): void;
+  /** Whether every request has its answer. */
+  isSettled(): boolean;
 }
 
 export interface StdioSite {
-  readonly input: Readable;
-  readonly output: Writable;
+  readonly input: Input;
+  readonly output: Output;
   /** The tools as JSON text, where they are known without the runtime. */
   catalogue?(): string | undefined;
   readonly searchable?: SearchableMode | undefined;
@@ -57,11 +59,11 @@ export function serveStdio(runtime: () => Promise<Runtime>, version: string, sit
     input.once('error', end);
     output.on('error', () => input.destroy());
   });
-  return { ended, toolsChanged: connection.toolsChanged };
+  return { ended, toolsChanged: connection.toolsChanged, isSettled: connection.isSettled };
 }
 
 /** Texts that follow each other leave as one; bytes leave as they are. */
-function writeAll(output: Writable, pieces: readonly (string | Uint8Array)[]): void {
+function writeAll(output: Output, pieces: readonly (string | Uint8Array)[]): void {
   output.cork();
   let text: string[] = [];
   for (const piece of pieces) {
