@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createFsHandle } from '../../src/capabilities/fs/handle.ts';
 import { createSchemaCompiler } from '../../src/loader/schema/schema-compiler.ts';
 import { openObjectStore } from '../../src/stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../src/testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../src/testing/tool-harness-for-tests.ts';
 import { fileLineCount } from './file-line-count.ts';
 
 describe('file_line_count', () => {

@@ -4,7 +4,7 @@ import { once } from '../../src/base/once.ts';
 import { defineBuiltin } from '../../src/contract/tool.ts';
 import { createSchemaCompiler } from '../../src/loader/schema/schema-compiler.ts';
 import { openObjectStore } from '../../src/stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../src/testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../src/testing/tool-harness-for-tests.ts';
 import { words } from './words.ts';
 
 const findWord = defineBuiltin<{ readonly word: string }, readonly string[]>({

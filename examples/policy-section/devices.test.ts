@@ -2,7 +2,7 @@
 // Refuses: what holds of all sections; that is tested without it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { renderHaftYamlReference } from '../../src/loader/haft-yaml/reference.ts';
+import { renderHaftYamlReference } from '../../scripts/haft-yaml-page.ts';
 import { comparePolicies, describeGrants } from '../../src/policy/compare-policies.ts';
 import { createPolicyEngine } from '../../src/policy/create-policy-engine.ts';
 import { wideningKeys } from '../../src/policy/narrow-policy.ts';

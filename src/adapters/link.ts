@@ -4,15 +4,8 @@ import { orAborted } from '../base/or-aborted.ts';
 import type { AdapterConnection, Invocation, InvocationResult } from '../contract/adapter.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { BoundTool } from '../contract/manifest.ts';
-import {
-  attempt,
-  type BreakerOptions,
-  type CircuitBreaker,
-  createCircuitBreaker,
-  isUnsent,
-  markUnsent,
-  RECONNECT,
-} from './attempts.ts';
+import type { BreakerOptions, CircuitBreaker } from './attempts.ts';
+import { attempt, createCircuitBreaker, isUnsent, markUnsent, RECONNECT } from './attempts.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** What is kept open. */

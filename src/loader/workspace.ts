@@ -1,6 +1,6 @@
-// Owns: the absolute, resolved folder that a workspace path names.
+// Owns: the absolute, resolved folder that a workspace path names, and the workspaces of this user around a path.
 // Refuses: what is not a folder, all of the machine, and what is Haft's own.
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fail } from '../contract/errors.ts';
 import { findOwnFolders } from './find-own-folders.ts';
@@ -36,4 +36,23 @@ function realFolder(given: string): string {
   if (real === '/')
     throw fail('usage', `Cannot use workspace ${given}: it is the whole machine; name a folder in it`);
   return real;
+}
+
+/** Nearest first. `path` is absolute and resolved. */
+export function workspacesAround(path: string): readonly string[] {
+  const found: string[] = [];
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (isOurs(`${folder}/.haft`) && isOurs(`${folder}/.haft/haft.db`)) found.push(folder);
+    if (dirname(folder) === folder) return found;
+  }
+}
+
+/** A link leads to what may be somebody else's. */
+function isOurs(path: string): boolean {
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    return stat !== undefined && !stat.isSymbolicLink() && stat.uid === process.geteuid?.();
+  } catch {
+    return false;
+  }
 }

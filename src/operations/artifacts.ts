@@ -3,13 +3,8 @@
 import { isUtf8 } from 'node:buffer';
 import { isDigest } from '../base/digest.ts';
 import { shownSize } from '../base/shown-size.ts';
-import {
-  type Artifact,
-  type ArtifactStore,
-  type ArtifactVerdict,
-  SHORTEST_LEASE_MS,
-  type SweepReport,
-} from '../contract/artifacts.ts';
+import type { Artifact, ArtifactStore, ArtifactVerdict, SweepReport } from '../contract/artifacts.ts';
+import { SHORTEST_LEASE_MS } from '../contract/artifacts.ts';
 import { ERRORS, type ErrorEntry, fail } from '../contract/errors.ts';
 import type { ObjectId } from '../contract/object-store.ts';
 import { type Argument, defineOperation } from '../contract/operation.ts';

@@ -1,5 +1,6 @@
-// Owns: a policy that decides: over a tool and everything that a call of it would touch, the strictest finding wins.
-// Refuses: input and output, and changing; a reload or a session makes another engine.
+// Owns: a policy that decides: over a tool and everything that a call of it would touch, the strictest finding wins. And its identity: of its whole meaning, and of what can change the output of one tool.
+// Refuses: input and output, and changing; a reload or a session makes another engine. Spelling changes no identity.
+import { canonicalJson } from '../base/canonical-json.ts';
 import { digest } from '../base/digest.ts';
 import { once } from '../base/once.ts';
 import { describeEffect, type Effect, type EffectKind } from '../contract/effect.ts';
@@ -7,8 +8,7 @@ import type { Decision, Fence, LoadedPolicy, PolicyEngine, PolicyFile, Verdict }
 import { isStricter } from '../contract/policy-match.ts';
 import { mergeGrants, renderGrant } from './grant.ts';
 import { narrowFile } from './narrow-policy.ts';
-import { hashPolicy, writeProjection } from './policy-hash.ts';
-import type { CallRules, CompiledPolicy, EffectRules, Finding, Grant, Layer } from './section.ts';
+import type { CallRules, CompiledPolicy, EffectRules, Finding, Grant, Layer, Section } from './section.ts';
 import { SECTIONS } from './sections/index.ts';
 import { allowsPrivate } from './sections/network.ts';
 
@@ -262,4 +262,40 @@ function mergeObstacles(all: readonly (readonly [Verdict, Grant | undefined])[])
 function withGrant(decision: FindingDecision, grant: Grant | undefined): FindingDecision {
   const { admit: _admit, [GRANT]: _grant, ...rest } = decision;
   return grant ? { ...rest, admit: renderGrant(grant), [GRANT]: grant } : rest;
+}
+
+/** `policy/v1` digest of the whole file's meaning. */
+function hashPolicy(host: PolicyFile, narrowing: readonly PolicyFile[]): string {
+  const meaning =
+    narrowing.length === 0 ? meaningOf(host) : { host: meaningOf(host), narrowing: narrowing.map(meaningOf) };
+  return digest('policy/v1', canonicalJson(meaning));
+}
+
+/**
+ * Canonical JSON of the grants and limits that hold for this tool. An approved call does what an allowed one does, so
+ * `ask` counts as `allow`, except of paths: nobody is asked when a program opens a file, so an `ask` closes it to programs
+ * as a `deny` does. Budgets, approvals, undo, validators and other tools are not in it.
+ */
+function writeProjection(tool: string, host: PolicyFile, narrowing: readonly PolicyFile[]): Uint8Array {
+  const silent = JSON.stringify(projectionOf(tool, { version: 1 }, false));
+  const narrower = narrowing
+    .map((file) => projectionOf(tool, file, false))
+    .filter((projection) => JSON.stringify(projection) !== silent);
+  return canonicalJson([projectionOf(tool, host, true), ...narrower]);
+}
+
+const meaningOf = (file: PolicyFile): object =>
+  Object.assign({}, ...SECTIONS.map((section) => meaningIn(section, file)));
+
+/** Of the host what is absent is not granted; of a session what is absent says nothing. */
+const projectionOf = (tool: string, file: PolicyFile, complete: boolean): object =>
+  Object.assign(
+    {},
+    ...SECTIONS.map((section) => section.project?.(file, tool, complete) ?? meaningIn(section, file)),
+  );
+
+function meaningIn(section: Section, file: PolicyFile): object {
+  const value = file[section.key];
+  const meaning = section.meaning ? section.meaning(value) : value;
+  return meaning === undefined ? {} : { [section.key]: meaning };
 }

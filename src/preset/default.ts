@@ -221,7 +221,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
         return cleanUp(cleaning, how);
       },
       async sizes() {
-        const { measureState } = await import('./state-sizes.ts');
+        const { measureState } = await import('../stores/measure-state.ts');
         return measureState({ folder, store, objects, artifacts });
       },
       close: closeAll,

@@ -1,6 +1,10 @@
 // Owns: the checks of `haft doctor`, each proven by trying the thing itself.
 // Refuses: to leave anything behind but the workspace's own state folder.
+import { BACKENDS } from '../backends/index.ts';
 import { shownSize } from '../base/shown-size.ts';
+import { installHint, lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
+import { findRipgrep } from '../capabilities/search/ripgrep/run-ripgrep.ts';
+import type { BackendProgram } from '../contract/backend.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
 import type { Finding, StateSizes } from '../contract/operation-handles.ts';
@@ -8,6 +12,7 @@ import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
 import { belowOuter } from './adopt-policy.ts';
 import { createDefaultRuntime, type DefaultRuntime } from './default.ts';
 import { loadPolicy } from './load-policy.ts';
+import { probeBackends } from './runs/probe-backends.ts';
 import { givenTrust, judgeTrust } from './trust/trust.ts';
 
 type Check = (workspace: string) => Promise<Omit<Finding, 'name'>>;
@@ -164,7 +169,6 @@ async function diagnoseEngines(workspace: string): Promise<readonly Finding[]> {
   const trusted = value && (await judgeTrust(workspace, value, givenTrust(undefined))).trusted;
   const runs = trusted ? value.file.runs : undefined;
   if (!runs) return [];
-  const { probeBackends } = await import('./runs/probe-backends.ts');
   const probed = await probeBackends(runs, { folder: `${workspace}/.haft`, env: process.env });
   return probed.map(({ name, ok, evidence }) => ({
     name: `runs: ${name}`,
@@ -211,8 +215,97 @@ export async function diagnose(workspace: string): Promise<readonly Finding[]> {
       findings.push({ name, state: 'failed', evidence: `${message} [${reason}]` });
     }
   }
-  const { diagnosePrograms } = await import('./diagnose-programs.ts');
   for (const more of [diagnosePacks, diagnosePrograms, diagnoseEngines, diagnoseSandbox])
     findings.push(...(await more(workspace)));
   return findings;
 }
+
+interface KnownProgram extends Pick<BackendProgram, 'name' | 'command' | 'neededFor' | 'packageName'> {
+  readonly version?: readonly string[];
+}
+
+const VERSION = ['--version'];
+
+const program = (name: string, command: string, neededFor: string, packageName = command): KnownProgram => ({
+  name,
+  command,
+  neededFor,
+  packageName,
+});
+
+const PROGRAMS: readonly KnownProgram[] = [
+  program('bash', 'bash', 'shell_exec'),
+  program('git', 'git', 'git commands in shell_exec'),
+  program('perl', 'perl', "root's workspaces: programs then do not run as root outside"),
+  program('setpriv', 'setpriv', 'sandboxes that are started by root', 'util-linux'),
+  program('python3', 'python3', 'tools of packs with runtime python, and servers written in it'),
+  program('php', 'php', 'tools of packs with runtime php', 'php-cli'),
+  program('npx', 'npx', 'MCP servers that npx starts', 'npm'),
+];
+
+async function diagnosePrograms(workspace: string): Promise<readonly Finding[]> {
+  const own: Finding = {
+    name: 'program: node',
+    state: 'ok',
+    evidence: `${process.versions.node}, that of Haft; for tools of packs with runtime node, and servers written in it`,
+  };
+  return [
+    own,
+    await ripgrep(workspace),
+    ...(await Promise.all(PROGRAMS.map((one) => find(one, workspace)))),
+    ...(await Promise.all(
+      BACKENDS.flatMap(({ name, programs }) =>
+        (programs?.() ?? []).map((one) =>
+          one.reach ? findEngine(name, one, workspace) : find(one, workspace),
+        ),
+      ),
+    )),
+  ];
+}
+
+async function find(
+  { name, command, version = VERSION, neededFor, packageName }: KnownProgram,
+  workspace: string,
+): Promise<Finding> {
+  const seen = await lookUpProgram(command, version, { workspace });
+  return seen
+    ? { name: `program: ${name}`, state: 'ok', evidence: `${said(seen.version)}; for ${neededFor}` }
+    : absent(name, `needed only for ${neededFor}`, packageName);
+}
+
+/** The engine is used, over its socket; the command only tells that it is installed. */
+async function findEngine(backend: string, program: BackendProgram, workspace: string): Promise<Finding> {
+  const { name, command, neededFor, packageName, start = '' } = program;
+  const runs = { backend, [backend]: program.reach?.(process.env) };
+  const [answer] = await probeBackends(runs, { folder: `${workspace}/.haft`, env: process.env });
+  if (answer?.ok)
+    return { name: `program: ${name}`, state: 'ok', evidence: `${answer.evidence}; for ${neededFor}` };
+  const seen = await lookUpProgram(command, VERSION, { workspace });
+  if (!seen) return absent(name, `needed only for ${neededFor}`, packageName);
+  return {
+    name: `program: ${name}`,
+    state: 'absent',
+    evidence: `installed (${seen.version ?? 'of unknown version'}), but no engine answers; needed only for ${neededFor}`,
+    fix: start,
+  };
+}
+
+async function ripgrep(workspace: string): Promise<Finding> {
+  const path = await findRipgrep([workspace]);
+  return path === undefined
+    ? absent('ripgrep', 'grep searches with code of its own, more slowly', 'ripgrep')
+    : {
+        name: 'program: ripgrep',
+        state: 'ok',
+        evidence: `${said(await versionOf(path, ['--version']))}; for grep, which is slower without it`,
+      };
+}
+
+const absent = (name: string, consequence: string, packageName: string): Finding => ({
+  name: `program: ${name}`,
+  state: 'absent',
+  evidence: `not found; ${consequence}`,
+  fix: installHint(packageName),
+});
+
+const said = (version: string | undefined): string => version ?? 'it is here, and does not say its version';

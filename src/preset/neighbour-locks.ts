@@ -5,12 +5,9 @@ import { isUnder } from '../base/rel-path.ts';
 import { fail, isFailure } from '../contract/errors.ts';
 import type { LoadedPolicy } from '../contract/policy.ts';
 import type { LockRequest, LockStore } from '../contract/store.ts';
-import { workspacesAround } from '../loader/workspaces-around.ts';
-import {
-  openSqliteStore,
-  type SqliteStore,
-  type SqliteStoreOptions,
-} from '../stores/sqlite/open-sqlite-store.ts';
+import { workspacesAround } from '../loader/workspace.ts';
+import type { SqliteStore, SqliteStoreOptions } from '../stores/sqlite/open-sqlite-store.ts';
+import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 
 interface Site extends Pick<SqliteStoreOptions, 'process' | 'clock'> {
   /** The workspace, absolute and resolved. */

@@ -4,8 +4,7 @@ import type { CredentialRows, Credentials } from '../contract/credentials.ts';
 import type { Store } from '../contract/store.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { createCredentials } from '../runtime/credentials/create-credentials.ts';
-import { createCredentialFiles } from '../stores/machine/credential-files.ts';
-import { ensureHostKey, readHostKey } from '../stores/machine/host-key.ts';
+import { createCredentialFiles, ensureHostKey, readHostKey } from '../stores/machine/host-key.ts';
 import { processIdentity } from '../stores/process-identity.ts';
 import { openSqliteStore } from '../stores/sqlite/open-sqlite-store.ts';
 

@@ -109,7 +109,7 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
       },
     },
     credentials: async (use) => (await import('./open-credentials.ts')).withCredentials(at(), use),
-    credentialNeeds: async () => (await import('./credential-needs.ts')).credentialNeeds(at()),
+    credentialNeeds: async () => (await import('./packs/check-packs.ts')).credentialNeeds(at()),
     trust: trustHandles(at),
     policies: policyHandles(at, open, living !== undefined),
     proofs: {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type RunKey, runId } from '../base/run-id.ts';
 import type { ToolContract } from '../contract/tool.ts';
 import { createPlace, identifyRun } from './identity.ts';
-import { explainRuns } from './runs/explain-runs.ts';
+import { explainRuns } from './runs/create-runs.ts';
 
 describe('identifyRun', () => {
   const tool = { id: 'count', contract: 'v1' } as unknown as ToolContract;

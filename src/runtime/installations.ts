@@ -2,13 +2,8 @@
 // Refuses: to let a tool of a pack go round the pipeline, and to let one dead pack hide another.
 import { isNestedDeeper, MAX_DEPTH } from '../base/canonical-json.ts';
 import { isRecord } from '../base/is-record.ts';
-import {
-  type AdapterConnection,
-  type CallHandles,
-  type Invocation,
-  type InvocationResult,
-  spillBytes,
-} from '../contract/adapter.ts';
+import type { AdapterConnection, CallHandles, Invocation, InvocationResult } from '../contract/adapter.ts';
+import { spillBytes } from '../contract/adapter.ts';
 import type { ToolContext } from '../contract/capability.ts';
 import type { ResolvedCredentials } from '../contract/credentials.ts';
 import { fail, isFailure } from '../contract/errors.ts';

@@ -1,7 +1,7 @@
 // Owns: which tools this runtime has, their compiled schema checks, what MCP clients call them, and what is told of each.
 // Refuses: two tools of one id or name, compiling a schema before it is needed, and leaving out what cannot be used.
-import { clientName } from '../base/client-name.ts';
 import { closest } from '../base/closest.ts';
+import { sha256Hex } from '../base/digest.ts';
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { MaybePromise, SchemaCheck, SchemaCompiler } from '../contract/json.ts';
 import type { PolicyEngine } from '../contract/policy.ts';
@@ -232,4 +232,14 @@ export function listTools(
 function needsOf(tool: AnyTool, site: EffectSite, engine: PolicyEngine) {
   const needs = tool.needs?.(site) ?? [];
   return engine.ready?.(needs) ? [] : needs;
+}
+
+const LONGEST = 64;
+const HASH = 16;
+
+/** `files.read_file` is `files-read_file`. What is too long is cut, and ends in `--` and a hash of the whole id. */
+export function clientName(id: string): string {
+  const name = id.replaceAll('.', '-');
+  if (name.length <= LONGEST) return name;
+  return `${name.slice(0, LONGEST - HASH - 2)}--${sha256Hex(id).slice(0, HASH)}`;
 }

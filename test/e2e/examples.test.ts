@@ -142,7 +142,7 @@ describe('the walks of CONTRIBUTING.md', () => {
   const inCopy = (path: string) => join(copy, path);
 
   before(() => {
-    for (const part of ['src', 'test/support', 'test/architecture.test.ts', 'package.json']) {
+    for (const part of ['src', 'scripts', 'test/support', 'test/architecture.test.ts', 'package.json']) {
       cpSync(join(ROOT, part), inCopy(part), { recursive: true });
     }
     symlinkSync(join(ROOT, 'node_modules'), inCopy('node_modules'));
@@ -290,7 +290,7 @@ export default defineTool({
 /** The example's text as it stands in that folder: only the way to the other files is shorter. */
 function asIn(folder: string, file: string): string {
   return readFileSync(join(ROOT, file), 'utf8').replaceAll(
-    /(?<=')\.\.\/\.\.\/((?:src|test)\/[^']+)(?=')/g,
+    /(?<=')\.\.\/\.\.\/((?:src|scripts|test)\/[^']+)(?=')/g,
     (_, path: string) => relative(folder, path).replace(/^(?!\.)/, './'),
   );
 }

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { haftYamlSchema } from '../../scripts/haft-yaml-page.ts';
 import type { PolicyFile } from '../../src/contract/policy.ts';
-import { haftYamlSchema } from '../../src/loader/haft-yaml/reference.ts';
 import { engineFrom } from '../support/policy-from-text.ts';
 
 interface Pin {

@@ -7,15 +7,8 @@ import { type HttpRequest, parseHttpUrl } from '../../contract/http.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { YamlExecutions } from '../../contract/yaml-tool.ts';
 import { createAnswerReader, readAnswerText } from '../answer.ts';
-import {
-  attempt,
-  type BreakerOptions,
-  type CircuitBreaker,
-  createCircuitBreaker,
-  markUnsent,
-  SEND_ONCE,
-  USUAL_BREAKER,
-} from '../attempts.ts';
+import type { BreakerOptions, CircuitBreaker } from '../attempts.ts';
+import { attempt, createCircuitBreaker, markUnsent, SEND_ONCE, USUAL_BREAKER } from '../attempts.ts';
 import { closedLink } from '../link.ts';
 import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
 import { createFillings, type Filling, runInputs, type YamlUse, yamlUse } from '../yaml-filling.ts';

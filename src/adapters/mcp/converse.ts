@@ -6,14 +6,8 @@ import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { HttpHandle } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Linked } from '../link.ts';
-import {
-  CLIENT_INFO,
-  HANDSHAKE_VERSIONS,
-  MODERN_ERRORS,
-  MODERN_VERSION,
-  RPC,
-  type RpcAnswer,
-} from './protocol.ts';
+import type { RpcAnswer } from './protocol.ts';
+import { CLIENT_INFO, HANDSHAKE_VERSIONS, MODERN_ERRORS, MODERN_VERSION, RPC } from './protocol.ts';
 
 /** What is known of the server once it was agreed. */
 export interface Agreement {

@@ -10,15 +10,8 @@ import { markUnsent, unsent } from '../attempts.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { type AskOptions, type Channel, type ChannelEvents, hear, type McpProgress } from './converse.ts';
 import { nameHeader } from './param-headers.ts';
-import {
-  MODERN_META,
-  MODERN_VERSION,
-  messagesOf,
-  type RpcAnswer,
-  type RpcError,
-  readAnswer,
-  readError,
-} from './protocol.ts';
+import type { RpcAnswer, RpcError } from './protocol.ts';
+import { MODERN_META, MODERN_VERSION, messagesOf, readAnswer, readError } from './protocol.ts';
 import { createEventReader } from './sse.ts';
 
 interface HttpChannelOptions {

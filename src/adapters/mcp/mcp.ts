@@ -2,30 +2,27 @@
 // Refuses: to send a call twice unless its tool is idempotent or the call provably never left.
 import type { Redactor } from '../../base/redact/create-redactor.ts';
 import type { CallHandles, Invocation } from '../../contract/adapter.ts';
-import { fail, isFailure } from '../../contract/errors.ts';
+import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
+import type { Json, JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
-import { type Program, type ProgramStart, programEffects } from '../../contract/program.ts';
+import type { Program, ProgramHandle, ProgramStart } from '../../contract/program.ts';
+import { programEffects } from '../../contract/program.ts';
 import { USUAL_BREAKER } from '../attempts.ts';
-import type { ServerLog } from '../line-program.ts';
+import { type LastWords, lastWords, type ServerLog, startLineProgram } from '../line-program.ts';
 import { createLink, type Linked, linkedConnection, longestMessage } from '../link.ts';
 import { callNeeds, fillConfig, programOf } from '../program-config.ts';
+import { createRequests, oversizedLines } from '../requests.ts';
 import { type Scheduler, SYSTEM_SCHEDULER } from '../scheduler.ts';
 import type { ServerAdapter, ServerConnection, ServerDeps } from '../server-adapter.ts';
 import { readCallResult } from './call-result.ts';
-import {
-  type Agreement,
-  type Channel,
-  type ChannelEvents,
-  type ConverseOptions,
-  converse,
-} from './converse.ts';
+import type { Agreement, Channel, ChannelEvents, ConverseOptions, McpProgress } from './converse.ts';
+import { converse, hear } from './converse.ts';
 import { bindTools, listTools } from './discover.ts';
 import { openHttpChannel } from './http-channel.ts';
 import { MCP_CONFIG, type McpConfig, mcpConfig, mcpProblem, withFixed } from './overlay.ts';
 import { headersOf, type ParamHeader } from './param-headers.ts';
-import { MODERN_VERSION } from './protocol.ts';
-import { openStdioChannel } from './stdio-channel.ts';
+import { MODERN_META, MODERN_VERSION, messagesOf, type RpcAnswer, readAnswer } from './protocol.ts';
 
 const TIMEOUT_MS = 300_000;
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -233,4 +230,104 @@ async function openChannel(options: McpSessionOptions) {
     events,
   });
   return { channel, lastWords: channel.lastWords };
+}
+
+interface StdioChannel extends Channel {
+  /** What it wrote to stderr last, and its exit code, once it has ended. */
+  lastWords(): Promise<LastWords & { readonly code: number | null; readonly fault: string | undefined }>;
+}
+
+interface StdioChannelOptions {
+  readonly name: string;
+  readonly exec: ProgramHandle;
+  readonly program: Program;
+  /** Of the secrets that it is given. */
+  readonly redactor?: Redactor | undefined;
+  readonly maxMessageBytes: number;
+  readonly events: ChannelEvents;
+  readonly log?: ServerLog | undefined;
+}
+
+async function openStdioChannel(options: StdioChannelOptions): Promise<StdioChannel> {
+  const { name, maxMessageBytes: limit, events } = options;
+  const requests = createRequests<RpcAnswer, McpProgress>();
+  let closing: Failure | undefined;
+  let modern = false;
+  const lost = () =>
+    fail('call.outcome_unknown', `Cannot say what became of the call: "${name}" ended before it answered`);
+  const running = await startLineProgram(
+    options.exec,
+    options.program,
+    limit,
+    {
+      message(line) {
+        for (const message of messagesOf(line))
+          if (typeof message.method === 'string')
+            hear(message, {
+              progress: (token, progress) => requests.notice(token, progress),
+              answer: (to, answer) => write({ jsonrpc: '2.0', id: to, ...answer } as JsonObject),
+              toolsChanged: events.toolsChanged,
+            });
+          else requests.answer(message.id, readAnswer(message));
+      },
+      noise() {},
+      redactor: options.redactor,
+      ...oversizedLines({ name, limit, requests, stop: (why) => running.end(why) }),
+      gone: () => requests.failAll(() => closing ?? lost()),
+    },
+    options.log,
+  );
+  const write = (message: JsonObject): void => {
+    try {
+      running.send(message);
+    } catch {
+      // It has ended; nobody is left to read this.
+    }
+  };
+  const framed = (params: JsonObject, id: number): JsonObject => ({
+    ...params,
+    _meta: { ...(params._meta as JsonObject | undefined), ...(modern ? MODERN_META : {}), progressToken: id },
+  });
+  const channel: StdioChannel = {
+    ask: ({ method, params }, { signal, progress, spill }) =>
+      requests.ask({
+        signal,
+        spill,
+        send: (id) => running.send({ jsonrpc: '2.0', id, method, params: framed(params, id) }),
+        cancel: (requestId) =>
+          write({
+            jsonrpc: '2.0',
+            method: 'notifications/cancelled',
+            params: { requestId, reason: 'cancelled' },
+          }),
+        ...(progress ? { notice: progress } : {}),
+      }),
+    tell: async (method, params) =>
+      write({ jsonrpc: '2.0', method, ...(params ? { params: params as Json } : {}) }),
+    speak(version) {
+      modern = version === MODERN_VERSION;
+    },
+    listen() {
+      // With a handshake the server tells without being asked.
+      if (!modern) return;
+      const params = { notifications: { toolsListChanged: true } };
+      channel
+        .ask({ method: 'subscriptions/listen', params }, { signal: new AbortController().signal })
+        .catch(() => {});
+    },
+    get gone() {
+      return running.gone;
+    },
+    async lastWords() {
+      const { code, stderr } = await running.ended;
+      const { program, redactor } = options;
+      return { code, fault: running.fault, ...(await lastWords(stderr, program, redactor)) };
+    },
+    async close(graceMs) {
+      closing ??= fail('call.outcome_unknown', `Cannot finish the call: the adapter of "${name}" was closed`);
+      requests.failAll(() => closing as Failure);
+      await running.stop(graceMs);
+    },
+  };
+  return channel;
 }

@@ -5,16 +5,8 @@ import type { PlanDialect } from '../../contract/backend.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
-import {
-  below,
-  collisions,
-  type DeclaredOutput,
-  type ExecutionPlan,
-  outputPlace,
-  type PathFact,
-  type RunInput,
-  type RunResources,
-} from '../../contract/plan.ts';
+import type { DeclaredOutput, ExecutionPlan, PathFact, RunInput, RunResources } from '../../contract/plan.ts';
+import { below, collisions, outputPlace } from '../../contract/plan.ts';
 import type { MutableState, PlanKind, ToolOutput } from '../../contract/toolpack.ts';
 import { type Dialects, isRecord, isWord, show } from './check-definition.ts';
 

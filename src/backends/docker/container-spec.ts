@@ -4,13 +4,8 @@ import { join } from 'node:path';
 import type { Attempt } from '../../contract/backend.ts';
 import { WORK_FOLDER } from '../../contract/plan.ts';
 import { type ImageRule, POLICY_DEFAULTS } from '../../contract/policy.ts';
-import {
-  RUN_HOST_NAME,
-  RUN_SCRATCH,
-  RUN_SYSCTLS,
-  runVariables,
-  type Variables,
-} from '../../contract/run-environment.ts';
+import type { Variables } from '../../contract/run-environment.ts';
+import { RUN_HOST_NAME, RUN_SCRATCH, RUN_SYSCTLS, runVariables } from '../../contract/run-environment.ts';
 import { demandedFacts, ENTRY_PROGRAM, entryScript } from '../entry-script.ts';
 
 export const LABELS = { scope: 'haft.scope', attempt: 'haft.attempt', run: 'haft.run' } as const;

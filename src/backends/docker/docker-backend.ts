@@ -4,14 +4,8 @@ import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { admitsImage, digestOf, fullName, goesBy, repositoryOf } from '../../base/image-reference.ts';
 import { orAborted } from '../../base/or-aborted.ts';
-import {
-  type Attempt,
-  type AttemptEnd,
-  type Backend,
-  type BackendHandle,
-  failedEnd,
-  type PinnedImage,
-} from '../../contract/backend.ts';
+import type { Attempt, AttemptEnd, Backend, BackendHandle, PinnedImage } from '../../contract/backend.ts';
+import { failedEnd } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { imagesFor } from '../../contract/policy-match.ts';
 import { parseImageEnv, type Variables } from '../../contract/run-environment.ts';

@@ -5,13 +5,8 @@ import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptCause } from '../../contract/attempt-cause.ts';
 import { ATTEMPT_WORDS, withStderr } from '../../contract/attempt-words.ts';
-import {
-  type Attempt,
-  type AttemptEnd,
-  type Backend,
-  type BackendHandle,
-  failedEnd,
-} from '../../contract/backend.ts';
+import type { Attempt, AttemptEnd, Backend, BackendHandle } from '../../contract/backend.ts';
+import { failedEnd } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { type RunResources, WORK_FOLDER } from '../../contract/plan.ts';
 import { RUN_LIMITS, runEnvironment, type Variables } from '../../contract/run-environment.ts';

@@ -17,14 +17,8 @@ import {
   RUN_USER,
 } from '../../contract/run-environment.ts';
 import { ENTRY_PROGRAM, entryScript, LIFELINE_PIPE } from '../entry-script.ts';
-import {
-  type ContainedProgram,
-  DEVICE_MOUNTS,
-  ENTRY_HOOKS,
-  entryStage,
-  IMAGE_ENV,
-  OUTSIDE_ID,
-} from './contained-program.ts';
+import type { ContainedProgram } from './contained-program.ts';
+import { DEVICE_MOUNTS, ENTRY_HOOKS, entryStage, IMAGE_ENV, OUTSIDE_ID } from './contained-program.ts';
 
 export type JobContainer = BubblewrapContainer | EngineContainer | ApptainerContainer;
 

@@ -13,13 +13,8 @@ import { attemptFiles } from './attempt-files.ts';
 import { admitImage, type JobContainer } from './containers.ts';
 import { jobScript } from './job-script.ts';
 import { createJobWatch } from './job-watch.ts';
-import {
-  type CommandRunner,
-  createSlurmClient,
-  jobState,
-  type SlurmClient,
-  type Submission,
-} from './slurm-client.ts';
+import type { CommandRunner, SlurmClient, Submission } from './slurm-client.ts';
+import { createSlurmClient, jobState } from './slurm-client.ts';
 import { type TrackedAttempt, trackAttempt } from './tracked-attempt.ts';
 
 export interface SlurmBackendOptions {

@@ -6,17 +6,8 @@ import { namesSet, useAsInteger, visitExpression } from './arithmetic.ts';
 import { readRedirect, resolveRedirects } from './read-redirect.ts';
 import { readWord, visitWord } from './read-word.ts';
 import { visitCommand } from './run-command.ts';
-import {
-  accountForNode,
-  countCommand,
-  type Dialect,
-  type Gathered,
-  IDENTIFIER,
-  INTEGER,
-  setVariable,
-  type Walk,
-  within,
-} from './walk.ts';
+import type { Dialect, Gathered, Walk } from './walk.ts';
+import { accountForNode, countCommand, IDENTIFIER, INTEGER, setVariable, within } from './walk.ts';
 
 const MAX_DEPTH = 64;
 

@@ -1,18 +1,8 @@
 // Owns: the programs that start other programs, each with the rule that unwraps it, inspects it or never runs it.
 // Refuses: to be complete: an interpreter or a build tool (python, awk, make, npm) is allowed or not as itself.
 import { refuse } from './analysis.ts';
-import {
-  anchored,
-  type Call,
-  inspects,
-  known,
-  name,
-  never,
-  openEnded,
-  type Rule,
-  skipOptions,
-  type Wrapping,
-} from './call.ts';
+import type { Call, Rule, Wrapping } from './call.ts';
+import { anchored, inspects, known, name, never, openEnded, skipOptions } from './call.ts';
 import { git } from './git.ts';
 import { INSPECTED } from './inspected-programs.ts';
 import type { ShellWord } from './read-word.ts';

@@ -2,18 +2,8 @@
 // Refuses: those that need a clock, chance, or more of HTML than escaping.
 import { bind, type Given, integerFor, listFor, made, type Site, textFor } from './callables.ts';
 import { templateFault } from './template-fault.ts';
-import {
-  entriesOf,
-  isDict,
-  isList,
-  isTrue,
-  lookUp,
-  numberOf,
-  repr,
-  sizeOf,
-  textOf,
-  type Value,
-} from './values.ts';
+import type { Value } from './values.ts';
+import { entriesOf, isDict, isList, isTrue, lookUp, numberOf, repr, sizeOf, textOf } from './values.ts';
 
 export type Filter = (value: Value, given: Given, site: Site) => Value;
 

@@ -1,23 +1,13 @@
 // Owns: finding and opening a place beneath a root so that the thing opened is the thing checked; and a weaker way, for systems where
 // the kernel does not tell where a descriptor is: there a link swapped between look and opening is noticed after, not prevented.
 // Refuses: to hand out anything outside of the root, whatever links are swapped in meanwhile.
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-} from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { parentOf } from '../../base/rel-path.ts';
+import type { Attempt, LastLink, Located, Root } from './root.ts';
 import {
-  type Attempt,
   absolute,
   isOnOurMount,
-  type LastLink,
-  type Located,
   notAFile,
   O_NOFOLLOW,
   O_NONBLOCK,
@@ -25,7 +15,6 @@ import {
   osFailure,
   outside,
   placeOf,
-  type Root,
   raced,
   release,
   sameThing,

@@ -2,10 +2,9 @@
 // nothing came or went; everything below one, with a fingerprint of it all; and removing a tree that was put aside.
 // Refuses: to say why a child cannot be entered (to its callers it is simply not there), to remember where a file system may not
 // tell or what changed a moment ago, and to take a tree for whole when a part of it cannot be read.
+import type { BigIntStats, Dirent } from 'node:fs';
 import {
-  type BigIntStats,
   closeSync,
-  type Dirent,
   fstatSync,
   lstatSync,
   openSync,

@@ -16,18 +16,15 @@ import { isFailure } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
 import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
+import type { LastLink, Located, Place, Root } from './root.ts';
 import {
   absolute,
   isOnOurMount,
-  type LastLink,
-  type Located,
   makeRoots,
   modeOf,
   nameOf,
   O_NOFOLLOW,
   O_NONBLOCK,
-  type Place,
-  type Root,
   refuseTemp,
   release,
   spellingOf,

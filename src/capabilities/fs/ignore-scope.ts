@@ -1,15 +1,7 @@
 // Owns: which ignore files hold in a folder, and reading them through pinned folders.
 // Refuses: links in place of ignore files (as git does), files outside of the root, the user's global excludes.
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  type Stats,
-} from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { joinRel } from '../../base/rel-path.ts';
 import { locate } from './beneath.ts';
 import type { PinnedFolder } from './folder-reader.ts';

@@ -8,13 +8,8 @@ import { compileGlob, globBase } from '../../base/glob.ts';
 import type { CallScope, Listing, ListQuery } from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
-import {
-  createFolderReader,
-  enterFolder,
-  type FolderReader,
-  leaveFolder,
-  type PinnedFolder,
-} from './folder-reader.ts';
+import type { FolderReader, PinnedFolder } from './folder-reader.ts';
+import { createFolderReader, enterFolder, leaveFolder } from './folder-reader.ts';
 import { type IgnoreScope, isIgnored } from './ignore-rules.ts';
 import { createIgnoreFiles, type IgnoreFiles } from './ignore-scope.ts';
 import { isTempName, type Located, nameOf, type Root, release } from './root.ts';

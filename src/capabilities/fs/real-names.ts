@@ -5,16 +5,14 @@ import { joinRel, parentOf } from '../../base/rel-path.ts';
 import type { RealNames } from '../../contract/capability.ts';
 import { isFailure } from '../../contract/errors.ts';
 import { locate } from './beneath.ts';
+import type { LastLink, Place, Root } from './root.ts';
 import {
   absolute,
-  type LastLink,
   makeRoots,
   nameIn,
   nameOf,
   outside,
-  type Place,
   placeOf,
-  type Root,
   raced,
   release,
   whereLinksLead,

@@ -6,26 +6,13 @@ import { fail } from '../../contract/errors.ts';
 import { type HttpHop, type HttpRequest, type HttpResponse, parseHttpUrl } from '../../contract/http.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { type RequestDeadline, startRequestDeadline } from './deadline.ts';
-import {
-  createHostResolver,
-  createPlaceChecker,
-  type LookupHost,
-  type Place,
-  type PlaceChecker,
-  type ResolveHost,
-} from './dial.ts';
+import type { LookupHost, Place, PlaceChecker, ResolveHost } from './dial.ts';
+import { createHostResolver, createPlaceChecker } from './dial.ts';
 import type { ResponseHead } from './exchange.ts';
 import { placeOf, toHttpFailure } from './failures.ts';
 import { checkHeaders } from './request-headers.ts';
-import {
-  isIdempotent,
-  isLostConnection,
-  isPassing,
-  locationOf,
-  nextHop,
-  type Outgoing,
-  retryDelay,
-} from './retry.ts';
+import type { Outgoing } from './retry.ts';
+import { isIdempotent, isLostConnection, isPassing, locationOf, nextHop, retryDelay } from './retry.ts';
 import { type SendLimits, send } from './send.ts';
 
 export interface HttpClientOptions {

@@ -3,21 +3,12 @@
 // Refuses: to be a cache, a logger of content, or a way to any place that policy was not asked about; to pass on anything that the
 // other side could take for the end of one message or the beginning of another.
 import { chmodSync } from 'node:fs';
-import {
-  createServer,
-  type IncomingMessage,
-  type ServerResponse,
-  STATUS_CODES,
-  request as sendRequest,
-} from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, STATUS_CODES, request as sendRequest } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { fail } from '../../contract/errors.ts';
-import {
-  type EgressProxy,
-  type EgressProxyOptions,
-  type ParsedHttpUrl,
-  parseHttpUrl,
-} from '../../contract/http.ts';
+import type { EgressProxy, EgressProxyOptions, ParsedHttpUrl } from '../../contract/http.ts';
+import { parseHttpUrl } from '../../contract/http.ts';
 import { createHostResolver, type LookupHost } from './dial.ts';
 import { openTunnel, type TunnelSite } from './egress/tunnel.ts';
 import { type EgressSession, openWayOut, type Refusal, startSession } from './egress/way-out.ts';

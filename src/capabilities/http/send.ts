@@ -8,14 +8,8 @@ import type { ObjectStore } from '../../contract/object-store.ts';
 import type { Connections } from './connections.ts';
 import type { RequestDeadline } from './deadline.ts';
 import type { Place } from './dial.ts';
-import {
-  type ExchangeFailure,
-  exchange,
-  type Flow,
-  type Message,
-  type ResponseHead,
-  type Sink,
-} from './exchange.ts';
+import type { ExchangeFailure, Flow, Message, ResponseHead, Sink } from './exchange.ts';
+import { exchange } from './exchange.ts';
 import { decodeBody, encodingsOf, type Headers } from './request-headers.ts';
 import { isIdempotent, type Outgoing } from './retry.ts';
 

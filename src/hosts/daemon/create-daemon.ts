@@ -10,16 +10,8 @@ import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 import { createLivingSite } from '../../preset/operation-handles.ts';
 import { createGuard } from './guard.ts';
-import {
-  type Asked,
-  checkAsked,
-  type DaemonSite,
-  errorMessage,
-  isStreamed,
-  type Mount,
-  type Route,
-  type RouteToken,
-} from './route.ts';
+import type { Asked, DaemonSite, Mount, Route, RouteToken } from './route.ts';
+import { checkAsked, errorMessage, isStreamed } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import type { DaemonTokens } from './tokens.ts';
 

@@ -21,15 +21,8 @@ import { newId } from '../../base/new-id.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import { isWithin } from '../is-within.ts';
 import { isNotRegular, readRegular } from '../read-regular.ts';
-import {
-  isFault,
-  type KnownFile,
-  openTreeMemory,
-  readTree,
-  type Tree,
-  type TreeFault,
-  type TreeMemory,
-} from './read-tree.ts';
+import type { KnownFile, Tree, TreeFault, TreeMemory } from './read-tree.ts';
+import { isFault, openTreeMemory, readTree } from './read-tree.ts';
 
 export interface CodeCopies {
   /** What the folder holds now, with a copy of exactly that. Throws `pack.invalid`. `label` is what a person calls it. */

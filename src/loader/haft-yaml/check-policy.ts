@@ -1,11 +1,19 @@
-// Owns: the whole check of a policy's text or object against the sections, from located values to a PolicyFile with places.
+// Owns: the whole check of a policy's text or object against the sections, from located values to a PolicyFile with places; and of the examples that its rules carry.
 // Refuses: the machine (check-environment.ts); the same text always gives the same answer here.
 import { isRecord } from '../../base/is-record.ts';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { type Diagnostic, quoted } from '../../contract/diagnostic.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
-import type { PolicyFile } from '../../contract/policy.ts';
+import type { PolicyFile, Verdict } from '../../contract/policy.ts';
+import { isStricter } from '../../contract/policy-match.ts';
 import type { MapShape } from '../../contract/shape.ts';
-import type { Draft, TextChecks } from '../../policy/section.ts';
+import type {
+  Draft,
+  DraftSite,
+  ExampleList,
+  ExampleRule,
+  Subject,
+  TextChecks,
+} from '../../policy/section.ts';
 import { SECTIONS } from '../../policy/sections/index.ts';
 import { TEXT_CHECKS } from '../../policy/shapes.ts';
 import { checkShape } from '../yaml/check-shape.ts';
@@ -15,7 +23,6 @@ import { createTeller, reportProblem } from '../yaml/problem.ts';
 import { createReport, type Report } from '../yaml/report.ts';
 import type { ShapeSite } from '../yaml/shape-site.ts';
 import { siteOf } from './check-environment.ts';
-import { checkExamples } from './check-examples.ts';
 
 /** Diagnostics, the JSON Schema and the reference page are all made from this. */
 export const HAFT_YAML: MapShape = {
@@ -95,4 +102,93 @@ export async function checkPolicyObject(
   for (const section of SECTIONS) section.checkBuild?.(draft, undefined, site);
   const diagnostics = report.diagnostics();
   return { value: report.failed ? undefined : (draft as PolicyFile), diagnostics };
+}
+
+async function checkExamples(draft: Draft, site: DraftSite): Promise<void> {
+  for (const section of SECTIONS) {
+    const list = await section.written().examples?.(draft);
+    for (const rule of list?.rules ?? []) {
+      for (const kind of ['allow', 'deny'] as const) {
+        for (const [at, example] of (rule.examples?.[kind] ?? []).entries()) {
+          if (typeof example !== 'string') continue;
+          const where = `${rule.path}.examples.${kind}[${at}]`;
+          const problem = await checkExample(list!, rule, kind, example);
+          if (problem) site.error('example.fails', where, `${where}: ${problem}`);
+        }
+      }
+    }
+  }
+}
+
+type Kind = 'allow' | 'deny';
+
+async function checkExample(
+  list: ExampleList,
+  rule: ExampleRule,
+  kind: Kind,
+  example: string,
+): Promise<string | undefined> {
+  const read = await list.read(example, rule);
+  if (!read) return `${quoted(example)} is not ${list.wanted}`;
+  if ('refused' in read) return checkRefused(rule, kind, example, read.refused);
+  for (const call of read.calls) {
+    const problem = checkCall(list, rule, kind, example, call);
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+/** What is refused whatever the policy says is denied, and shows nothing about a rule. */
+function checkRefused(rule: ExampleRule, kind: Kind, example: string, why: string): string | undefined {
+  if (kind === 'allow') return `${quoted(example)} must be let through, and no policy would: ${why}`;
+  const shows = rule.says({ text: example }) !== 'allow';
+  return shows ? `${quoted(example)} is not matched by this rule, but refused before: ${why}` : undefined;
+}
+
+/** As of a call, the strictest decision over all that it would do counts. */
+function checkCall(
+  list: ExampleList,
+  rule: ExampleRule,
+  kind: Kind,
+  example: string,
+  subjects: readonly Subject[],
+): string | undefined {
+  const decided = subjects.map((subject) => ({ subject, ...decide(list, subject) }));
+  const worst = decided.reduce<Decided | undefined>(
+    (worst, one) => (!worst || isStricter(one.verdict, worst.verdict) ? one : worst),
+    undefined,
+  );
+  if (!worst)
+    return kind === 'deny' ? `${quoted(example)} must not be let through, and runs nothing` : undefined;
+  const name = nameOf(worst.subject, example);
+  if (kind === 'allow' && worst.verdict !== 'allow')
+    return `${name} must be let through, and ${worst.by} says ${worst.verdict}`;
+  if (kind === 'deny' && worst.verdict === 'allow')
+    return `${name} must not be let through, and ${worst.by} says allow`;
+  // The examples that show what a rule is for must be its own doing, not another rule's.
+  const own = subjects.some((subject) => rule.matches(subject));
+  const shows = rule.says(worst.subject) === 'allow' ? 'allow' : 'deny';
+  return kind === shows && !own ? `${name} is not matched by this rule, but by ${worst.by}` : undefined;
+}
+
+interface Decided {
+  readonly subject: Subject;
+  readonly verdict: Verdict;
+  readonly by: string;
+}
+
+/** A part of an example is named with the whole. */
+function nameOf({ text, access }: Subject, example: string): string {
+  if (access) return `${access} of ${quoted(text)}`;
+  return text === example ? quoted(text) : `${quoted(text)} of ${quoted(example)}`;
+}
+
+function decide({ rules, byDefault }: ExampleList, subject: Subject): { verdict: Verdict; by: string } {
+  let found: { verdict: Verdict; by: string } | undefined;
+  for (const rule of rules) {
+    const verdict = rule.says(subject);
+    if (!verdict || (found && !isStricter(verdict, found.verdict)) || !rule.matches(subject)) continue;
+    found = { verdict, by: rule.path };
+  }
+  return found ?? { verdict: byDefault, by: 'the default' };
 }

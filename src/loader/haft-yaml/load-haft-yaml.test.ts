@@ -19,7 +19,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { sha256Hex } from '../../base/digest.ts';
-import { loadHaftYaml } from './load-haft-yaml.ts';
+import { SECTIONS } from '../../policy/sections/index.ts';
+import { BUILD_KEYS, loadHaftYaml } from './load-haft-yaml.ts';
 
 const SPEC_EXAMPLE = `version: 1
 
@@ -315,4 +316,12 @@ describe('loadHaftYaml and the file', () => {
     assert.equal(missing.diagnostics[0]?.code, 'file.missing');
     assert.equal(missing.diagnostics[0]?.file, 'ci.yaml');
   });
+});
+
+it('BUILD_KEYS are the sections that check the build or have keys without an effect', () => {
+  const asking = SECTIONS.filter(({ checkBuild, unused }) => checkBuild ?? unused);
+  assert.deepEqual(
+    BUILD_KEYS,
+    asking.map(({ key }) => key),
+  );
 });

@@ -5,7 +5,6 @@ import { basename, isAbsolute, join, relative } from 'node:path';
 import { sha256Hex } from '../../base/digest.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
-import { BUILD_KEYS } from '../../policy/build-keys.ts';
 import type { Draft, DraftSite } from '../../policy/section.ts';
 import { isWithin } from '../is-within.ts';
 import { readOwnCache, writeOwnCache } from '../own-cache.ts';
@@ -170,3 +169,5 @@ function readLastPolicy(folder: string, bytes: Uint8Array): LastPolicy | undefin
 /** One character for each byte. */
 const asText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+
+export const BUILD_KEYS: readonly string[] = ['git', 'ast', 'validators'];

@@ -5,14 +5,8 @@ import { quoted } from '../../contract/diagnostic.ts';
 import { type Way, wayText } from '../yaml/way.ts';
 import { DIALECT_URIS, type Dialect } from './dialect.ts';
 import { eachSchema, keywordOf, mapSchemas } from './keywords.ts';
-import {
-  type Refusal,
-  type ResolveSite,
-  resolveReference,
-  type SchemaDocument,
-  type SchemaResource,
-  type Target,
-} from './schema-document.ts';
+import type { Refusal, ResolveSite, SchemaDocument, SchemaResource, Target } from './schema-document.ts';
+import { resolveReference } from './schema-document.ts';
 
 type Schema = { readonly [name: string]: unknown };
 

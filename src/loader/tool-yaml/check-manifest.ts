@@ -14,14 +14,8 @@ import { checkShape } from '../yaml/check-shape.ts';
 import { createTeller, type Problem, type Teller } from '../yaml/problem.ts';
 import type { ShapeSite } from '../yaml/shape-site.ts';
 import { type Way, wayOf, wayText } from '../yaml/way.ts';
-import {
-  type ActionDraft,
-  buildTool,
-  type ExecutionDraft,
-  type ToolDefinition,
-  type ToolDraft,
-  type WholeDraft,
-} from './build-tool.ts';
+import type { ActionDraft, ExecutionDraft, ToolDefinition, ToolDraft, WholeDraft } from './build-tool.ts';
+import { buildTool } from './build-tool.ts';
 import { checkEntry, checkTogether } from './check-together.ts';
 import type { FileRefusal, FileStamp, PackReader } from './pack-files.ts';
 import type { PackNames, SchemaFiles } from './schema-files.ts';

@@ -5,12 +5,8 @@ import { posix } from 'node:path';
 import { parseStrict } from '../../base/strict-json.ts';
 import { openDocument, type WholeSite, wholeSchema } from '../schema/check-schema.ts';
 import type { Dialect } from '../schema/dialect.ts';
-import {
-  type DocumentSource,
-  indexDocument,
-  type Refusal,
-  type SchemaDocument,
-} from '../schema/schema-document.ts';
+import type { DocumentSource, Refusal, SchemaDocument } from '../schema/schema-document.ts';
+import { indexDocument } from '../schema/schema-document.ts';
 import { findNonJson } from '../yaml/check-shape.ts';
 import { type Located, START, toPlain } from '../yaml/located.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';

@@ -1,15 +1,8 @@
 // Owns: reading the YAML that people write in manifests, thirty times as fast as the reader with places.
 // Refuses: everything else, and to explain anything: what it does not take is for the reader with places, which decides.
 import { MAX_DEPTH } from './located.ts';
-import {
-  type Cursor,
-  notPlain,
-  type Plain,
-  readFlow,
-  readKey,
-  readQuoted,
-  resolvePlain,
-} from './plain-scalar.ts';
+import type { Cursor, Plain } from './plain-scalar.ts';
+import { notPlain, readFlow, readKey, readQuoted, resolvePlain } from './plain-scalar.ts';
 
 /**
  * Block maps and lists, plain and quoted texts on one line, block scalars, and lists and maps in brackets. Undefined

@@ -7,32 +7,15 @@ import { digestOf } from '../../base/image-reference.ts';
 import { quoted } from '../../contract/diagnostic.ts';
 import type { Json } from '../../contract/json.ts';
 import type { RunResources } from '../../contract/plan.ts';
-import {
-  type BackendName,
-  type ImageRule,
-  LIMIT_OF,
-  POLICY_DEFAULTS,
-  type PolicyFile,
-  type RunLimits,
-  type RunsPolicy,
-} from '../../contract/policy.ts';
+import type { BackendName, ImageRule, PolicyFile, RunLimits, RunsPolicy } from '../../contract/policy.ts';
+import { LIMIT_OF, POLICY_DEFAULTS } from '../../contract/policy.ts';
 import { backendsInUse, matchesTool } from '../../contract/policy-match.ts';
 import type { PreparedRun } from '../../contract/runs.ts';
 import type { TextProblem } from '../../contract/shape.ts';
 import type { Draft, DraftSite, Finding, Section } from '../section.ts';
 import { choice, LARGEST, LONGEST_MS, list, map, number, shorthand, text } from '../shapes.ts';
-import {
-  absent,
-  asRule,
-  asSet,
-  granted,
-  lists,
-  type Numbers,
-  numbers,
-  ONLY_LESS,
-  shown,
-  value,
-} from '../values.ts';
+import type { Numbers } from '../values.ts';
+import { absent, asRule, asSet, granted, lists, numbers, ONLY_LESS, shown, value } from '../values.ts';
 import { toolRules } from './tools.ts';
 
 export const runs = {

@@ -2,12 +2,8 @@
 // Not here: parsing lines; the effect is one simple command, and a line with several has several effects.
 import { quoted } from '../../contract/diagnostic.ts';
 import type { PolicyFile, ShellRule, Verdict } from '../../contract/policy.ts';
-import {
-  type CommandPattern,
-  isStricter,
-  loadPatternCompiler,
-  type PatternCompiler,
-} from '../../contract/policy-match.ts';
+import type { CommandPattern, PatternCompiler } from '../../contract/policy-match.ts';
+import { isStricter, loadPatternCompiler } from '../../contract/policy-match.ts';
 import type { TextProblem } from '../../contract/shape.ts';
 import type { CompiledPolicy, Draft, DraftSite, Finding, Layer, Section } from '../section.ts';
 import { attempt, examples, list, map, rulesOf, shorthand, text, verdict } from '../shapes.ts';

@@ -1,13 +1,8 @@
 // Owns: `tools`: which tools may be called at all, and on which paths; and effects that nothing else speaks about.
 // Not here: what a call may do to a path (paths.ts).
 import type { Effect } from '../../contract/effect.ts';
-import {
-  type Fence,
-  type PolicyFile,
-  type ToolRule,
-  UNTRUSTED_POLICY,
-  type Verdict,
-} from '../../contract/policy.ts';
+import type { Fence, PolicyFile, ToolRule, Verdict } from '../../contract/policy.ts';
+import { UNTRUSTED_POLICY } from '../../contract/policy.ts';
 import {
   blocksTree,
   compilePathGlob,

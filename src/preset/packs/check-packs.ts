@@ -1,7 +1,8 @@
-// Owns: what a start would refuse of the packs that haft.yaml names, told with its place in the file, and nothing started.
+// Owns: what is known of the packs that haft.yaml names and nothing started: what a start would refuse, told with its place in the file, and which credentials they need.
 // Refuses: to run anything to find out: servers are not asked, and code of toolpacks is left to `haft toolpack check`.
 import { isAbsolute, join } from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { isFailure } from '../../contract/errors.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
 import { readRegularText } from '../../loader/read-regular.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
@@ -9,7 +10,9 @@ import { type Place, placesOf, START } from '../../loader/yaml/located.ts';
 import { parseYaml } from '../../loader/yaml/parse-yaml.ts';
 import { createReport } from '../../loader/yaml/report.ts';
 import { readEntries } from './pack-entries.ts';
+import type { PackNeed } from './pack-source.ts';
 import { sourceOf } from './sources/index.ts';
+import { withWorkspacePacks } from './workspace-packs.ts';
 
 /** `file` is where the policy was read from, relative to the workspace or absolute. */
 export async function checkPacks(
@@ -46,4 +49,16 @@ async function placesIn(file: string): Promise<(path: string) => Place> {
     return around === path || around === '' ? START : place(around);
   };
   return place;
+}
+
+/** Packs that are disabled need nothing. Where haft.yaml cannot be read nothing is known, and nothing is needed. */
+export async function credentialNeeds(workspace: string): Promise<readonly PackNeed[]> {
+  try {
+    const entries = await withWorkspacePacks(workspace, (packs) => packs.entries());
+    const needs = entries.map((entry) => sourceOf(entry, workspace).needs?.(entry, workspace) ?? []);
+    return (await Promise.all(needs)).flat();
+  } catch (thrown) {
+    if (isFailure(thrown)) return [];
+    throw thrown;
+  }
 }

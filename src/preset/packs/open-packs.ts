@@ -7,14 +7,8 @@ import type { HealthMonitor } from '../../contract/health.ts';
 import type { PolicyFile } from '../../contract/policy.ts';
 import type { OpenPack, PackState, Runtime } from '../../contract/runtime.ts';
 import { isFolder, packEntries, readEntries } from './pack-entries.ts';
-import {
-  areSameIds,
-  areSameTools,
-  type OpenEntry,
-  type PackEntry,
-  type PackFollow,
-  type PackSaid,
-} from './pack-source.ts';
+import type { OpenEntry, PackEntry, PackFollow, PackSaid } from './pack-source.ts';
+import { areSameIds, areSameTools } from './pack-source.ts';
 
 export interface PacksOptions {
   readonly runtime: Pick<Runtime, 'installations'>;

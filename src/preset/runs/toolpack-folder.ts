@@ -1,10 +1,7 @@
 // Owns: a toolpack from its folder to tools that a runtime can install: the loader reads it, the adapter asks it.
 // Refuses: to ask a module again for definitions that are known by its digest.
-import {
-  type KnownDefinitions,
-  openToolpack,
-  type ToolpackSite,
-} from '../../adapters/toolpack/open-toolpack.ts';
+import type { KnownDefinitions, ToolpackSite } from '../../adapters/toolpack/open-toolpack.ts';
+import { openToolpack } from '../../adapters/toolpack/open-toolpack.ts';
 import { BACKENDS } from '../../backends/index.ts';
 import type { LoadResult } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';

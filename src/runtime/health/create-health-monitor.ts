@@ -1,12 +1,17 @@
-// Owns: what is watched, what was last seen of it, and when it is looked at again.
-// Refuses: to look twice at once, to wait for a look beyond its time, and to leave a timer behind.
+// Owns: what is watched, the one way to look at it that each strategy has, what was last seen of it, and when it is looked at again.
+// Refuses: to look twice at once, to wait for a look beyond its time, to leave a timer behind, and to take a word that it does not know for good news.
 import { orAborted } from '../../base/or-aborted.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
-import type { HealthMonitor, HealthSubject } from '../../contract/health.ts';
+import type {
+  HealthMonitor,
+  HealthPlan,
+  HealthStrategy,
+  HealthSubject,
+  HealthWays,
+} from '../../contract/health.ts';
 import type { HealthReport } from '../../contract/manifest.ts';
 import type { Clock, EventBus } from '../../contract/runtime.ts';
 import { type HealthState, judge, type Look, UNVERIFIED } from './judge.ts';
-import { PROBES } from './probes.ts';
 
 interface HealthParts {
   readonly timing: HealthTiming;
@@ -250,3 +255,59 @@ export function systemTiming(clock: Clock): HealthTiming {
     },
   };
 }
+
+/** Undefined where there is nothing to be seen. */
+type Probe = (plan: HealthPlan, ways: HealthWays, signal: AbortSignal) => Promise<Look | undefined>;
+
+/** Only the adapter can tell whether its program starts, its host takes a connection, its server answers. */
+const askAdapter: Probe = async (_plan, ways, signal) => {
+  const { status, message } = await (await ways.connection()).health(signal);
+  if (status === 'unverified') return undefined;
+  return { status: normaliseStatus(status), ...(message === undefined ? {} : { message }) };
+};
+
+const askEndpoint: Probe = async ({ url, timeoutMs }, { http }, signal) => {
+  if (url === undefined || !http) throw impossible('endpoint', 'there is no url to ask');
+  const { status } = await http.request({ url, signal, timeoutMs, retries: 0, maxBytes: 0 });
+  return status < 400
+    ? { status: 'ready' }
+    : { status: 'unhealthy', message: `its endpoint answers with status ${status}` };
+};
+
+const callTool: Probe = async ({ tool, input = {} }, { call }, signal) => {
+  if (tool === undefined || !call) throw impossible('ping', 'there is no tool to call');
+  const { ok, errors } = await call({ tool, args: input }, { signal });
+  return ok ? { status: 'ready' } : { status: 'unhealthy', message: errors[0]?.message ?? 'its call failed' };
+};
+
+/** A new strategy is a line here and one in the contract. */
+const PROBES: { readonly [S in HealthStrategy]: Probe } = {
+  process: askAdapter,
+  connection: askAdapter,
+  mcp: askAdapter,
+  endpoint: askEndpoint,
+  ping: callTool,
+};
+
+const impossible = (strategy: HealthStrategy, fact: string) =>
+  fail('pack.invalid', `Cannot look by ${strategy}: ${fact}`);
+
+/** Case and surrounding spaces do not matter; what is unknown is `unhealthy`. */
+export function normaliseStatus(word: unknown): Look['status'] {
+  const known = typeof word === 'string' ? word.trim().toLowerCase() : '';
+  return Object.hasOwn(MEANINGS, known) ? MEANINGS[known]! : 'unhealthy';
+}
+
+const MEANINGS: Readonly<Record<string, Look['status']>> = {
+  ready: 'ready',
+  ok: 'ready',
+  up: 'ready',
+  pass: 'ready',
+  passing: 'ready',
+  healthy: 'ready',
+  serving: 'ready',
+  degraded: 'degraded',
+  warn: 'degraded',
+  warning: 'degraded',
+  partial: 'degraded',
+};

@@ -12,14 +12,8 @@ import type { RunRecord } from '../../contract/run.ts';
 import type { RuntimeRuns } from '../../contract/runs.ts';
 import type { AuditStore } from '../../contract/store.ts';
 import { resultDigest } from '../identity.ts';
-import {
-  artifactPath,
-  BUNDLE_FILES,
-  type InclusionFile,
-  manifestPath,
-  type Side,
-  treeFiles,
-} from './bundle-files.ts';
+import type { InclusionFile, Side } from './bundle-files.ts';
+import { artifactPath, BUNDLE_FILES, manifestPath, treeFiles } from './bundle-files.ts';
 import { auditLeaf, buildAuditTree, checkpointOf, writePublicKey } from './checkpoint.ts';
 import { readPolicy } from './keep-policy.ts';
 import { writeEnvelope, writeStatement } from './statement.ts';

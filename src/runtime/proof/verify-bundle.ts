@@ -8,14 +8,8 @@ import { readTar, type TarEntry, type TarSource } from '../../base/tar.ts';
 import { decodeTree } from '../../base/tree-manifest.ts';
 import type { BundleProblem, BundleVerdict, PublicKey } from '../../contract/bundle.ts';
 import { isFailure } from '../../contract/errors.ts';
-import {
-  altered,
-  artifactPath,
-  BUNDLE_FILES,
-  type InclusionFile,
-  manifestPath,
-  treeFiles,
-} from './bundle-files.ts';
+import type { InclusionFile } from './bundle-files.ts';
+import { altered, artifactPath, BUNDLE_FILES, manifestPath, treeFiles } from './bundle-files.ts';
 import { auditLeaf, openCheckpoint, readPublicKey } from './checkpoint.ts';
 import { type Attested, openEnvelope, readStatement } from './statement.ts';
 

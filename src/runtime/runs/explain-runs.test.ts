@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../contract/json.ts';
-import { explainRuns } from './explain-runs.ts';
+import { explainRuns } from './create-runs.ts';
 
 const BASE: JsonObject = {
   tool: 'text_stats',

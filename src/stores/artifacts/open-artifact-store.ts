@@ -2,13 +2,8 @@
 // Refuses: to register what is not durable yet, and to answer for objects that nobody registered.
 import { chmod, lstat, mkdir, open, readdir, utimes } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
-import {
-  decodeTree,
-  encodeTree,
-  looksLikeTree,
-  type TreeEntry,
-  type TreeFile,
-} from '../../base/tree-manifest.ts';
+import type { TreeEntry, TreeFile } from '../../base/tree-manifest.ts';
+import { decodeTree, encodeTree, looksLikeTree } from '../../base/tree-manifest.ts';
 import type { Artifact, ArtifactRows, ArtifactStore, OpenFile, TreeItem } from '../../contract/artifacts.ts';
 import { type Failure, fail } from '../../contract/errors.ts';
 import type { ObjectId, ObjectStore, StoredObject } from '../../contract/object-store.ts';

@@ -1,13 +1,8 @@
 // Owns: mark and sweep: what nothing refers to and nobody used for a while is let go of, rows first, bytes after.
 // Refuses: anything that was used since it began to look, whoever used it: the store decides that at the very removal.
 import { decodeTree } from '../../base/tree-manifest.ts';
-import {
-  type Artifact,
-  type ArtifactRows,
-  SHORTEST_LEASE_MS,
-  type SweepOptions,
-  type SweepReport,
-} from '../../contract/artifacts.ts';
+import type { Artifact, ArtifactRows, SweepOptions, SweepReport } from '../../contract/artifacts.ts';
+import { SHORTEST_LEASE_MS } from '../../contract/artifacts.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import type { ObjectId, ObjectStore, ObjectUse } from '../../contract/object-store.ts';
 

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ensureHostKey, readHostKey } from './host-key.ts';
+import { createCredentialFiles, ensureHostKey, readHostKey } from './host-key.ts';
 import type { MachineSite } from './machine-file.ts';
 
 describe('the host key', () => {
@@ -132,3 +132,19 @@ function outputOf(code: string): Promise<string> {
     child.once('close', (status) => (status === 0 ? resolve(text) : reject(new Error(`exit ${status}`))));
   });
 }
+
+it('createCredentialFiles answers a pipe as a damaged credential, and waits for nobody', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'haft-credentials-'));
+  try {
+    const workspace = join(folder, 'workspace');
+    const config = join(folder, 'config');
+    mkdirSync(workspace);
+    mkdirSync(join(config, 'haft/credentials'), { recursive: true, mode: 0o700 });
+    execFileSync('mkfifo', ['-m', '600', join(config, 'haft/credentials/pipe.json')]);
+    const rows = createCredentialFiles({ workspace, env: { XDG_CONFIG_HOME: config } });
+    const [row] = await rows.list();
+    assert.deepEqual([row?.provider, row?.box], ['pipe', '']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,19 +1,8 @@
 // Owns: objects as files: written beside their place, synced, moved there, read-only from then on.
 // Refuses: a name that its bytes do not have, and a half-written file under any name of an object.
 import { renameSync } from 'node:fs';
-import {
-  chmod,
-  constants,
-  copyFile,
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-} from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { chmod, constants, copyFile, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import { isAlive } from '../process-identity.ts';

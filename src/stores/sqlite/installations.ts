@@ -1,6 +1,7 @@
-// Owns: packs that were added beside haft.yaml, which are disabled, and what MCP clients were told that each tool is called.
-// Refuses: to add a pack that came along in a copy of the database, and to change a name that was given.
+// Owns: packs that were added beside haft.yaml, which are disabled, what MCP clients were told that each tool is called, and sealed credentials.
+// Refuses: to add a pack that came along in a copy of the database, to change a name that was given, and keys: what is sealed was so before it came.
 import { canonicalText } from '../../base/canonical-json.ts';
+import type { CredentialRows, SealedCredential } from '../../contract/credentials.ts';
 import type { InstallationRecord, InstallationStore, ToolNameStore } from '../../contract/store.ts';
 import type { Connection } from './connection.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -67,4 +68,63 @@ export function createToolNames(connection: Connection, group: GroupCommit): Too
         for (const [tool, name] of names) connection.sql(PUT_NAME).run(tool, name);
       }, false),
   };
+}
+
+const SEALED_COLUMNS = 'provider, owner, fields, created_ts, updated_ts, key_id, box';
+
+export function createCredentialRows(connection: Connection, group: GroupCommit): CredentialRows {
+  const PUT = `INSERT OR REPLACE INTO credentials (${SEALED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+  const GET = `SELECT ${SEALED_COLUMNS} FROM credentials WHERE provider = ? AND owner = ?`;
+  const LIST = `SELECT ${SEALED_COLUMNS} FROM credentials ORDER BY provider, owner`;
+  return {
+    put({ provider, owner, fields, createdTs, updatedTs, keyId, box }) {
+      const names = JSON.stringify(fields);
+      return group.enqueue(() => {
+        connection.sql(PUT).run(provider, owner, names, createdTs, updatedTs, keyId, box);
+      }, true);
+    },
+    async get({ provider, owner }) {
+      const row = await connection.read(() => connection.sql(GET).get(provider, owner));
+      return row && toSealed(row as unknown as CredentialColumns);
+    },
+    async list() {
+      const rows = await connection.read(() => connection.sql(LIST).all());
+      return rows.map((row) => toSealed(row as unknown as CredentialColumns));
+    },
+    remove: ({ provider, owner }) =>
+      group.enqueue(() => {
+        const sql = 'DELETE FROM credentials WHERE provider = ? AND owner = ?';
+        return connection.sql(sql).run(provider, owner).changes > 0;
+      }, true),
+  };
+}
+
+interface CredentialColumns {
+  readonly provider: string;
+  readonly owner: string;
+  readonly fields: string;
+  readonly created_ts: number;
+  readonly updated_ts: number;
+  readonly key_id: string;
+  readonly box: string;
+}
+
+const toSealed = (row: CredentialColumns): SealedCredential => ({
+  provider: row.provider,
+  owner: row.owner,
+  fields: fieldsOf(row.fields),
+  createdTs: row.created_ts,
+  updatedTs: row.updated_ts,
+  keyId: row.key_id,
+  box: row.box,
+});
+
+/** What was changed to no list of names reads as none; opening it then says that it was changed. */
+function fieldsOf(text: string): readonly string[] {
+  try {
+    const fields: unknown = JSON.parse(text);
+    return Array.isArray(fields) ? fields.map(String) : [];
+  } catch {
+    return [];
+  }
 }

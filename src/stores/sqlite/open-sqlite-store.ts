@@ -9,16 +9,14 @@ import type { ApprovalStore, AuditProgress, Store } from '../../contract/store.t
 import type { ObjectUses, SmallObjects } from '../object-rows.ts';
 import { syncFolderSync } from '../state-files.ts';
 import { toFailure } from '../store-failure.ts';
-import { createArtifactRows } from './artifact-rows.ts';
 import { createAudit } from './audit.ts';
 import { createAuditSegments } from './audit-segments.ts';
 import { createAuditWriter, createHeadWatch, createUsageLedger } from './audit-writer.ts';
 import { type Connection, connect, openSchema, type Patience, untilFree } from './connection.ts';
-import { createCredentialRows } from './credential-rows.ts';
 import { createCheckpointer, createGroupCommit, createWalSync } from './group-commit.ts';
-import { createInstallations, createToolNames } from './installations.ts';
+import { createCredentialRows, createInstallations, createToolNames } from './installations.ts';
 import { createLocks } from './locks.ts';
-import { createObjectUses, createSmallObjects } from './object-rows.ts';
+import { createArtifactRows, createObjectUses, createSmallObjects } from './object-rows.ts';
 import { createRetention } from './retention.ts';
 import { createSessions } from './sessions.ts';
 

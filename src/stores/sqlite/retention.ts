@@ -36,17 +36,17 @@ export function createRetention(
     giveUp: async (keep, { dryRun = false } = {}) => (await loadUndo()).giveUp(keep, dryRun),
     givenUp: () => connection.read(() => readMark(connection, 'given_up')),
     async shrink({ largest }) {
-      const { shrinkDatabase } = await import('./shrink.ts');
+      const { shrinkDatabase } = await import('./archive-audit.ts');
       await group.settled();
       return shrinkDatabase(file, connection, largest);
     },
     async fold() {
-      const { foldLog } = await import('./shrink.ts');
+      const { foldLog } = await import('./archive-audit.ts');
       await group.settled();
       await foldLog(file);
     },
     async sizes() {
-      const { pagesOf } = await import('./shrink.ts');
+      const { pagesOf } = await import('./archive-audit.ts');
       return connection.read((): StoreSizes => {
         const archived = connection.sql(SEGMENTS).get() as {
           segments: number;

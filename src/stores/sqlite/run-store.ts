@@ -4,16 +4,8 @@ import { canonicalText } from '../../base/canonical-json.ts';
 import type { AttemptCause, FailureClass } from '../../contract/attempt-cause.ts';
 import { fail } from '../../contract/errors.ts';
 import type { ObjectId } from '../../contract/object-store.ts';
-import {
-  ATTEMPT_TRANSITIONS,
-  type AttemptRecord,
-  type AttemptState,
-  isOpen,
-  type LinkedOutput,
-  RUN_STATE_OF,
-  type RunRecord,
-  type RunState,
-} from '../../contract/run.ts';
+import type { AttemptRecord, AttemptState, LinkedOutput, RunRecord, RunState } from '../../contract/run.ts';
+import { ATTEMPT_TRANSITIONS, isOpen, RUN_STATE_OF } from '../../contract/run.ts';
 import type { AttemptFinish, RunQuery, RunRow, RunStore } from '../../contract/run-store.ts';
 import { isAlive } from '../process-identity.ts';
 import type { Connection } from './connection.ts';

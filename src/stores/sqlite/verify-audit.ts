@@ -1,26 +1,10 @@
 // Owns: proving that the audit is, byte for byte, the chain that was written, or naming the first row that is not.
 // Refuses: to trust any column, its type included; only what it recomputes counts.
 import type { AuditHead, AuditVerdict } from '../../contract/store.ts';
-import {
-  AUDIT_COLUMNS,
-  GENESIS,
-  HASH,
-  hashRow,
-  misfit,
-  PREV,
-  SEQ,
-  type Stored,
-  type StoredRow,
-} from '../audit-row.ts';
-import {
-  type AuditSegments,
-  breathe,
-  fetchRows,
-  isProblem,
-  named,
-  selectRows,
-  WINDOW,
-} from './audit-segments.ts';
+import type { Stored, StoredRow } from '../audit-row.ts';
+import { AUDIT_COLUMNS, GENESIS, HASH, hashRow, misfit, PREV, SEQ } from '../audit-row.ts';
+import type { AuditSegments } from './audit-segments.ts';
+import { breathe, fetchRows, isProblem, named, selectRows, WINDOW } from './audit-segments.ts';
 import type { Connection } from './connection.ts';
 import { decodeLines, readLines, type Segment } from './segment-file.ts';
 

@@ -7,16 +7,8 @@ import { sha256Hex } from '../../base/digest.ts';
 import { encodeTree, type TreeEntry } from '../../base/tree-manifest.ts';
 import type { AttemptCause, FailureClass } from '../../contract/attempt-cause.ts';
 import { ATTEMPT_WORDS, STDERR_TAIL } from '../../contract/attempt-words.ts';
-import {
-  assertSucceeded,
-  type BackendCase,
-  type BackendEnvironment,
-  endOf,
-  logOf,
-  makeAttempt,
-  outputOf,
-  type Wanted,
-} from './environment.ts';
+import type { BackendCase, BackendEnvironment, Wanted } from './environment.ts';
+import { assertSucceeded, endOf, logOf, makeAttempt, outputOf } from './environment.ts';
 
 const MIB = 1024 * 1024;
 /** Keeps all that it reads, as one line: 256 MiB. */

@@ -9,7 +9,7 @@ import { openArtifactStore } from '../../stores/artifacts/open-artifact-store.ts
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
 import { processIdentity } from '../../stores/process-identity.ts';
 import { openSqliteStore, type SqliteStore } from '../../stores/sqlite/open-sqlite-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../testing/tool-harness-for-tests.ts';
 import { wholeCharacters } from './arguments.ts';
 import { artifactGet } from './artifact-get.ts';
 import { artifactImport } from './artifact-import.ts';

@@ -4,7 +4,7 @@ import { after } from 'node:test';
 import { createFsHandle } from '../../capabilities/fs/handle.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../testing/tool-harness-for-tests.ts';
 
 /** Await it while a test file loads: it adds a hook that removes the workspace. */
 export async function fileHarness(): Promise<ToolHarness> {

@@ -10,7 +10,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { createDefaultRuntime, type DefaultRuntime } from '../../preset/default.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../testing/tool-harness-for-tests.ts';
 import { type GrepData, grep } from './grep.ts';
 
 describe('grep', () => {

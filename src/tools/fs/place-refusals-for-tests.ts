@@ -7,7 +7,7 @@ import { before, describe, it } from 'node:test';
 import { sha256Hex } from '../../base/digest.ts';
 import type { Effect } from '../../contract/effect.ts';
 import type { Tool } from '../../contract/tool.ts';
-import type { ToolHarness } from '../../testing/tool-harness.ts';
+import type { ToolHarness } from '../../testing/tool-harness-for-tests.ts';
 
 type Refusal = readonly [what: string, args: Record<string, string | boolean>, reason: string];
 

@@ -11,7 +11,7 @@ import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { createDefaultRuntime } from '../../preset/default.ts';
 import { writeTrusted } from '../../preset/trust/trust-for-tests.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../testing/tool-harness-for-tests.ts';
 import { curl } from './curl.ts';
 import type { CurlData } from './run-curl.ts';
 

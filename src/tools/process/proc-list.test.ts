@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { createProcessHandle } from '../../capabilities/processes/handle.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../testing/tool-harness-for-tests.ts';
 import { procList } from './proc-list.ts';
 
 describe('proc_list', { skip: process.platform === 'linux' ? false : 'needs /proc' }, () => {

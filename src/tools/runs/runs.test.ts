@@ -5,7 +5,7 @@ import type { RunLook, RunSubmission } from '../../contract/runs.ts';
 import type { RunsHandle } from '../../contract/runs-handle.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
 import { openObjectStore } from '../../stores/objects/open-object-store.ts';
-import { createToolHarness, type ToolHarness } from '../../testing/tool-harness.ts';
+import { createToolHarness, type ToolHarness } from '../../testing/tool-harness-for-tests.ts';
 import { dockerJobGet } from './docker-job-get.ts';
 import { slurmJobCancel } from './slurm-job-cancel.ts';
 import { slurmJobCollect } from './slurm-job-collect.ts';

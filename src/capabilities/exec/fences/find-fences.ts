@@ -14,14 +14,8 @@ import { compilePathGlob } from '../../../contract/policy-match.ts';
 import { gitFolders, isThere, partsFromAbove, readText, realPathOf } from '../../git-folders.ts';
 import { searchLinkedFolders } from './linked-folders.ts';
 import type { Wanted } from './placeholders.ts';
-import {
-  compileFences,
-  createTreeScanner,
-  type FenceRules,
-  type Found,
-  type TreeScan,
-  type TreeScanner,
-} from './scan-tree.ts';
+import type { FenceRules, Found, TreeScan, TreeScanner } from './scan-tree.ts';
+import { compileFences, createTreeScanner } from './scan-tree.ts';
 
 export interface FenceFinder {
   /** Everything that may not be seen or changed, as it is now. */

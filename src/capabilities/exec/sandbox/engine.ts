@@ -8,15 +8,13 @@ import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { shWords } from '../../../base/shell/shell-quote.ts';
 import type { SandboxObservation } from '../../../contract/sandbox.ts';
 import { startKeptProcess } from '../../kept-process.ts';
+import type { HostIdentity, Programs, Unavailable } from './availability.ts';
 import {
   candidateIdentities,
   explainFailure,
   findPrograms,
-  type HostIdentity,
-  type Programs,
   procProblem,
   SYSTEM_PATH,
-  type Unavailable,
 } from './availability.ts';
 import { entryId, mountsAt, mountsBelow, mountTable, rememberMounts } from './inspect.ts';
 import { KEEPER, SHOW } from './keeper-script.ts';

@@ -2,16 +2,8 @@
 // mounts there are in a folder, as a process sees them, so that two views of it can be compared.
 // Refuses: to believe the command line, which is what was asked for: /proc is what was got. A path that was a folder when
 // it was checked may be a link by the time it is mounted; what counts is what is there now.
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-} from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ignoreErrors } from '../../../base/ignore-errors.ts';
 import { isWithin } from '../../../base/rel-path.ts';

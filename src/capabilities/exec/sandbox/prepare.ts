@@ -16,15 +16,8 @@ import { type ResolvedLimits, resolveLimits } from './limits.ts';
 import { FORWARDER_TASKS, forwarderPrelude, INSIDE_PROXY, proxyEnv } from './proxy-bridge.ts';
 import type { SlotJob } from './slot.ts';
 import { INSIDE_HOME, INSIDE_ID, NEVER_BOUND, NEVER_WRITABLE } from './system-paths.ts';
-import {
-  type CheckedCopy,
-  checkCopy,
-  fenceBind,
-  type Mounts,
-  mountWorkspace,
-  type ShownCopy,
-  type WorkspaceMounts,
-} from './workspace-mounts.ts';
+import type { CheckedCopy, Mounts, ShownCopy, WorkspaceMounts } from './workspace-mounts.ts';
+import { checkCopy, fenceBind, mountWorkspace } from './workspace-mounts.ts';
 
 export interface Prepared extends Pick<SlotJob, 'profile' | 'setting' | 'argv' | 'single' | 'mountsSeen'> {
   readonly limits: ResolvedLimits;

@@ -4,6 +4,7 @@ import type { BigIntStats } from 'node:fs';
 import type { Edit } from '../../../contract/capability.ts';
 import { fail, isFailure } from '../../../contract/errors.ts';
 import { cannot, modeOf, notAFile, ownerIn, type Place } from '../root.ts';
+import type { Planning, Target } from './planning.ts';
 import {
   admitBelow,
   below,
@@ -11,9 +12,7 @@ import {
   expectHash,
   NEW_FOLDER,
   notFound,
-  type Planning,
   record,
-  type Target,
   target,
 } from './planning.ts';
 import type { Look } from './view.ts';

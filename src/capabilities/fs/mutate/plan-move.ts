@@ -7,6 +7,7 @@ import { cannot, modeOf, notAFile, ownerIn, type Place, sameThing } from '../roo
 import { givable } from './ownership.ts';
 import { planRemove, planRemoveTree, refuseRoot } from './plan-delete.ts';
 import { planCopyTree, refuseIntoItself } from './plan-write.ts';
+import type { Planning, Target } from './planning.ts';
 import {
   admitBelow,
   alreadyThere,
@@ -14,12 +15,10 @@ import {
   entriesOf,
   expectHash,
   notFound,
-  type Planning,
   parent,
   planFolders,
   planPut,
   record,
-  type Target,
   target,
 } from './planning.ts';
 import { targetOf } from './preimage.ts';

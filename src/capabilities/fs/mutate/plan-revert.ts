@@ -7,16 +7,8 @@ import { cannot, nameOf, type Place } from '../root.ts';
 import { givable } from './ownership.ts';
 import { planRemove, planRemoveFolder } from './plan-delete.ts';
 import { planRename, pushTreeRename } from './plan-move.ts';
-import {
-  admitBelow,
-  entriesOf,
-  type Planning,
-  planFolder,
-  planFolders,
-  planPut,
-  type Target,
-  target,
-} from './planning.ts';
+import type { Planning, Target } from './planning.ts';
+import { admitBelow, entriesOf, planFolder, planFolders, planPut, target } from './planning.ts';
 import { targetOf } from './preimage.ts';
 import type { Look } from './view.ts';
 

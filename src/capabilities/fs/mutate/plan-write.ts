@@ -7,6 +7,7 @@ import type { Edit } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { cannot, modeOf, nameOf, notAFile, ownerIn, type Place } from '../root.ts';
 import { givable, type Had, loseSetId } from './ownership.ts';
+import type { Planning, Target } from './planning.ts';
 import {
   admitBelow,
   alreadyThere,
@@ -15,11 +16,9 @@ import {
   expectHash,
   NEW_FOLDER,
   notFound,
-  type Planning,
   planFolder,
   planFolders,
   planPut,
-  type Target,
   target,
 } from './planning.ts';
 import type { Content, Look } from './view.ts';

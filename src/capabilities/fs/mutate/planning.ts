@@ -9,15 +9,13 @@ import type { CallScope, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { fingerprint, type TreeEntry, treeEntries } from '../folder-reader.ts';
 import { lockNameOf, realPlace } from '../real-names.ts';
+import type { LastLink, Place, Root } from '../root.ts';
 import {
   cannot,
   errnoOf,
-  type LastLink,
   nameIn,
   nameOf,
   osFailure,
-  type Place,
-  type Root,
   raced,
   refuseTemp,
   spellingOf,

@@ -9,17 +9,8 @@ import { fail } from '../../../contract/errors.ts';
 import type { ObjectId } from '../../../contract/object-store.ts';
 import { openLocated } from '../beneath.ts';
 import { readLocated } from '../read-file.ts';
-import {
-  cannot,
-  type Located,
-  modeOf,
-  nameIn,
-  osFailure,
-  ownerIn,
-  type Place,
-  release,
-  sameThing,
-} from '../root.ts';
+import type { Located, Place } from '../root.ts';
+import { cannot, modeOf, nameIn, osFailure, ownerIn, release, sameThing } from '../root.ts';
 import { locateExactly } from './pins.ts';
 import type { Before, Look, PlannedEntry } from './view.ts';
 

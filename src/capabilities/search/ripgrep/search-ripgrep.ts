@@ -6,14 +6,8 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { type FileCount, type SearchQuery, VENDOR_FOLDERS } from '../../../contract/search.ts';
 import { certainPaths, confirmed } from '../confirm.ts';
 import { LONG_LINE } from '../file-text.ts';
-import {
-  createFindings,
-  type FileMatches,
-  type Findings,
-  firstMatches,
-  inByteOrder,
-  type Sieve,
-} from '../findings.ts';
+import type { FileMatches, Findings, Sieve } from '../findings.ts';
+import { createFindings, firstMatches, inByteOrder } from '../findings.ts';
 import type { Outcome, SearchSite } from '../search.ts';
 import type { Selection } from '../selection.ts';
 import { createCountsReader, createJsonReader, createLinesReader, type OutputReader } from './read-output.ts';

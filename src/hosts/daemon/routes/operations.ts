@@ -2,13 +2,8 @@
 // Refuses: to know any operation; what each takes, who may and what it answers comes from the table.
 import { isRecord } from '../../../base/is-record.ts';
 import { ERRORS, type ErrorEntry } from '../../../contract/errors.ts';
-import {
-  argumentsSchema,
-  type Operation,
-  type OperationEntry,
-  type OperationSite,
-  withDefaults,
-} from '../../../contract/operation.ts';
+import type { Operation, OperationEntry, OperationSite } from '../../../contract/operation.ts';
+import { argumentsSchema, withDefaults } from '../../../contract/operation.ts';
 import { OPERATIONS } from '../../../operations/index.ts';
 import { operationSite } from '../../../preset/operation-handles.ts';
 import { type Asked, checkAsked, type DaemonSite, errorMessage, type Route, streamed } from '../route.ts';

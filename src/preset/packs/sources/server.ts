@@ -17,23 +17,11 @@ import type { OpenPack } from '../../../contract/runtime.ts';
 import { explainRefusal } from '../../../loader/code/explain-refusal.ts';
 import { type ServerConfig, takeServer } from '../../../loader/code/server-code.ts';
 import { readOwnCache, writeOwnCache } from '../../../loader/own-cache.ts';
-import {
-  createAbsentServer,
-  discoverInTime,
-  explained,
-  followServer,
-  type LastAbsence,
-} from '../follow-server.ts';
+import type { LastAbsence } from '../follow-server.ts';
+import { createAbsentServer, discoverInTime, explained, followServer } from '../follow-server.ts';
 import { serverNeeds, serverSecrets, withoutServerSecrets } from '../known-credentials.ts';
-import {
-  areSameIds,
-  areSameTools,
-  type PackEntry,
-  type PackFollow,
-  type PackParts,
-  type PackSaid,
-  type PackSource,
-} from '../pack-source.ts';
+import type { PackEntry, PackFollow, PackParts, PackSaid, PackSource } from '../pack-source.ts';
+import { areSameIds, areSameTools } from '../pack-source.ts';
 
 /** Before 4, lists could hold secrets of their servers. */
 const FORMAT = 4;

@@ -1,11 +1,10 @@
 // Owns: the reference page of haft.yaml, and its JSON Schema for editors, written from the table.
 // Refuses: keys and defaults of its own; what the page says about them is what the loader checks.
-import type { JsonSchema } from '../../contract/json.ts';
-import { ENFORCED_BY_POLICY } from '../../contract/rule.ts';
-import { SECTIONS } from '../../policy/sections/index.ts';
-import { sectionsOf } from '../yaml/shape-rows.ts';
-import { schemaOfShape } from '../yaml/shape-schema.ts';
-import { HAFT_YAML } from './check-policy.ts';
+import type { JsonSchema } from '../src/contract/json.ts';
+import { ENFORCED_BY_POLICY } from '../src/contract/rule.ts';
+import { HAFT_YAML } from '../src/loader/haft-yaml/check-policy.ts';
+import { SECTIONS } from '../src/policy/sections/index.ts';
+import { schemaOfShape, sectionsOf } from './shape-page.ts';
 
 export const haftYamlSchema = (): JsonSchema => schemaOfShape('haft.yaml', HAFT_YAML);
 

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
-import { makePack, manifest } from './pack-for-tests.ts';
-import { renderToolYamlReference, toolYamlSchema } from './reference.ts';
-import { RULES } from './rules-for-tests.ts';
-import { TOOL_YAML } from './tool-yaml-shape.ts';
-import { ToolpackLoader } from './toolpack-loader.ts';
+import { renderToolYamlReference, toolYamlSchema } from '../scripts/tool-yaml-page.ts';
+import { makePack, manifest } from '../src/loader/tool-yaml/pack-for-tests.ts';
+import { RULES } from '../src/loader/tool-yaml/rules-for-tests.ts';
+import { TOOL_YAML } from '../src/loader/tool-yaml/tool-yaml-shape.ts';
+import { ToolpackLoader } from '../src/loader/tool-yaml/toolpack-loader.ts';
 
 const textOf = (text: string | { readonly [key: string]: string | null }) =>
   (typeof text === 'string' ? text : manifest(text)).replace('¦', '').replace(/^\ufeff/, '');

@@ -1,9 +1,8 @@
 // Owns: the reference page of `*.tool.yaml` and its JSON Schema for editors, both made from the table.
 // Refuses: keys and defaults of its own; what the page says about them is what the loader checks.
-import type { JsonSchema } from '../../contract/json.ts';
-import { sectionsOf } from '../yaml/shape-rows.ts';
-import { schemaOfShape } from '../yaml/shape-schema.ts';
-import { TOOL_YAML } from './tool-yaml-shape.ts';
+import type { JsonSchema } from '../src/contract/json.ts';
+import { TOOL_YAML } from '../src/loader/tool-yaml/tool-yaml-shape.ts';
+import { schemaOfShape, sectionsOf } from './shape-page.ts';
 
 export const toolYamlSchema = (): JsonSchema => schemaOfShape('*.tool.yaml', TOOL_YAML);
 

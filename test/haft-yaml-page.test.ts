@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { createReport } from '../yaml/report.ts';
-import { checkPolicyText, HAFT_YAML } from './check-policy.ts';
-import { haftYamlSchema, renderHaftYamlReference } from './reference.ts';
+import { haftYamlSchema, renderHaftYamlReference } from '../scripts/haft-yaml-page.ts';
+import { checkPolicyText, HAFT_YAML } from '../src/loader/haft-yaml/check-policy.ts';
+import { createReport } from '../src/loader/yaml/report.ts';
 
 interface Schema {
   readonly properties: { readonly [key: string]: Schema };

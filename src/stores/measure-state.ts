@@ -1,11 +1,12 @@
 // Owns: how large what is of a workspace's state.
 // Refuses: to remove anything; `haft gc` does.
+
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ArtifactStore } from '../contract/artifacts.ts';
 import type { ObjectId, ObjectStore } from '../contract/object-store.ts';
 import type { StateSizes } from '../contract/operation-handles.ts';
 import type { Store } from '../contract/store.ts';
-import { sizeBelow } from '../stores/size-below.ts';
 
 export interface SizesSite {
   /** `.haft`. */
@@ -59,4 +60,14 @@ async function artifactObjects(
     if (page.length < PAGE) return ids;
     before = page.at(-1)!.id;
   }
+}
+
+/** Bytes of all files; 0 where nothing is there. */
+async function sizeBelow(path: string): Promise<number> {
+  const stat = await lstat(path).catch(() => undefined);
+  if (!stat) return 0;
+  if (!stat.isDirectory()) return stat.size;
+  let sum = 0;
+  for (const name of await readdir(path).catch(() => [])) sum += await sizeBelow(join(path, name));
+  return sum;
 }
