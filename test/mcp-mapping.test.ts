@@ -135,7 +135,16 @@ for (const [mode, options] of Object.entries(MODES)) {
       const reading = ['artifact_get', 'artifact_list', 'artifact_preview', 'file_read', 'fs_list'];
       assert.deepEqual(hints('readOnlyHint'), [...reading, 'grep', 'proc_list']);
       assert.deepEqual(hints('openWorldHint'), ['curl', 'shell_exec']);
-      const writing = ['file_patch', 'file_write', 'fs_copy', 'fs_delete', 'fs_move', 'shell_exec', 'undo'];
+      const writing = [
+        'file_edit',
+        'file_patch',
+        'file_write',
+        'fs_copy',
+        'fs_delete',
+        'fs_move',
+        'shell_exec',
+        'undo',
+      ];
       assert.deepEqual(hints('destructiveHint'), ['curl', ...writing]);
     });
 

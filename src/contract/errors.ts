@@ -169,20 +169,26 @@ const rows = () => ({
   'file.io': row('E_FILE_IO', 'The operating system reported an input or output error.', { http: 500 }),
 
   // Patches and undo
-  'patch.malformed': row('E_VALIDATION_FAIL', 'The text is not a unified diff, or not a whole one.'),
-  'patch.empty': row('E_VALIDATION_FAIL', 'The patch changes nothing.'),
+  'patch.malformed': row(
+    'E_VALIDATION_FAIL',
+    'The text is neither a unified diff nor a "*** Begin Patch", or not a whole one.',
+  ),
+  'patch.empty': row('E_VALIDATION_FAIL', 'The patch or edit changes nothing.'),
   'patch.combined': row(
     'E_VALIDATION_FAIL',
     'The patch is a combined diff of a merge; those cannot be applied.',
   ),
   'patch.binary': row('E_VALIDATION_FAIL', 'The patch is binary; those cannot be applied.'),
   'patch.exists': row('E_FILE_IO', 'The patch creates a file that is already there.'),
-  'patch.stale': row('E_FILE_IO', "A hunk's lines are not in the file, or its change is there already."),
+  'patch.stale': row(
+    'E_FILE_IO',
+    'The lines of a hunk, or the text to replace, are not in the file, or the change is there already.',
+  ),
   'patch.ambiguous': row(
     'E_FILE_IO',
-    "A hunk's lines are in the file more than once, or at a place that is not certain.",
+    'The lines of a hunk, or the text to replace, are in the file another number of times, or at a place that is not certain.',
   ),
-  'patch.overlap': row('E_FILE_IO', 'Two hunks of the patch overlap.'),
+  'patch.overlap': row('E_FILE_IO', 'Two hunks of a patch, or two edits, overlap.'),
   'patch.wrong_file': row('E_VALIDATION_FAIL', 'The patch names another file than the one given.'),
   'undo.unknown': row('E_VALIDATION_FAIL', 'No call of this id can be undone.', { http: 404 }),
   'file.not_kept': row('E_FILE_IO', 'The owner or permission bits of a file could not be kept.'),

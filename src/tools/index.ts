@@ -5,6 +5,7 @@ import { artifactGet } from './artifacts/artifact-get.ts';
 import { artifactImport } from './artifacts/artifact-import.ts';
 import { artifactList } from './artifacts/artifact-list.ts';
 import { artifactPreview } from './artifacts/artifact-preview.ts';
+import { fileEdit } from './fs/file-edit.ts';
 import { filePatch } from './fs/file-patch.ts';
 import { fileRead } from './fs/file-read.ts';
 import { fileWrite } from './fs/file-write.ts';
@@ -30,6 +31,7 @@ export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   artifactPreview,
   curl,
   dockerJobGet,
+  fileEdit,
   filePatch,
   fileRead,
   fileWrite,

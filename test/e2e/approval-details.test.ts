@@ -46,6 +46,7 @@ describe('what an approval shows', () => {
     const diffOf = async (tool: string, args: Record<string, unknown>) =>
       (await ask(tool, args)).details?.diff ?? '';
     assert.match(await diffOf('file_write', { path: 'locked/f.txt', content: 'one\n2\n' }), /^-two\n\+2$/m);
+    assert.match(await diffOf('file_edit', { path: 'locked/f.txt', old: 'two', new: '2' }), /^-two\n\+2$/m);
     assert.match(
       await diffOf('file_patch', { path: 'locked/f.txt', unified_diff: '@@ -1,2 +1,2 @@\n-one\n+1\n two\n' }),
       /^-one\n\+1$/m,

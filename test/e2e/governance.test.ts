@@ -27,6 +27,7 @@ describe('a file that may be written and not read', () => {
           fs_delete: { path },
           fs_move: { src: path, dst: 'moved' },
           fs_copy: { src: path, dst: 'copied' },
+          file_edit: { path, old: 'k', new: 'x' },
           file_patch: { path, unified_diff: `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-k\n+x\n` },
         }))
           for (const dry_run of [false, true]) {

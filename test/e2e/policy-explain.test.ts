@@ -63,6 +63,7 @@ const CALLS: { readonly [tool: string]: fc.Arbitrary<JsonObject> } = {
     method: fc.constantFrom('GET', 'POST'),
   }),
   docker_job_get: fc.record({ run_id: runId }),
+  file_edit: fc.record({ path, old: fc.constant('x'), new: fc.constant('y'), dry_run: flag }),
   file_patch: fc.record({
     path,
     unified_diff: fc.constant('--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n'),

@@ -158,12 +158,13 @@ describe('calls while links are swapped', {
     conclude(t);
   });
 
-  it(`fs_move, file_patch, fs_delete and undo change nothing outside in ${OTHERS} rounds`, async (t) => {
+  it(`fs_move, file_patch, file_edit, fs_delete and undo change nothing outside in ${OTHERS} rounds`, async (t) => {
     await many(OTHERS, async (n) => {
       const i = n % NAMES.length;
       const made = await call('file_write', { path: `d/m${i}`, content: `inside\nround ${n}\n` });
       await call('fs_move', { src: `d/m${i}`, dst: `d/n${i}`, overwrite: true });
       await call('file_patch', { path: `d/n${i}`, unified_diff: '@@ -1 +1 @@\n-inside\n+patched\n' });
+      await call('file_edit', { path: `d/n${i}`, old: 'patched', new: 'edited' });
       await call('fs_move', { src: `d/n${i}`, dst: `moved/${n % 40}`, overwrite: true });
       await call('fs_move', { src: `moved/${n % 40}`, dst: `top/mid/d/m${i}`, overwrite: true });
       await call('file_write', { path: `d/tree${i}/b`, content: 'inside\n' });

@@ -43,7 +43,7 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
   title: 'Write a file',
   description:
     'Puts content into a file, whole: the file is replaced, or created with the folders above it. ' +
-    'To change a part of a file use file_patch, which refuses when the file is not what you think. ' +
+    'To change a part of a file use file_edit or file_patch, which refuse when the file is not what you think. ' +
     'Pass expected_sha256 (from file_read) to never overwrite work that you have not seen, or must_create for a new file. ' +
     'Content is written exactly as sent: keep the CRLF or byte order mark of the original. ' +
     'Permission bits stay unless mode_octal is given; set-user-id and set-group-id never do, and not_kept says so. A link is written through to its target inside the workspace. ' +

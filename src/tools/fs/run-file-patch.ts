@@ -13,6 +13,7 @@ import type { EffectSite } from '../../contract/tool.ts';
 import { lossesOf, type MutationArgs, type Preview, reads, writes } from './arguments.ts';
 import { type PatchTarget, patchTargets } from './patch-targets.ts';
 import { diffOf, previewOf } from './preview.ts';
+import { type FileBefore, readBefore } from './read-before.ts';
 import { asBuffer } from './text-content.ts';
 
 export interface FilePatchArgs extends MutationArgs {
@@ -88,19 +89,16 @@ interface PatchedFile {
   readonly sha256?: string;
 }
 
-/** A diff is for text that people read. */
-const MAX_FILE = 32 * 1024 * 1024;
-
 interface Patched {
   readonly target: PatchTarget;
-  readonly before: { readonly bytes: Uint8Array; readonly mode: number; readonly sha256: string } | undefined;
+  readonly before: FileBefore | undefined;
   readonly after: Uint8Array | undefined;
   readonly file: PatchedFile;
 }
 
 async function applyTo(ctx: ToolContext, target: PatchTarget, expected?: string): Promise<Patched> {
   const { patch, from, to } = target;
-  const before = from === null ? undefined : await readBefore(ctx, from, expected);
+  const before = from === null ? undefined : await readExisting(ctx, from, expected);
   const { bytes, hunksApplied, placed } = patchBytes((from ?? to)!, before?.bytes ?? new Uint8Array(), patch);
   const after = to === null ? undefined : bytes;
   const moved = placed.filter(({ offset }) => offset !== 0);
@@ -115,17 +113,9 @@ async function applyTo(ctx: ToolContext, target: PatchTarget, expected?: string)
   return { target, before, after, file };
 }
 
-async function readBefore(ctx: ToolContext, path: string, expected: string | undefined) {
-  const { bytes, mode } = await readExisting(ctx, path);
-  const hash = sha256Hex(bytes);
-  if (expected === undefined || hash === expected) return { bytes, mode, sha256: hash };
-  const message = `Cannot patch "${path}": its SHA-256 is ${hash}, not ${expected}`;
-  throw fail('file.conflict', message, { path, expected_sha256: expected, actual_sha256: hash });
-}
-
-async function readExisting(ctx: ToolContext, path: string) {
+async function readExisting(ctx: ToolContext, path: string, expected: string | undefined) {
   try {
-    return await ctx.fs.read(path, { maxBytes: MAX_FILE });
+    return await readBefore(ctx, path, 'patch', expected);
   } catch (thrown) {
     const reason = isFailure(thrown) ? thrown.reason : undefined;
     if (reason === 'path.is_directory') {

@@ -55,6 +55,13 @@ const FORMS: readonly PathArgument[] = [
     args: (path) => ({ path, content: 'written\n', must_create: true }),
   },
   {
+    title: 'file_edit',
+    tool: 'file_edit',
+    argument: 'path',
+    access: 'write',
+    args: (path) => ({ path, old: 'nothing like this', new: 'is in the file' }),
+  },
+  {
     title: 'file_patch',
     tool: 'file_patch',
     argument: 'path',
