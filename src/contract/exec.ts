@@ -34,6 +34,8 @@ export interface ShellLine {
 
 export interface BackgroundRun extends Pick<SandboxSpec, 'onBegin'> {
   readonly stdin: AsyncIterable<Uint8Array>;
+  /** Something took the place of what it is kept from: it must be ended. */
+  readonly onFallen: () => void;
   /** What bash is given in place of the line: the program that takes one command after the other. */
   readonly plain?: string | undefined;
 }

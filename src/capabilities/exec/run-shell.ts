@@ -22,7 +22,7 @@ import type { SandboxHandle, SandboxNetwork, SandboxResult, SandboxSpec } from '
 import { shellEffects } from '../../contract/shell-effects.ts';
 import type { Fences } from './fences/find-fences.ts';
 import type { Held } from './fences/placeholders.ts';
-import { type FenceKeeper, withFences, withoutFences } from './fences/with-fences.ts';
+import { type FenceKeeper, watchFences, withFences, withoutFences } from './fences/with-fences.ts';
 import { GIT_WITHOUT_SURPRISES, gitEnvironment } from './git-environment.ts';
 
 /** What is beyond the answer is kept on the host's disk, where no limit of the sandbox holds. No build says this much. */
@@ -90,7 +90,10 @@ export async function runShell(
         return background ? undefined : captures[stream].push(chunk);
       },
     });
-    const result = await withFences(scope, keeper, roots, fences, (held) => sandbox.run(specWith(held)));
+    const result = await withFences(scope, keeper, roots, fences, (held) => {
+      const watch = background && watchFences(scope.root, fences, background.onFallen);
+      return sandbox.run(specWith(held)).finally(() => watch?.stop());
+    });
     const outcome = outcomeOf(checkedResult(scope, result, 'command', scope.signal));
     const said = await stderr.finish();
     if (outcome.code !== 0) tellFences(scope, line.cmd, line.cwd, said.bytes);

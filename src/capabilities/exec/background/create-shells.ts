@@ -205,6 +205,7 @@ async function startShell(
     background: {
       stdin: shell.stdin.chunks(),
       plain: isPlain ? PLAIN_SHELL : undefined,
+      onFallen: () => stop(fail('sandbox.fence_fell', 'It was ended: what it is kept from was replaced')),
       onBegin(control) {
         shell.control = control;
         add(shell);
