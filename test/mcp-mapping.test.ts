@@ -132,20 +132,12 @@ for (const [mode, options] of Object.entries(MODES)) {
       const { tools } = await client.listTools();
       const hints = (hint: 'readOnlyHint' | 'destructiveHint' | 'openWorldHint') =>
         tools.filter((tool) => tool.annotations?.[hint]).map((tool) => tool.name);
+      const background = ['shell_signal', 'shell_start', 'shell_write'];
       const reading = ['artifact_get', 'artifact_list', 'artifact_preview', 'file_read', 'fs_list'];
-      assert.deepEqual(hints('readOnlyHint'), [...reading, 'grep', 'proc_list']);
-      assert.deepEqual(hints('openWorldHint'), ['curl', 'shell_exec']);
-      const writing = [
-        'file_edit',
-        'file_patch',
-        'file_write',
-        'fs_copy',
-        'fs_delete',
-        'fs_move',
-        'shell_exec',
-        'undo',
-      ];
-      assert.deepEqual(hints('destructiveHint'), ['curl', ...writing]);
+      assert.deepEqual(hints('readOnlyHint'), [...reading, 'grep', 'proc_list', 'shell_list', 'shell_read']);
+      assert.deepEqual(hints('openWorldHint'), ['curl', 'shell_exec', 'shell_read', ...background]);
+      const files = ['file_edit', 'file_patch', 'file_write', 'fs_copy', 'fs_delete', 'fs_move'];
+      assert.deepEqual(hints('destructiveHint'), ['curl', ...files, 'shell_exec', ...background, 'undo']);
     });
 
     it('reads the call_id of a change, and of nothing else, in the text', async () => {

@@ -11,6 +11,7 @@ import type { Fence } from './policy.ts';
 import type { RunTicket } from './runs.ts';
 import type { RunsHandle } from './runs-handle.ts';
 import type { SearchHandle } from './search.ts';
+import type { BeginStanding, ShellsHandle, ShellsView } from './shells.ts';
 
 /** What `run(args, ctx)` receives. Handles are made on first use. */
 export interface ToolContext extends Capabilities {
@@ -67,6 +68,8 @@ export interface Capability<Name extends string = string, State = unknown> {
   close?(state: State): MaybePromise<void>;
   /** Paths in the workspace that are its own, with all below them: refused to tools and hidden from programs. */
   readonly protects?: readonly string[];
+  /** What `effects` may ask of it, before there is a call (`EffectSite`). */
+  readonly view?: Name extends keyof EffectViews ? EffectViews[Name] : unknown;
   /** Of a call that changes something: names that no other call holds while it runs, in any process of the workspace. */
   locks?(call: { readonly tool: string; readonly effects: readonly Effect[] }): readonly string[];
 }
@@ -96,6 +99,12 @@ export interface Capabilities {
   readonly search: SearchHandle;
   readonly processes: ProcessHandle;
   readonly artifacts: ArtifactsHandle;
+  readonly shells: ShellsHandle;
+}
+
+/** By the capability's name. */
+export interface EffectViews {
+  readonly shells: ShellsView;
 }
 
 /** Handles alone, without a life between calls: what a harness for tools needs. */
@@ -106,6 +115,10 @@ export type CapabilityFactories = {
 /** What a factory gets: the one call that its handle serves. */
 export interface CallScope {
   readonly callId: string;
+  /** Absent where there are no sessions. */
+  readonly session?: string;
+  /** Absent where the process ends with the call. */
+  readonly standing?: BeginStanding | undefined;
   /** The absolute, resolved workspace root. */
   readonly root: string;
   /** Absolute, resolved roots that policy grants beside it. */
@@ -157,6 +170,8 @@ export interface ScopePolicy {
   readonly packs: readonly string[];
   /** `sandbox: optional`: where no sandbox can be had, run and say so. */
   readonly sandboxOptional: boolean;
+  /** `limits.max_shells`. */
+  readonly maxShells?: number | undefined;
 }
 
 /** A policy that has nothing to say about programs. */

@@ -220,6 +220,30 @@ const rows = () => ({
   'shell.dynamic': row('E_POLICY', 'What the command would run is not known before it runs.'),
   'shell.wrapper': row('E_POLICY', 'The command would start another one that cannot be checked.'),
   'shell.not_allowed': row('E_POLICY', 'A command in the line matches no shell_allow entry.'),
+  'shell.unknown': row('E_VALIDATION_FAIL', 'The session has no background shell of this id.', {
+    http: 404,
+    native: 4,
+  }),
+  'shell.ended': row('E_SHELL', 'The background shell has ended, or its standard input is closed.', {
+    http: 409,
+  }),
+  'shell.full': row('E_SHELL', 'The program does not read its standard input as fast as it is written.', {
+    retryable: true,
+    http: 503,
+  }),
+  'shell.limit': row(
+    'E_POLICY',
+    'The session has as many background shells as limits.max_shells lets it have.',
+    {
+      http: 429,
+      native: 5,
+    },
+  ),
+  'shell.host': row(
+    'E_SHELL',
+    'The process ends with the call, and a background shell with it; call haft serve or haft mcp instead.',
+    { http: 409 },
+  ),
   'shell.failed': row('E_SHELL', 'The program could not be started.'),
   'sandbox.unavailable': row('E_SHELL', 'No sandbox can be had on this machine, and policy requires one.', {
     http: 503,

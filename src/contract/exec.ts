@@ -3,7 +3,7 @@
 import type { EgressConnection } from './http.ts';
 import type { ObjectId } from './object-store.ts';
 import type { ProgramHandle } from './program.ts';
-import type { SandboxLimits, SandboxObservation, SandboxProxy } from './sandbox.ts';
+import type { SandboxLimits, SandboxObservation, SandboxProxy, SandboxSpec } from './sandbox.ts';
 
 export interface ExecHandle extends ProgramHandle {
   /**
@@ -28,6 +28,16 @@ export interface ShellLine {
   readonly captureBytes: number;
   readonly limits?: SandboxLimits;
   onOutput?(stream: 'stdout' | 'stderr', chunk: Uint8Array): void;
+  /** Of a line that goes on by itself: `onOutput` takes all of its output, and it never runs without a sandbox. */
+  readonly background?: BackgroundRun;
+}
+
+export interface BackgroundRun extends Pick<SandboxSpec, 'onBegin'> {
+  readonly stdin: AsyncIterable<Uint8Array>;
+  /** Something took the place of what it is kept from: it must be ended. */
+  readonly onFallen: () => void;
+  /** What bash is given in place of the line: the program that takes one command after the other. */
+  readonly plain?: string | undefined;
 }
 
 export interface ShellOutcome {

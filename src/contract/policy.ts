@@ -37,6 +37,7 @@ export interface PolicyFile {
     readonly max_input_bytes?: number;
     readonly max_output_bytes?: number;
     readonly timeout_ms?: number;
+    readonly max_shells?: number;
   };
   readonly approvals?: { readonly expire_ms?: number };
   readonly undo?: {

@@ -59,6 +59,8 @@ export interface CallOptions {
   onStarted?(attempt: AttemptRecord): void;
   /** The audit row is committed before the answer of a read, too, and not within 50 ms of it. */
   readonly recordFirst?: boolean;
+  /** The process ends with this call: work that would go on after it is refused. */
+  readonly once?: boolean;
   /** Executes a prepared run although its result is known, and leaves that as it is. */
   readonly verify?: boolean;
   /** Only goes on with what is under way of a prepared run: begins no attempt. */
@@ -84,6 +86,7 @@ export const CALL_OPTIONS: KnownFields<CallOptions> = {
   onNamed: true,
   onStarted: true,
   recordFirst: true,
+  once: true,
   verify: true,
   resume: true,
   backend: true,

@@ -101,8 +101,18 @@ export interface SandboxSpec {
   readonly limits?: SandboxLimits;
   /** How many bytes of each stream the result keeps: the first of stdout, the first and the last of stderr. By default 1 MiB. */
   readonly captureBytes?: number;
+  /** The program has begun. */
+  readonly onBegin?: (control: SandboxControl) => void;
+  /** Stays for longer: does not count towards `concurrency`. */
+  readonly standing?: boolean;
   /** Every byte, in order, also beyond `captureBytes`. The program waits while a returned promise is pending. */
   readonly onOutput?: (stream: SandboxStream, chunk: Uint8Array) => void | Promise<void>;
+}
+
+/** Reaches a program of `run` while it runs. */
+export interface SandboxControl {
+  /** To every process of its tree; SIGKILL ends it. */
+  signal(name: NodeJS.Signals): void;
 }
 
 /** A program to talk to brings its own reader for stdout; stderr is captured as in `run`. */

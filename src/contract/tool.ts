@@ -2,7 +2,7 @@
 // Refuses: origins. A builtin, a YAML tool and an MCP server's tool all look like this to the pipeline.
 import { isRecord } from '../base/is-record.ts';
 import { once } from '../base/once.ts';
-import type { HistoryHandle, ToolContext } from './capability.ts';
+import type { EffectViews, HistoryHandle, ToolContext } from './capability.ts';
 import type { Effect } from './effect.ts';
 import { checkFields, type KnownFields } from './envelope.ts';
 import { fail } from './errors.ts';
@@ -61,7 +61,7 @@ export interface ToolExample {
 }
 
 /** What `effects` may look at beside the arguments: where the workspace is, and what the audit recorded. */
-export interface EffectSite {
+export interface EffectSite extends Partial<EffectViews> {
   readonly history: Pick<HistoryHandle, 'changes'>;
   /**
    * A path as effects name it: normalised; relative in the workspace, absolute below an extra root. By its names

@@ -25,6 +25,7 @@ export function defaultCapabilities({ process, artifacts }: CapabilityParts): re
   return [
     { name: 'fs', handle: fs },
     { name: 'exec', handle: exec.open, close: exec.close },
+    exec.shells,
     { name: 'http', handle: http.open, close: http.close },
     { name: 'search', handle: search.open, close: search.close },
     { name: 'processes', handle: createProcessHandle },

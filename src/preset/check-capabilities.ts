@@ -12,6 +12,7 @@ const FIELDS: KnownFields<Capability> = {
   changed: true,
   close: true,
   protects: true,
+  view: true,
   locks: true,
 };
 
@@ -22,11 +23,12 @@ export function checkCapabilities(given: unknown): void {
     const wrong = (what: string) => fail('usage', `Cannot ${action}: capabilities[${at}] ${what}`);
     if (!isRecord(one)) throw wrong('is not an object');
     checkFields(action, one, FIELDS, `fields of capabilities[${at}]`);
-    const { name, handle, protects = [], ...more } = one;
+    const { name, handle, protects = [], view = {}, ...more } = one;
     if (typeof name !== 'string') throw wrong('has no name');
     if (typeof handle !== 'function') throw wrong('must have a function "handle"');
     if (!Array.isArray(protects) || !protects.every((path) => typeof path === 'string'))
       throw wrong('must have paths in a list as "protects"');
+    if (!isRecord(view)) throw wrong('must have an object as "view"');
     for (const [field, value] of Object.entries(more))
       if (value !== undefined && typeof value !== 'function')
         throw wrong(`must have a function as "${field}"`);

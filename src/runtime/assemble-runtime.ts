@@ -21,6 +21,7 @@ import { createLazyRuns } from './runs/lazy-runs.ts';
 import { createRunsHandles } from './runs/runs-handle.ts';
 import { createSessions } from './session.ts';
 import { createSpills } from './spills.ts';
+import type { StandingWorks } from './standing.ts';
 
 export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
   const registry = createRegistry(parts.tools, parts.schemas, parts.names, parts.explainMissing);
@@ -36,11 +37,12 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
   });
   const runs = createLazyRuns(parts, (request, options) => call(request, options));
   const underWay = new Set<Promise<unknown>>();
+  let works: Promise<StandingWorks> | undefined;
   const site: PipelineSite = {
     parts,
     registry,
     sessions,
-    effectSite: { history, place },
+    effectSite: { ...capabilities.views, history, place },
     capabilities,
     makeContext: createContextMaker(
       parts,
@@ -59,6 +61,10 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
     keepPolicy: createPolicyKeeper(parts),
     late: createLateRows(parts.store.audit),
     isAlone: () => underWay.size <= 1,
+    async standing(record, engine, stop) {
+      works ??= import('./standing.ts').then(({ createStandingWorks }) => createStandingWorks(site));
+      return (await works).begin(record, engine, stop);
+    },
   };
   const listing: ListingSite = { registry, installations, effectSite: site.effectSite };
   const inFlight = await parts.store.audit.takeAbandoned(parts.clock.now());
@@ -90,6 +96,7 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
         // A server may be on its way to a decision: what it asked to be loaded is not loaded of this one.
         await next.ready(STANDING);
         engine = next;
+        await (await works)?.policyChanged();
       },
       explain: (request, options) => explainCall(site, request, options),
     },
@@ -99,7 +106,13 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
       handlesFor: (installation) =>
         standingHandles(parts, capabilities.handles, () => engine, place, installation),
     },
-    sessions,
+    sessions: {
+      ...sessions,
+      async end(id) {
+        await sessions.end(id);
+        await (await works)?.sessionEnded(id);
+      },
+    },
     approvals: createApprovals(parts),
     audit: {
       ...parts.store.audit,
@@ -115,7 +128,10 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
     async close() {
       isClosed = true;
       runs.release();
+      await (await works)?.close();
       await Promise.allSettled([...underWay]);
+      // One of those may have begun another.
+      await (await works)?.close();
       await runs.close();
       await installations.close();
       await capabilities.close();

@@ -2,7 +2,7 @@
 // Refuses: to know one by name; to open one before somebody needs it, and to let one that does not open stop the others.
 import { once } from '../base/once.ts';
 import { normalizeRelPath } from '../base/rel-path.ts';
-import type { Capability, CapabilityFactories } from '../contract/capability.ts';
+import type { Capability, CapabilityFactories, EffectViews } from '../contract/capability.ts';
 import { fail } from '../contract/errors.ts';
 import type { LoadedPolicy } from '../contract/policy.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
@@ -13,6 +13,8 @@ import { type CallRecord, shownError } from './record.ts';
 export interface LiveCapabilities {
   /** By name: what makes the handle of a call. */
   readonly handles: CapabilityFactories;
+  /** By name: what `effects` may ask. */
+  readonly views: Partial<EffectViews>;
   /** What a call that changes something holds beside its paths. */
   locks(call: Pick<CallRecord, 'tool' | 'effects'>): readonly LockRequest[];
   /** The policy, which also refuses what capabilities keep for themselves. */
@@ -47,6 +49,7 @@ export function createCapabilities(parts: RuntimeParts): LiveCapabilities {
   }
   return {
     handles: handles as CapabilityFactories,
+    views: Object.fromEntries(capabilities.flatMap(({ name, view }) => (view ? [[name, view]] : []))),
     locks: (call) =>
       locking.flatMap((capability) =>
         (capability.locks?.(call) ?? []).map((name) => ({

@@ -27,7 +27,7 @@ interface ContextCall
       ToolContext,
       'callId' | 'requestId' | 'sessionId' | 'progress' | 'output' | 'testify' | 'show'
     >,
-    Pick<CallScope, 'undo' | 'place' | 'locked' | 'intend' | 'warn'> {
+    Pick<CallScope, 'undo' | 'place' | 'locked' | 'intend' | 'warn' | 'standing'> {
   readonly tool: string;
   readonly effects: readonly Effect[];
   readonly engine: PolicyEngine;
@@ -106,6 +106,8 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
   const { callId, undo, warn, engine, tool } = call;
   return {
     callId,
+    session: call.sessionId,
+    standing: call.standing,
     get signal() {
       return call.deadline.signal;
     },
@@ -150,13 +152,14 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
   };
 }
 
-function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
+export function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
   const { file } = engine.loaded;
   return {
     fences: engine.fences(tool),
     programs: programsOf(file.shell_allow ?? []),
     packs: (file.packs ?? []).filter((pack) => typeof pack === 'string'),
     sandboxOptional: file.sandbox === 'optional',
+    maxShells: file.limits?.max_shells,
   };
 }
 

@@ -10,12 +10,13 @@ import {
   type EventMessage,
   readCallRequest,
 } from '../contract/envelope.ts';
-import { type ErrorEntry, fail } from '../contract/errors.ts';
+import { type ErrorEntry, type Failure, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } from '../contract/runtime.ts';
+import type { Standing } from '../contract/shells.ts';
 import type { EffectSite } from '../contract/tool.ts';
 import { type ApprovedCall, approveCall, giveBackUnused } from './approval.ts';
 import type { LiveCapabilities } from './capabilities.ts';
@@ -51,6 +52,8 @@ export interface PipelineSite extends RunNamingSite {
   readonly late: LateRows;
   /** No other call is under way. */
   isAlone(): boolean;
+  /** Begins work that goes on after the call. */
+  standing(record: CallRecord, engine: PolicyEngine, stop: (why: Failure) => void): Promise<Standing>;
   /** Keeps the policy that a run is made under, for proofs. */
   readonly keepPolicy: KeepPolicy;
 }
@@ -133,7 +136,8 @@ export async function runCall(
         const locks = tool.mutates ? await takeLocks(site, record, engine, deadline) : undefined;
         release = locks?.release;
         if (run) await site.keepPolicy(run.preimage.policyHash as string, run.policy);
-        const how: Execution = { engine, approved, deadline, emit, ticket, locked: locks?.locked };
+        const lasts = !options.once;
+        const how: Execution = { engine, approved, deadline, emit, ticket, lasts, locked: locks?.locked };
         begun = registered;
         const work = () =>
           execute(record, tool.run(args as never, contextFor(site, record, args, how)), deadline);
@@ -298,6 +302,8 @@ interface Execution {
   readonly approved: boolean;
   readonly deadline: Deadline;
   readonly ticket?: RunTicket | undefined;
+  /** The process stays when the call is answered. */
+  readonly lasts?: boolean;
   readonly locked?: HeldLocks['locked'] | undefined;
   /** What this context may touch, where that is not what the call declared. */
   readonly effects?: readonly Effect[];
@@ -339,6 +345,7 @@ function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, ho
     },
     run: how.ticket,
     locked: how.locked,
+    standing: how.lasts ? (stop) => site.standing(record, engine, stop) : undefined,
   });
 }
 

@@ -18,6 +18,11 @@ import { undo } from './fs/undo.ts';
 import { curl } from './net/curl.ts';
 import { procList } from './process/proc-list.ts';
 import { shellExec } from './process/shell-exec.ts';
+import { shellList } from './process/shell-list.ts';
+import { shellRead } from './process/shell-read.ts';
+import { shellSignal } from './process/shell-signal.ts';
+import { shellStart } from './process/shell-start.ts';
+import { shellWrite } from './process/shell-write.ts';
 import { dockerJobGet } from './runs/docker-job-get.ts';
 import { slurmJobCancel } from './runs/slurm-job-cancel.ts';
 import { slurmJobCollect } from './runs/slurm-job-collect.ts';
@@ -42,6 +47,11 @@ export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   grep,
   procList,
   shellExec,
+  shellList,
+  shellRead,
+  shellSignal,
+  shellStart,
+  shellWrite,
   slurmJobCancel,
   slurmJobCollect,
   slurmJobGet,

@@ -184,7 +184,7 @@ describe('the hashes of policies', () => {
     const text = JSON.stringify(haftYamlSchema());
     assert.equal(
       createHash('sha256').update(text).digest('hex'),
-      '18f84856aa5db375b0c5451cebe37bddfb41897cca44dda8f5c63eb5999f8003',
+      'f1dd44d4da3291030a646ace1422588f9e3bea34fbf8624372b3fe7b54512cbe',
     );
   });
 });

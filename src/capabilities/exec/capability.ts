@@ -1,10 +1,12 @@
 // Owns: the exec capability as the preset wires it: a handle for each call, one set of sandboxes for all.
 // Refuses: to load the sandbox before the first command, and to keep one open beyond the runtime.
 
-import type { CallScope } from '../../contract/capability.ts';
+import { once } from '../../base/once.ts';
+import type { CallScope, Capability } from '../../contract/capability.ts';
 import type { ExecHandle, OpenProxy } from '../../contract/exec.ts';
 import type { Program } from '../../contract/program.ts';
 import type { SandboxHandle } from '../../contract/sandbox.ts';
+import type { Shells } from './background/create-shells.ts';
 import type { ProcessNames } from './fences/placeholders.ts';
 import type { FenceKeeper } from './fences/with-fences.ts';
 import type { FencedProgram, Standing } from './run-program.ts';
@@ -12,6 +14,8 @@ import type { FencedProgram, Standing } from './run-program.ts';
 export interface ExecCapability {
   /** The factory of `Capabilities.exec`. */
   open(scope: CallScope): ExecHandle;
+  /** Background shells. */
+  readonly shells: Capability<'shells'>;
   /** Ends every program and every sandbox. */
   close(): Promise<void>;
 }
@@ -32,7 +36,34 @@ export function createExecCapability(openProxy: OpenProxy, names: ProcessNames):
     fences: made.fences,
     openProxy,
   });
+  let background: Promise<Shells> | undefined;
+  const loadShells = (): Promise<Shells> => {
+    background ??= Promise.all([
+      load(),
+      import('./run-shell.ts'),
+      import('./background/create-shells.ts'),
+    ]).then(([{ of, fences }, { runShell }, { createShells }]) =>
+      createShells({ fences, run: (scope, line) => runShell(scope, line, of(scope), openProxy, fences) }),
+    );
+    return background;
+  };
   return {
+    shells: {
+      name: 'shells',
+      handle(scope) {
+        const handle = once(async () => (await loadShells()).handle(scope));
+        return {
+          start: async (line) => (await handle()).start(line),
+          read: async (id, query) => (await handle()).read(id, query),
+          write: async (id, input, end) => (await handle()).write(id, input, end),
+          signal: async (id, signal) => (await handle()).signal(id, signal),
+          list: async () => (background ? (await handle()).list() : []),
+        };
+      },
+      view: {
+        inputEffects: async (...args) => (background ? (await background).view.inputEffects(...args) : []),
+      },
+    },
     open: (scope) => ({
       async shell(line) {
         const [made, { runShell }] = await Promise.all([load(), import('./run-shell.ts')]);

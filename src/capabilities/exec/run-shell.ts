@@ -22,7 +22,7 @@ import type { SandboxHandle, SandboxNetwork, SandboxResult, SandboxSpec } from '
 import { shellEffects } from '../../contract/shell-effects.ts';
 import type { Fences } from './fences/find-fences.ts';
 import type { Held } from './fences/placeholders.ts';
-import { type FenceKeeper, withFences, withoutFences } from './fences/with-fences.ts';
+import { type FenceKeeper, watchFences, withFences, withoutFences } from './fences/with-fences.ts';
 import { GIT_WITHOUT_SURPRISES, gitEnvironment } from './git-environment.ts';
 
 /** What is beyond the answer is kept on the host's disk, where no limit of the sandbox holds. No build says this much. */
@@ -35,12 +35,15 @@ export async function runShell(
   openProxy: OpenProxy,
   keeper: FenceKeeper,
 ): Promise<ShellOutcome> {
-  const analysis = await analyzeShell(line.cmd);
+  const { background } = line;
+  // What a plain shell is given is decided when it is given it.
+  const analysis = await analyzeShell(background?.plain === undefined ? line.cmd : '');
   if (!analysis.ok) throw fail(analysis.reason, analysis.message, { ...analysis.at });
   for (const effect of shellEffects(analysis, line.cwd, line.allowNetwork, scope.place)) scope.admit(effect);
   checkEnvironment(line.env);
 
-  if (!(await isContained(scope, sandbox, 'command'))) {
+  if (background) await mustContain(sandbox);
+  else if (!(await isContained(scope, sandbox, 'command'))) {
     const git = environmentOf(scope, analysis, () => keeper.find(scope, rootsOf(scope)), false);
     await scope.intend([]);
     const { runBareLine } = await import('./run-bare.ts');
@@ -66,27 +69,31 @@ export async function runShell(
     const captures = capturesFor(scope, line);
     const { stdout, stderr } = captures;
     const specWith = (held: Held): SandboxSpec => ({
-      argv: shellArgv(line.cmd) as [string, ...string[]],
+      argv: shellArgv(background?.plain ?? line.cmd) as [string, ...string[]],
       cwd: line.cwd,
       env: { ...sandbox.baseEnv, ...git, ...line.env },
       ...(line.stdin === undefined ? {} : { stdin: line.stdin }),
+      ...(background ? { stdin: background.stdin, onBegin: background.onBegin, standing: true } : {}),
       timeoutMs: line.timeoutMs,
       signal: scope.signal,
       awaits: intended,
       // What a call sets for itself ends with it.
       // Nor can what is held for it wait for another.
-      expectAnother: Object.keys(line.env).length === 0 && held.paths.length === 0,
+      expectAnother: !background && Object.keys(line.env).length === 0 && held.paths.length === 0,
       hidden: fences.hidden,
       readOnly: fences.readOnly,
       network: network.network,
-      limits: { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },
+      limits: background ? { ...line.limits } : { outputBytes: MAX_OUTPUT_BYTES, ...line.limits },
       captureBytes: 0,
       onOutput(stream, chunk) {
         line.onOutput?.(stream, chunk);
-        return captures[stream].push(chunk);
+        return background ? undefined : captures[stream].push(chunk);
       },
     });
-    const result = await withFences(scope, keeper, roots, fences, (held) => sandbox.run(specWith(held)));
+    const result = await withFences(scope, keeper, roots, fences, (held) => {
+      const watch = background && watchFences(scope.root, fences, background.onFallen);
+      return sandbox.run(specWith(held)).finally(() => watch?.stop());
+    });
     const outcome = outcomeOf(checkedResult(scope, result, 'command', scope.signal));
     const said = await stderr.finish();
     if (outcome.code !== 0) tellFences(scope, line.cmd, line.cwd, said.bytes);
@@ -101,12 +108,12 @@ const capturesFor = ({ spills, objects }: CallScope, { captureBytes }: ShellLine
   stderr: createCapture(captureBytes, spills ?? objects),
 });
 
-const rootsOf = ({ root }: CallScope) => [{ path: root, writable: [root] }];
+export const rootsOf = ({ root }: CallScope) => [{ path: root, writable: [root] }];
 
 /** What keeps git from starting what the repositories of this workspace name. */
-function environmentOf(
+export function environmentOf(
   scope: CallScope,
-  { commands }: ShellListing,
+  { commands }: Pick<ShellListing, 'commands'>,
   fences: () => Fences,
   contained: boolean,
 ): Readonly<Record<string, string>> {
@@ -161,6 +168,15 @@ export async function isContained(
     throw fail('sandbox.unavailable', `Cannot run the ${what}: ${reason}`, { hint });
   scope.warn({ reason: 'sandbox.unavailable', message: `The ${what} ran without a sandbox: ${reason}` });
   return false;
+}
+
+/** What outlives its call would outlive its host, too. */
+async function mustContain(sandbox: SandboxHandle): Promise<void> {
+  const available = await sandbox.available();
+  if (!available.ok)
+    throw fail('sandbox.unavailable', `Cannot start a background shell: ${available.reason}`, {
+      hint: available.hint,
+    });
 }
 
 /** Throws what kept a program from an end of its own. */

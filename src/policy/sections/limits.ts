@@ -10,7 +10,9 @@ export const limits = {
       max_input_bytes: number('Bytes of the arguments.', 1, LARGEST, "the tool's"),
       max_output_bytes: number('Bytes of the answer.', 1, LARGEST, "the tool's"),
       timeout_ms: number('Milliseconds until the call is ended.', 1, LONGEST_MS, "the tool's"),
+      max_shells: number('Background shells that a session has at a time.', 0, 64, '8'),
     }),
   })),
-  project: ({ limits: own = {} }) => ({ limits: own }),
+  // How many shells there are changes no answer.
+  project: ({ limits: { max_shells: _, ...own } = {} }) => ({ limits: own }),
 } satisfies Section<'limits'>;

@@ -2,6 +2,7 @@
 // Refuses: what cannot be taken apart before it runs, and output beyond the answer's size (it is kept as an artifact).
 import { once } from '../../base/once.ts';
 import type { Redactor } from '../../base/redact/create-redactor.ts';
+import { redactorOfVariables } from '../../base/redact/redactor-of-variables.ts';
 import type { ToolContext } from '../../contract/capability.ts';
 import type { Effect } from '../../contract/effect.ts';
 import { fail } from '../../contract/errors.ts';
@@ -116,14 +117,15 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
     additionalProperties: false,
   }),
   examples: [{ title: 'Run the tests', args: { cmd: 'npm test', timeout_ms: 120_000 } }],
-  effects: shellExecEffects,
+  effects: shellLineEffects,
   run: runShellExec,
 });
 
 const CAPTURE_BYTES = 5 * 1024 * 1024;
 
-async function shellExecEffects(
-  { cmd, cwd, allow_network }: ShellExecArgs,
+/** What a line would run and touch. */
+export async function shellLineEffects(
+  { cmd, cwd, allow_network }: Pick<ShellExecArgs, 'cmd' | 'cwd' | 'allow_network'>,
   { place }: EffectSite,
 ): Promise<readonly Effect[]> {
   const { analyzeShell } = await loadAnalysis();
@@ -136,7 +138,7 @@ async function runShellExec(
   { cmd, cwd, timeout_ms, env, stdin, allow_network }: ShellExecArgs,
   ctx: ToolContext,
 ): Promise<ShellExecData> {
-  const redactor = Object.keys(env).length === 0 ? undefined : await redactorFor(env);
+  const redactor = await redactorOfVariables(env);
   const outcome = await ctx.exec.shell({
     cmd,
     cwd,
@@ -182,16 +184,4 @@ const artifactOf = (name: string, { artifact }: CapturedStream) => (artifact ? {
 function textOf(bytes: Uint8Array, redactor: Redactor | undefined): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   return redactor ? redactor.text(text) : text;
-}
-
-/** Of the values of variables whose names say that they are secret. */
-async function redactorFor(env: ShellExecArgs['env']): Promise<Redactor | undefined> {
-  const [{ createRedactor }, { isSecretKey }] = await Promise.all([
-    import('../../base/redact/create-redactor.ts'),
-    import('../../base/redact/secret-keys.ts'),
-  ]);
-  const secrets = Object.entries(env).filter(([name, value]) => isSecretKey(name) && value.length > 3);
-  return secrets.length === 0
-    ? undefined
-    : createRedactor({ secrets: secrets.map(([, value]) => value), guess: false });
 }

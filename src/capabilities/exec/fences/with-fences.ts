@@ -53,7 +53,7 @@ export async function withFences<T>(
       if (relinked.length === 0 || (thrown as Failure).reason !== 'policy.quarantined') throw thrown;
       throw linksReplaced(scope.root, relinked, thrown as Failure);
     }
-    const fallen = [...before].filter(([path, id]) => identityOf(path) !== id).map(([path]) => path);
+    const fallen = fallenSince(before);
     if (fallen.length > 0) throw fenceFell(scope.root, fallen);
     if (relinked.length > 0) throw linksReplaced(scope.root, relinked);
     if (ended.status === 'rejected') throw ended.reason;
@@ -91,6 +91,22 @@ export function identities(root: string, { hidden, readOnly }: Fences): Readonly
   return new Map(
     [...hidden, ...readOnly].map((name) => [resolve(root, name), identityOf(resolve(root, name))]),
   );
+}
+
+const fallenSince = (before: ReadonlyMap<string, string>): string[] =>
+  [...before].filter(([path, id]) => identityOf(path) !== id).map(([path]) => path);
+
+const LOOK_EVERY_MS = 250;
+
+/** For a program that stays: told once, soon after something took the place of what a fence is on. */
+export function watchFences(root: string, fences: Fences, onFallen: () => void): { stop(): void } {
+  const before = identities(root, fences);
+  const timer = setInterval(() => {
+    if (fallenSince(before).length === 0) return;
+    clearInterval(timer);
+    onFallen();
+  }, LOOK_EVERY_MS).unref();
+  return { stop: () => clearInterval(timer) };
 }
 
 function identityOf(path: string): string {

@@ -118,7 +118,7 @@ export function createSandbox(options: SandboxOptions, identity?: EngineOptions[
     },
     async run(spec) {
       const { execution, result } = await launch(spec, {
-        counted: true,
+        counted: spec.standing !== true,
         stdin: spec.stdin !== undefined,
         handOver: false,
       });

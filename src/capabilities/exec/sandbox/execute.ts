@@ -21,7 +21,7 @@ export interface Job extends Omit<Prepared, 'mounts'> {
   readonly slot: Slot;
   readonly spec: Pick<
     SandboxSpec,
-    'timeoutMs' | 'signal' | 'awaits' | 'graceMs' | 'captureBytes' | 'onOutput'
+    'timeoutMs' | 'signal' | 'awaits' | 'graceMs' | 'captureBytes' | 'onOutput' | 'onBegin'
   >;
   readonly stdin: boolean;
   /** Whether stdout goes to the caller instead of being captured. */
@@ -123,6 +123,7 @@ export function execute(job: Job): Execution {
     if (spec.timeoutMs !== undefined) timer = setTimeout(onTimeout, spec.timeoutMs);
     watch.begin(initPid);
     began = true;
+    spec.onBegin?.({ signal: (name) => ending.signal(name) });
     started.resolve(open);
     return true;
   };
@@ -240,6 +241,12 @@ function createEnding(slot: Slot) {
       wanted = graceMs;
       if (pid === undefined) after(STUBBORN_MS, () => slot.kill());
       act();
+    },
+    signal(name: NodeJS.Signals) {
+      if (isOver || pid === undefined) return;
+      if (name === 'SIGKILL') this.end(0);
+      // Not to the first one, which takes SIGINT for its own.
+      else for (const one of descendants(pid)) if (one !== pid) ignoreErrors(() => process.kill(one, name));
     },
     wanted: () => wanted !== undefined,
     over() {

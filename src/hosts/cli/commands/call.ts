@@ -41,6 +41,7 @@ export const command: Command = {
       {
         // A process that ends with its call gains nothing by answering before the row is there.
         recordFirst: true,
+        once: true,
         signal: () => io.signal,
         ...runPlace(flags),
         onEvent: (event) => {

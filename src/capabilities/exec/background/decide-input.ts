@@ -1,0 +1,108 @@
+// Owns: what text for the standard input of a background shell would run: the command that a plain shell is given next, the code
+// that an interpreter is given; and the program by which a plain shell takes one command after the other.
+// Refuses: pieces. A shell is given whole commands, an interpreter whole lines; nothing waits for its other half.
+import { randomBytes } from 'node:crypto';
+import type { ShellListing, SimpleCommand } from '../../../base/shell/analysis.ts';
+import { analyzeShell } from '../../../base/shell/analyze-shell.ts';
+import { codeLine } from '../../../base/shell/interpreters.ts';
+import { shellQuote } from '../../../base/shell/shell-quote.ts';
+import type { Effect } from '../../../contract/effect.ts';
+import { fail } from '../../../contract/errors.ts';
+import { shellEffects } from '../../../contract/shell-effects.ts';
+
+/** What is remembered of a shell to decide what it is given. */
+export interface InputState {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Of a line: the commands in it. Of a plain shell: all that it was given, one script, and how many commands are in that. */
+  readonly commands: readonly SimpleCommand[] | undefined;
+  readonly script: { readonly text: string; readonly commands: number };
+}
+
+export interface DecidedInput {
+  readonly effects: readonly Effect[];
+  /** Of a plain shell: what to remember once the input was given, and what the commands of this input are. */
+  readonly next?: InputState['script'];
+  readonly listing?: ShellListing;
+}
+
+type Place = (path: string) => string;
+
+export async function decideInput(
+  state: InputState,
+  input: string,
+  end: boolean,
+  place: Place,
+): Promise<DecidedInput> {
+  if (state.commands === undefined) return decideCommand(state, input, place);
+  if (input === '') return { effects: [] };
+  const code = state.commands.flatMap((command) => codeLine(command, input.replace(/\n$/, '')) ?? []);
+  if (code.length === 0) return { effects: [] };
+  if (!input.endsWith('\n') && !end)
+    throw fail('shell.unparsable', 'Cannot give an interpreter half a line: end the input with a line feed');
+  const effects: Effect[] = [];
+  for (const line of code) effects.push(...shellEffects(await listing(line), state.cwd, false, place));
+  return { effects };
+}
+
+/** Decided alone, and once more after all that the shell was given before: that set variables and changed folders. */
+async function decideCommand(
+  { cwd, env, script }: InputState,
+  input: string,
+  place: Place,
+): Promise<DecidedInput> {
+  if (input.trim() === '') return { effects: [], next: script };
+  const alone = await listing(input);
+  const before = script.text === '' ? settings(env) : script.text;
+  const text = `${before}${input}\n`;
+  const whole = await listing(text);
+  // A command that went on in the next one would be another command.
+  if (whole.commands.length !== script.commands + alone.commands.length)
+    throw fail('shell.unparsable', 'Cannot give the shell this text: it is not a whole command by itself');
+  // Where its redirections lead depends on where the shell is by now.
+  const redirects = alone.redirects.length > 0 ? whole.redirects.slice(-alone.redirects.length) : [];
+  return {
+    effects: shellEffects({ ...alone, redirects }, cwd, false, place),
+    next: { text, commands: whole.commands.length },
+    listing: alone,
+  };
+}
+
+async function listing(text: string): Promise<ShellListing> {
+  const analysis = await analyzeShell(text);
+  if (!analysis.ok) throw fail(analysis.reason, analysis.message, { ...analysis.at });
+  return analysis;
+}
+
+/** Variables that the shell begins with are text for whatever is given to it. */
+const settings = (env: InputState['env']): string =>
+  Object.entries(env)
+    .map(([name, value]) => `${name}=${shellQuote(value)}\n`)
+    .join('');
+
+/**
+ * A plain shell. It reads no script: text that a command in it consumed would shift what the rest means. It is given records
+ * that end in NUL, which no command can hold: a mark nobody can guess, then the mark with one command behind it. Where part of
+ * either was taken away they do not fit, and the shell ends. What it runs reads an empty input. SIGINT ends the command, not the
+ * shell.
+ */
+export const PLAIN_SHELL = `exec 3<&0 </dev/null
+trap : INT
+__haft_status() { return "$1"; }
+__haft_last=0
+while IFS= read -r -d '' -u 3 __haft_mark && IFS= read -r -d '' -u 3 __haft_text; do
+  if [ -z "$__haft_mark" ] || [ "$__haft_text" = "\${__haft_text#"$__haft_mark"}" ]; then
+    echo 'haft: the input of this shell was read by a command in it' >&2
+    exit 125
+  fi
+  eval "\${__haft_text#"$__haft_mark"}" 3<&-
+  __haft_last=$?
+done`;
+
+/** `env`: set for this command and those after it. */
+export function plainShellRecord(command: string, env: Readonly<Record<string, string>>): Buffer {
+  const mark = randomBytes(16).toString('hex');
+  const set = Object.entries(env).map(([name, value]) => `export ${name}=${shellQuote(value)}\n`);
+  const last = '__haft_status "$__haft_last"\n';
+  return Buffer.from(`${mark}\0${mark}${set.join('')}${last}${command}\0`);
+}

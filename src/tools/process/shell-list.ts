@@ -1,0 +1,50 @@
+// Owns: `shell_list`: the background shells of the session.
+// Refuses: those of others, and processes that nobody started here (proc_list).
+import type { JsonObject } from '../../contract/json.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import { SHELL_LIMITS, STATE_PROPERTIES, stateData } from './shell-fields.ts';
+
+export const shellList = defineBuiltin<object, { readonly shells: readonly JsonObject[] }>({
+  id: 'shell_list',
+  title: 'Show background shells',
+  description: 'Shows the background shells of this session, the oldest first, with the last that ended.',
+  tags: ['background', 'read'],
+  limits: { ...SHELL_LIMITS, timeoutMs: 10_000 },
+  input: () => ({ type: 'object', properties: {}, required: [], additionalProperties: false }),
+  output: () => ({
+    type: 'object',
+    properties: {
+      shells: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            shell_id: { type: 'string' },
+            name: { type: 'string' },
+            cmd: { type: 'string' },
+            started: { type: 'string', description: 'In UTC: 2026-01-31T12:00:00.000Z.' },
+            next: { type: 'integer', description: 'Where its output ends: since, to see only what comes.' },
+            ...STATE_PROPERTIES(),
+          },
+          required: ['shell_id', 'cmd', 'started', 'next', 'running', 'code', 'signal'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['shells'],
+    additionalProperties: false,
+  }),
+  examples: [{ title: 'All of them', args: {} }],
+  effects: () => [],
+  async run(_args, ctx) {
+    const shells = (await ctx.shells.list()).map((shell) => ({
+      shell_id: shell.id,
+      ...(shell.name === undefined ? {} : { name: shell.name }),
+      cmd: shell.cmd,
+      started: new Date(shell.startedMs).toISOString(),
+      next: shell.next,
+      ...stateData(shell),
+    }));
+    return { shells };
+  },
+});

@@ -1,0 +1,93 @@
+// Owns: `shell_read`: what a background shell printed since, and whether it runs.
+// Refuses: to forget: reading the same place again answers the same, while it is kept.
+import type { JsonObject } from '../../contract/json.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import { SHELL_ID, SHELL_LIMITS, STATE_PROPERTIES, stateData } from './shell-fields.ts';
+
+interface ShellReadArgs {
+  readonly shell_id: string;
+  readonly since: number;
+  readonly max_bytes: number;
+  readonly wait_ms: number;
+  readonly until: 'output' | 'exit';
+}
+
+export const shellRead = defineBuiltin<ShellReadArgs, JsonObject>({
+  id: 'shell_read',
+  title: 'Read a background shell',
+  description:
+    'Answers what a background shell printed since a position, both streams in order, and whether it still runs. Give the next of one ' +
+    'answer as since of the following. With wait_ms it waits for output, or with until "exit" for the end; output is sent as progress meanwhile. ' +
+    'The last MiB is kept; lost counts bytes that are gone.',
+  tags: ['process', 'shell', 'read'],
+  limits: SHELL_LIMITS,
+  input: () => ({
+    type: 'object',
+    properties: {
+      shell_id: SHELL_ID,
+      since: {
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        default: 0,
+        description: 'The next of an earlier answer; 0 is the beginning.',
+      },
+      max_bytes: {
+        type: 'integer',
+        minimum: 4,
+        maximum: 1024 * 1024,
+        default: 65_536,
+        description: 'The most bytes to answer with.',
+      },
+      wait_ms: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 600_000,
+        default: 0,
+        description: 'How long to wait for it.',
+      },
+      until: {
+        enum: ['output', 'exit'],
+        default: 'output',
+        description: 'What to wait for: the first output, or the end (or max_bytes).',
+      },
+    },
+    required: ['shell_id'],
+    additionalProperties: false,
+  }),
+  output: () => ({
+    type: 'object',
+    properties: {
+      output: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { stream: { enum: ['stdout', 'stderr'] }, text: { type: 'string' } },
+          required: ['stream', 'text'],
+          additionalProperties: false,
+        },
+      },
+      next: { type: 'integer' },
+      lost: { type: 'integer', description: 'Bytes after since that are no longer kept.' },
+      more: { type: 'boolean', description: 'More is there: read on from next.' },
+      ...STATE_PROPERTIES(),
+    },
+    required: ['output', 'next', 'lost', 'more', 'running', 'code', 'signal'],
+    additionalProperties: false,
+  }),
+  examples: [
+    { title: 'Wait for the next output', args: { shell_id: 'shell_1', since: 812, wait_ms: 10_000 } },
+  ],
+  effects: () => [],
+  async run({ shell_id, since, max_bytes, wait_ms, until }, ctx) {
+    const read = await ctx.shells.read(shell_id, {
+      since,
+      maxBytes: max_bytes,
+      waitMs: wait_ms,
+      until,
+      onOutput: (stream, text) => ctx.output(stream, text),
+    });
+    const output = read.output.map((piece) => ({ ...piece }));
+    return { output, next: read.next, lost: read.lost, more: read.more, ...stateData(read) };
+  },
+});

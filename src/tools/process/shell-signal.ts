@@ -1,0 +1,44 @@
+// Owns: `shell_signal`: a signal for a background shell.
+// Refuses: processes that are no background shell of the session.
+
+import { SHELL_SIGNALS, type ShellSignal } from '../../contract/shells.ts';
+import { defineBuiltin } from '../../contract/tool.ts';
+import { SHELL_ID, SHELL_LIMITS } from './shell-fields.ts';
+
+interface ShellSignalArgs {
+  readonly shell_id: string;
+  readonly signal: ShellSignal;
+}
+
+export const shellSignal = defineBuiltin<ShellSignalArgs, { readonly signal: string }>({
+  id: 'shell_signal',
+  title: 'Signal a background shell',
+  description:
+    'Sends a signal to a background shell and what runs in it: INT interrupts a command, TERM asks it to end, KILL ends everything. See how it ended with shell_read.',
+  tags: ['process', 'shell', 'write'],
+  idempotent: false,
+  mutates: true,
+  limits: SHELL_LIMITS,
+  input: () => ({
+    type: 'object',
+    properties: {
+      shell_id: SHELL_ID,
+      signal: { enum: [...SHELL_SIGNALS], default: 'TERM', description: 'Which one.' },
+    },
+    required: ['shell_id'],
+    additionalProperties: false,
+  }),
+  output: () => ({
+    type: 'object',
+    properties: { signal: { type: 'string' } },
+    required: ['signal'],
+    additionalProperties: false,
+  }),
+  examples: [{ title: 'End everything', args: { shell_id: 'shell_1', signal: 'KILL' } }],
+  effects: () => [],
+  async run({ shell_id, signal }, ctx) {
+    await ctx.shells.signal(shell_id, signal);
+    ctx.testify({ shell: shell_id, signal });
+    return { signal };
+  },
+});

@@ -1,0 +1,89 @@
+// Owns: `shell_start`: a shell line that goes on by itself, for calls that read it and write to it.
+// Refuses: what shell_exec refuses, and a process that ends with the call.
+import type { Effect } from '../../contract/effect.ts';
+import { ANY_CONNECTION } from '../../contract/shell-effects.ts';
+import { defineBuiltin, type EffectSite } from '../../contract/tool.ts';
+import { shellLineEffects } from './shell-exec.ts';
+import { SHELL_LIMITS } from './shell-fields.ts';
+
+const HOUR = 3_600_000;
+
+interface ShellStartArgs {
+  readonly cmd: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly name?: string;
+  readonly timeout_ms: number;
+  readonly allow_network: boolean;
+}
+
+interface ShellStartData {
+  readonly shell_id: string;
+}
+
+export const shellStart = defineBuiltin<ShellStartArgs, ShellStartData>({
+  id: 'shell_start',
+  title: 'Start a background shell',
+  description:
+    'Starts one bash line that goes on in the background (a server, a watcher, a REPL), in the sandbox and under the rules of ' +
+    'shell_exec. Read what it prints with shell_read, talk to it with shell_write. The line "bash" alone starts a shell that keeps its folder ' +
+    'and variables; each command written to it is decided by shell_allow. It ends with the session, and after 30 minutes without use.',
+  tags: ['process', 'shell', 'write'],
+  idempotent: false,
+  mutates: true,
+  limits: SHELL_LIMITS,
+  input: () => ({
+    type: 'object',
+    properties: {
+      cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The line, as bash reads it.' },
+      cwd: { type: 'string', default: '.', description: 'Where it runs, relative to the workspace.' },
+      env: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        default: {},
+        description: 'Variables to add. Those that decide what runs (PATH, LD_PRELOAD, …) are refused.',
+      },
+      name: { type: 'string', minLength: 1, maxLength: 80, description: 'For shell_list.' },
+      timeout_ms: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 24 * HOUR,
+        default: HOUR,
+        description: 'It is ended after this time.',
+      },
+      allow_network: {
+        type: 'boolean',
+        default: false,
+        description: 'Reach the hosts that policy allows, through a proxy.',
+      },
+    },
+    required: ['cmd'],
+    additionalProperties: false,
+  }),
+  output: () => ({
+    type: 'object',
+    properties: { shell_id: { type: 'string' } },
+    required: ['shell_id'],
+    additionalProperties: false,
+  }),
+  examples: [
+    { title: 'A server', args: { cmd: 'npm run dev', name: 'dev' } },
+    { title: 'A shell that keeps its folder', args: { cmd: 'bash' } },
+  ],
+  effects: shellStartEffects,
+  async run({ cmd, cwd, env, name, timeout_ms, allow_network }, ctx) {
+    const line = { cmd, cwd, env, name, timeoutMs: timeout_ms, allowNetwork: allow_network };
+    const { id } = await ctx.shells.start(line);
+    ctx.testify({ shell: id });
+    return { shell_id: id };
+  },
+});
+
+function shellStartEffects(
+  { cmd, cwd, allow_network }: ShellStartArgs,
+  site: EffectSite,
+): Promise<readonly Effect[]> | readonly Effect[] {
+  // A plain shell runs nothing by itself: what it is given is decided then.
+  if (cmd.trim() === 'bash') return allow_network ? [ANY_CONNECTION] : [];
+  return shellLineEffects({ cmd, cwd, allow_network }, site);
+}
