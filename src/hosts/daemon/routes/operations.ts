@@ -85,6 +85,7 @@ export function siteOf(asked: Asked, { runtime, frozen, living }: DaemonSite): O
       frozen,
       signal: asked.signal(),
       watched: false,
+      progress() {},
       say: () => {},
       runtime: async () => runtime,
     },
