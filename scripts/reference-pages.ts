@@ -3,7 +3,7 @@
 import { COMMANDS } from '../src/bin/commands.ts';
 import { ERRORS } from '../src/contract/errors.ts';
 import { argumentsSchema } from '../src/contract/operation.ts';
-import { COMMON_OPTIONS } from '../src/hosts/cli/command.ts';
+import { COMMON_OPTIONS } from '../src/hosts/cli/common-options.ts';
 import { ROUTES } from '../src/hosts/daemon/routes/index.ts';
 import { OPERATIONS } from '../src/operations/index.ts';
 import { BUILTIN_TOOLS } from '../src/tools/index.ts';
@@ -37,6 +37,8 @@ function errorsPage(): string {
     '# Errors',
     '',
     'An entry of `errors[]` is `{code, reason, message, retryable, details}`. The code is one of ten; the reason says why.',
+    '',
+    'A command exits with the number in the column *exit*; 0 is success. `haft call shell_exec` exits as its program did, so that `haft call shell_exec cmd=…` can stand where the program stood: with the exit code of the program (128 + *n* where signal *n* ended it), 124 where a time limit ended it, 130 after Ctrl-C, and 125 for every other failure, where Haft did not run it ([0079](../adr/0079-shell-exec-exits-as-its-program.md)).',
     '',
     '| reason | code | retryable | HTTP | JSON-RPC | exit | native | meaning |',
     '|---|---|---|---|---|---|---|---|',

@@ -9,7 +9,8 @@ const CALL: Commands = { call: { summary: call.summary, load: async () => call }
 
 export async function main(): Promise<void> {
   const argv = process.argv.slice(2);
-  const commands = argv[0] === 'call' ? CALL : (await import('./commands.ts')).COMMANDS;
+  const isCall = argv[0] === 'call' && !argv.includes('--help') && !argv.includes('-h');
+  const commands = isCall ? CALL : (await import('./commands.ts')).COMMANDS;
   // Everything is written and closed by now: tidying up the heap would only take time.
   process.exit(await runCli(argv, commands));
 }

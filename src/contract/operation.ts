@@ -87,8 +87,15 @@ export interface OperationSite extends OperationHandles {
   readonly watched: boolean;
   /** Beside the answer, on standard error; nobody hears it over HTTP. */
   say(text: string): void;
+  /** How far long work has come, drawn where somebody waits for it at a terminal. */
+  progress(step: Progress): void;
   /** What was changed: names, counts and digests, never a secret. `action` as typed, such as `haft tools add`. */
   record(action: string, facts: JsonObject): Promise<void>;
+}
+
+export interface Progress {
+  readonly pct?: number;
+  readonly message?: string;
 }
 
 export interface Reader<Args> {
@@ -98,7 +105,15 @@ export interface Reader<Args> {
   readonly workspace: string;
   out(text: string): void;
   err(text: string): void;
+  /** What helps and is no failure; `--quiet` leaves it out. */
+  note(text: string): void;
   bytes(bytes: Uint8Array): void;
+  /** Fits the screen where there is one. */
+  table(rows: readonly (readonly string[])[], header?: readonly string[]): void;
+  /** Local time on a terminal; in a pipe ISO 8601 in UTC. */
+  time(ts: number): string;
+  /** Text that has the lines of a diff in it. */
+  diff(text: string): void;
 }
 
 export interface Terminal {

@@ -39,7 +39,8 @@ export function table(rows: readonly (readonly string[])[], header?: readonly st
     .join('');
 }
 
-const oneLine = (cell: string) => printable(cell).replaceAll(/[\t\n\r]/g, asEscape);
+/** For names: one line, whatever is in it. */
+export const oneLine = (cell: string): string => printable(cell).replaceAll(/[\t\n\r]/g, asEscape);
 
 /**
  * Text that cannot move a cursor, change colours or turn the direction of reading: such characters are written as

@@ -41,8 +41,8 @@ export const approvalsList = defineOperation<
     return (await runtime()).approvals.list(status === 'all' ? undefined : status);
   },
   json: (approvals) => ({ approvals: approvals.map(approvalToWire) }),
-  text(approvals, { out, args: { status } }) {
-    if (approvals.length > 0) out(approvals.map(describeApproval).join('\n'));
+  text(approvals, { out, diff, time, args: { status } }) {
+    if (approvals.length > 0) diff(approvals.map((one) => describeApproval(one, time)).join('\n'));
     else out(status === 'pending' ? 'Nothing waits for approval.\n' : 'There is no such approval.\n');
   },
 });
@@ -66,7 +66,7 @@ export const approvalsShow = defineOperation<{ readonly approval: string }, Appr
   lenient: true,
   run: async ({ approval }, { runtime }) => (await runtime()).approvals.show(approval),
   json: asDocument,
-  text: (approval, { out }) => out(describeApproval(approval)),
+  text: (approval, { diff, time }) => diff(describeApproval(approval, time)),
 });
 
 interface Decided {
@@ -112,7 +112,7 @@ export const approvalsRefuse = deciding('refused', {
 });
 
 /** Ends in a line break. */
-export function describeApproval(approval: Approval): string {
+export function describeApproval(approval: Approval, at: (ts: number) => string = toIso): string {
   const { id, status, tool, effects, session, rule, details, decidedBy, decidedTs } = approval;
   const would = effects.map(describeEffect).join('; ');
   const lines = [
@@ -135,7 +135,7 @@ export function describeApproval(approval: Approval): string {
   return [...lines, ''].join('\n');
 }
 
-const at = (ts: number) => new Date(ts).toISOString();
+const toIso = (ts: number): string => new Date(ts).toISOString();
 
 /** What is long or has lines is shown as it is; all else as JSON, so that an empty text can be seen. */
 function argument(name: string, value: unknown): string[] {
@@ -146,8 +146,9 @@ function argument(name: string, value: unknown): string[] {
 
 const barred = (text: string): string[] =>
   printable(text.endsWith('\n') ? text.slice(0, -1) : text)
-    .split(/\r?\n/)
-    .map((line) => `  | ${line}`);
+    .split('\n')
+    // A line that ends in CR LF says so: what is written is what was asked for.
+    .map((line) => `  | ${line.replace(/\r$/, '\\r')}`);
 
 const oneLine = (text: string): string =>
   printable(text).replaceAll(/[\t\n\r\u2028\u2029]/g, (char) => JSON.stringify(char).slice(1, -1));

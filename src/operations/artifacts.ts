@@ -7,7 +7,7 @@ import type { Artifact, ArtifactStore, ArtifactVerdict, SweepReport } from '../c
 import { SHORTEST_LEASE_MS } from '../contract/artifacts.ts';
 import { ERRORS, type ErrorEntry, fail } from '../contract/errors.ts';
 import type { ObjectId } from '../contract/object-store.ts';
-import { type Argument, defineOperation } from '../contract/operation.ts';
+import { type Argument, defineOperation, type OperationSite } from '../contract/operation.ts';
 import { toWire } from '../contract/spelling.ts';
 import { describeError, table } from '../contract/terminal-text.ts';
 import {
@@ -48,7 +48,7 @@ export const artifactsImport = defineOperation<
   result: document({}, { artifact: TEXT, kind: TEXT, size: COUNT, files: COUNT }),
   who: 'anyone',
   changes: true,
-  async atTerminal({ path }, terminal, { runtime, record }) {
+  async atTerminal({ path }, terminal, { runtime, record, progress }) {
     if (path !== '-') return { path: terminal.absolute(path) };
     const artifacts = await (await runtime()).artifacts();
     const {
@@ -56,14 +56,18 @@ export const artifactsImport = defineOperation<
       usedTs: _used,
       id,
       ...rest
-    } = await artifacts.importStream(terminal.stdin());
+    } = await artifacts.importStream(counted(terminal.stdin(), progress));
     await record('haft artifacts import', { artifact: id, size: rest.size });
     terminal.out(terminal.json ? `${JSON.stringify({ artifact: id, ...toWire(rest) })}\n` : `${id}\n`);
     return 0;
   },
-  async run({ path }, { runtime, signal }) {
+  async run({ path }, { runtime, signal, progress }) {
     const call = { tool: 'artifact_import', args: { path } };
-    const { errors, data } = await (await runtime()).call(call, { signal: () => signal });
+    progress({ message: `importing ${path}` });
+    const { errors, data } = await (await runtime()).call(call, {
+      signal: () => signal,
+      onEvent: (event) => event.progress && progress(event.progress),
+    });
     return errors.length > 0 ? { errors } : (data as unknown as Kept);
   },
   json: (kept) => ('errors' in kept ? { ok: false, errors: kept.errors } : kept),
@@ -81,6 +85,19 @@ export const artifactsImport = defineOperation<
   exit: (kept) => ('errors' in kept ? ERRORS[kept.errors[0]!.reason].exit : 0),
 });
 
+/** The same pieces, with how much came so far. */
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
+  progress: OperationSite['progress'],
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of pieces) {
+    size += piece.length;
+    progress({ message: `read ${shownSize(size)}` });
+    yield piece;
+  }
+}
+
 export const artifactsList = defineOperation<{ readonly last: number }, readonly Artifact[]>({
   id: 'artifacts.list',
   summary: 'List the newest artifacts',
@@ -93,16 +110,16 @@ export const artifactsList = defineOperation<{ readonly last: number }, readonly
   reads: true,
   run: async ({ last }, { runtime }) => (await (await runtime()).artifacts()).list({ limit: last }),
   json: (found) => ({ artifacts: found.map(artifactToWire) }),
-  text(found, { out }) {
+  text(found, { out, time, table: show }) {
     if (found.length === 0) return out('No artifacts yet.\n');
     const rows = found.map(({ id, kind, files, size, createdTs, madeBy }) => [
-      new Date(createdTs).toISOString(),
+      time(createdTs),
       kind === 'tree' ? `tree of ${files}` : kind,
       shownSize(size),
       madeBy ? `${madeBy.label} (${madeBy.type})` : '',
       id,
     ]);
-    out(table(rows, ['WHEN', 'KIND', 'SIZE', 'LABEL', 'ARTIFACT']));
+    show(rows, ['WHEN', 'KIND', 'SIZE', 'LABEL', 'ARTIFACT']);
   },
 });
 
@@ -132,14 +149,14 @@ export const artifactsShow = defineOperation<{ readonly artifact: string }, Show
     return artifact.kind === 'tree' ? { artifact, entries: await artifacts.entries(id) } : { artifact };
   },
   json: ({ artifact, entries }) => ({ ...artifactToWire(artifact), ...(entries ? { entries } : {}) }),
-  text({ artifact, entries }, { out }) {
+  text({ artifact, entries }, { out, time }) {
     out(
       table([
         ['artifact', artifact.id],
         ['kind', artifact.kind === 'tree' ? `tree of ${artifact.files} files` : 'file'],
         ['size', `${shownSize(artifact.size)} (${artifact.size} bytes)`],
-        ['first kept', new Date(artifact.createdTs).toISOString()],
-        ['last used', new Date(artifact.usedTs).toISOString()],
+        ['first kept', time(artifact.createdTs)],
+        ['last used', time(artifact.usedTs)],
         ...madeByRows(artifact),
       ]),
     );
@@ -240,7 +257,7 @@ export const artifactsVerify = defineOperation<{ readonly artifacts?: readonly s
   result: document({ ok: YES, verified: COUNT, bad: listOf('Those whose bytes are gone or changed.') }),
   who: 'person',
   reads: true,
-  async run({ artifacts: given = [] }, { runtime, signal }) {
+  async run({ artifacts: given = [] }, { runtime, signal, progress }) {
     const artifacts = await (await runtime()).artifacts();
     const ids = given.map(artifactId);
     const bad: Verified['bad'][number][] = [];
@@ -248,6 +265,11 @@ export const artifactsVerify = defineOperation<{ readonly artifacts?: readonly s
     for await (const id of ids.length > 0 ? ids : every(artifacts)) {
       if (signal.aborted) break;
       count++;
+      progress(
+        ids.length > 0
+          ? { pct: (100 * (count - 1)) / ids.length, message: id }
+          : { message: `artifact ${count}: ${id}` },
+      );
       const verdict = await artifacts.verify(id);
       if (verdict.state !== 'ok') bad.push({ artifact: id, ...verdict });
     }

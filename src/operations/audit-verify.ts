@@ -45,9 +45,11 @@ export const auditVerify = defineOperation<VerifyArgs, Verified>({
     if (args.checkpoint === undefined) return args;
     return { ...args, checkpoint: await terminal.readText(args.checkpoint, LARGEST_NOTE) };
   },
-  async run(args, { runtime, proofs, record }) {
+  async run(args, { runtime, proofs, record, progress }) {
     const given = args.head === undefined ? undefined : parseHead(args.head);
-    const verdict = await (await runtime()).audit.verify(given);
+    const { audit } = await runtime();
+    progress({ message: `verifying ${(await audit.head()).count} rows` });
+    const verdict = await audit.verify(given);
     if (!verdict.ok) return { verdict };
     if (args.checkpoint !== undefined) await proofs.check(args.checkpoint);
     if (args.accept) {

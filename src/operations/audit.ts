@@ -4,7 +4,6 @@ import { checkWord, defineOperation, type Operation } from '../contract/operatio
 import { MANAGEMENT } from '../contract/policy.ts';
 import { auditRowToWire } from '../contract/spelling.ts';
 import type { AuditHead, AuditQuery, AuditRow } from '../contract/store.ts';
-import { table } from '../contract/terminal-text.ts';
 import { count, document, list as listOf, text } from './schemas.ts';
 
 const OUTCOMES = ['pending', 'ok', 'denied', 'failed', 'cancelled', 'timeout', 'lost'] as const;
@@ -42,9 +41,13 @@ export const auditList = defineOperation<Filters, readonly AuditRow[]>({
   reads: true,
   run: async (args, { runtime }) => (await runtime()).audit.rows(queryOf(args)),
   json: (rows) => ({ rows: rows.map(auditRowToWire) }),
-  text(rows, { out, args: { tool, session, call, outcome } }) {
+  text(rows, { out, table, time, args: { tool, session, call, outcome } }) {
     const isFiltered = [tool, session, call, outcome].some((one) => one !== undefined);
-    if (rows.length > 0) out(table(rows.map(cells), HEADER));
+    if (rows.length > 0)
+      table(
+        rows.map((row) => cells(row, time)),
+        HEADER,
+      );
     else out(isFiltered ? 'No row matches.\n' : 'No calls yet.\n');
   },
 });
@@ -76,7 +79,7 @@ export const auditTail = defineOperation<Filters, AsyncIterable<AuditRow>>({
     })();
   },
   json: auditRowToWire,
-  text: (row, { out }) => out(table([cells(row)])),
+  text: (row, { table, time }) => table([cells(row, time)]),
 });
 
 export const auditHead = defineOperation<object, AuditHead>({
@@ -120,9 +123,9 @@ export const auditExport = defineOperation<object, AsyncIterable<AuditRow>>({
 
 const HEADER = ['SEQ', 'WHEN', 'TOOL', 'PHASE', 'OUTCOME', 'RULE', 'CALL', 'BY'];
 
-const cells = (row: AuditRow): string[] => [
+const cells = (row: AuditRow, time: (ts: number) => string): string[] => [
   String(row.seq),
-  new Date(row.startTs).toISOString(),
+  time(row.startTs),
   row.tool,
   row.phase,
   row.errors[0] ? `${row.outcome} (${row.errors[0].reason})` : row.outcome,

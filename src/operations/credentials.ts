@@ -10,7 +10,6 @@ import type {
 import { ERRORS, fail } from '../contract/errors.ts';
 import { type Argument, defineOperation, type Terminal } from '../contract/operation.ts';
 import { toWire } from '../contract/spelling.ts';
-import { table } from '../contract/terminal-text.ts';
 import { document, list as listOf, text, word, YES } from './schemas.ts';
 
 const LARGEST = 64 * 1024;
@@ -104,15 +103,10 @@ export const credentialsList = defineOperation<object, readonly CredentialListin
   who: 'person',
   run: (_, { credentials }) => credentials((all) => all.list()),
   json: (listed) => ({ credentials: listed.map(toWire) }),
-  text(listed, { out }) {
+  text(listed, { out, table, time }) {
     if (listed.length === 0) return out('No credentials are set.\n');
-    const rows = listed.map((one) => [
-      one.provider,
-      whose(one),
-      one.fields.join(', '),
-      new Date(one.updatedTs).toISOString(),
-    ]);
-    out(table(rows, ['PROVIDER', 'WHOSE', 'FIELDS', 'SET']));
+    const rows = listed.map((one) => [one.provider, whose(one), one.fields.join(', '), time(one.updatedTs)]);
+    table(rows, ['PROVIDER', 'WHOSE', 'FIELDS', 'SET']);
   },
 });
 

@@ -6,7 +6,6 @@ import type { HealthReport } from '../contract/manifest.ts';
 import { defineOperation, type Operation } from '../contract/operation.ts';
 import type { LockReport, PackListing, ReachedPack } from '../contract/operation-handles.ts';
 import { toWire } from '../contract/spelling.ts';
-import { table } from '../contract/terminal-text.ts';
 import {
   count,
   document,
@@ -188,12 +187,12 @@ export const toolsConfig = defineOperation<
     const { tools, quarantined, problems = [] } = value.reached;
     return { configured: value.configured, tools, quarantined, ...problemsOf(problems) };
   },
-  text(value, { out, err }) {
+  text(value, { out, err, table }) {
     if ('pack' in value) return out(`${JSON.stringify(value.pack.config, null, 2)}\n`);
     if ('packs' in value) {
       if (value.packs.length === 0) return out('No packs are installed.\n');
       const rows = value.packs.map((one) => [one.name, one.kind, one.from, one.enabled ? '' : 'disabled']);
-      return out(table(rows, ['PACK', 'KIND', 'FROM', 'STATE']));
+      return table(rows, ['PACK', 'KIND', 'FROM', 'STATE']);
     }
     const { tools, quarantined, problems = [] } = value.reached;
     for (const problem of problems) err(`haft: ${problem}\n`);
@@ -227,9 +226,10 @@ export const toolsHealth = defineOperation<{ readonly names?: readonly string[] 
     ok: !isSick(looked),
     health: looked.found.map(([name, report]) => ({ name, ...toWire(report) })),
   }),
-  text({ found, unnamed }, { out, err }) {
+  text({ found, unnamed }, { out, err, table }) {
     const rows = found.map(([name, { status, message = '' }]) => [name, status, message]);
-    out(rows.length === 0 ? 'No packs are installed.\n' : table(rows, ['PACK OR TOOL', 'HEALTH', '']));
+    if (rows.length === 0) out('No packs are installed.\n');
+    else table(rows, ['PACK OR TOOL', 'HEALTH', '']);
     err(unnamed);
   },
   exit: (looked) => (isSick(looked) ? ERRORS['tool.unhealthy'].exit : 0),
@@ -289,9 +289,10 @@ export const toolsLock = defineOperation<{ readonly accept?: boolean; readonly d
   }),
   who: 'person',
   changes: true,
-  async run({ accept, digest }, { packs, frozen }) {
+  async run({ accept, digest }, { packs, frozen, progress }) {
     if (frozen && accept) throw fail('usage', 'Cannot use --accept while frozen: nothing may be written');
     const step = frozen ? 'frozen' : accept ? 'accept' : 'add';
+    progress({ message: 'asking the servers of packs for their tools' });
     return { ...(await packs.lock(step, digest)), frozen };
   },
   json: ({ ok, written, drifts, digest, unpinned }) => ({ ok, written, drifts, digest, unpinned }),

@@ -13,7 +13,7 @@ import type {
   PolicyVerdict,
 } from '../contract/operation-handles.ts';
 import type { Explanation } from '../contract/runtime.ts';
-import { describeAdmit, table } from '../contract/terminal-text.ts';
+import { describeAdmit } from '../contract/terminal-text.ts';
 import { COUNT, count, document, list as listOf, optionalWord, TEXT, word, YES } from './schemas.ts';
 
 export const policyCheck = defineOperation<{ readonly file?: string }, PolicyVerdict>({
@@ -204,7 +204,7 @@ export const policyReplay = defineOperation<{ readonly file: string; readonly la
       after,
     })),
   }),
-  text({ looked, changes }, { out }) {
+  text({ looked, changes }, { out, table }) {
     if (changes.length === 0) return out(`Nothing would change for the last ${looked} rows.\n`);
     const lines = changes.map(({ row, before, after }) => [
       String(row.seq),
@@ -213,7 +213,7 @@ export const policyReplay = defineOperation<{ readonly file: string; readonly la
       after.rule,
       row.effects.map(describeEffect).join('; '),
     ]);
-    out(table(lines, ['SEQ', 'TOOL', 'DECISION', 'RULE', 'EFFECTS']));
+    table(lines, ['SEQ', 'TOOL', 'DECISION', 'RULE', 'EFFECTS']);
   },
   exit: ({ changes }) => (changes.length === 0 ? 0 : ERRORS['policy.differs'].exit),
 });

@@ -213,10 +213,10 @@ export const runsVerify = defineOperation<
   }),
   who: 'person',
   changes: true,
-  async run({ run, backend }, { runtime, signal, watched, say }) {
+  async run({ run, backend }, { runtime, signal, progress }) {
     const { runs } = await runtime();
     const runId = await findRun(runs, run);
-    if (watched) say('haft: executing it again; Ctrl-C cancels that\n');
+    progress({ message: 'executing it again; Ctrl-C cancels that' });
     return runs.verify(runId, { signal, ...placeOf(backend) });
   },
   json: toWire,

@@ -57,18 +57,18 @@ export const runsList = defineOperation<ListArgs, readonly RunRow[]>({
     return (await settleRuns(runs, open, say)) ? runs.list(query) : found;
   },
   json: (runs) => ({ runs: runs.map(toWire) }),
-  text(found, { out, tty, args }) {
+  text(found, { out, tty, args, time, table: show }) {
     if (found.length === 0) return out(Object.keys(args).length > 1 ? 'No run matches.\n' : 'No runs yet.\n');
     const rows = found.map(({ runId, tool, state, attempts, backend, createdTs, message }) => [
       tty ? shortRun(runId) : runId,
-      new Date(createdTs).toISOString(),
+      time(createdTs),
       tool,
       state,
       backend ?? '-',
       String(attempts),
-      state === 'succeeded' ? '' : cut(message, tty),
+      state === 'succeeded' ? '' : message,
     ]);
-    out(table(rows, ['RUN', 'CREATED', 'TOOL', 'STATUS', 'BACKEND', 'ATTEMPTS', 'MESSAGE']));
+    show(rows, ['RUN', 'CREATED', 'TOOL', 'STATUS', 'BACKEND', 'ATTEMPTS', 'MESSAGE']);
   },
 });
 
@@ -102,10 +102,6 @@ function isDay(text: string): boolean {
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
-const WIDEST = 60;
-const cut = (text: string, isCut: boolean): string =>
-  isCut && text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text;
-
 /** An id, or as much of its beginning as belongs to no other run. */
 export const RUN: Argument = word('its id, or as much of its beginning as belongs to no other run');
 
@@ -123,12 +119,12 @@ export const runsShow = defineOperation<{ readonly run: string }, RunLook>({
     return runs.look(await findRun(runs, run));
   },
   json: ({ run, attempts, job }) => ({ ...runToWire(run), job, attempts: attempts.map(attemptToWire) }),
-  text({ run, attempts, job }, { out }) {
+  text({ run, attempts, job }, { out, time }) {
     const parts = [
-      head(run),
+      head(run, time),
       jobRows(job),
       inputs(run),
-      attemptRows(attempts),
+      attemptRows(attempts, time),
       outputs(attempts),
       observed(attempts),
     ];
@@ -136,13 +132,18 @@ export const runsShow = defineOperation<{ readonly run: string }, RunLook>({
   },
 });
 
-function head({ runId, tool, contract, state, createdTs, updatedTs, plan, result }: RunRecord): string {
+type Time = (ts: number) => string;
+
+function head(
+  { runId, tool, contract, state, createdTs, updatedTs, plan, result }: RunRecord,
+  time: Time,
+): string {
   return table([
     ['run', runId],
     ['tool', `${tool} (contract ${contract})`],
     ['status', state],
-    ['created', new Date(createdTs).toISOString()],
-    ['changed', new Date(updatedTs).toISOString()],
+    ['created', time(createdTs)],
+    ['changed', time(updatedTs)],
     ...(plan ? [['program', shownJson(plan.argv)]] : []),
     ...(plan?.image ? [['image', plan.image]] : []),
     ...(result ? [['result', resultOf(result.data)]] : []),
@@ -171,12 +172,12 @@ function inputs({ plan }: RunRecord): string {
   );
 }
 
-function attemptRows(attempts: readonly AttemptRecord[]): string {
+function attemptRows(attempts: readonly AttemptRecord[], time: Time): string {
   const rows = attempts.map((attempt) => [
     String(attempt.number),
     attempt.purpose,
     attempt.backend,
-    new Date(attempt.createdTs).toISOString(),
+    time(attempt.createdTs),
     endOf(attempt),
   ]);
   return section('attempts', rows);

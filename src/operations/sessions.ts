@@ -6,7 +6,6 @@ import { type Argument, defineOperation } from '../contract/operation.ts';
 import type { SessionView } from '../contract/runtime.ts';
 import { toWire } from '../contract/spelling.ts';
 import type { SessionRecord, Usage } from '../contract/store.ts';
-import { table } from '../contract/terminal-text.ts';
 import { document, duration, list as listOf, TEXT, text, word } from './schemas.ts';
 
 interface OpenArgs {
@@ -87,15 +86,15 @@ export const sessionsList = defineOperation<object, readonly SessionRecord[]>({
   reads: true,
   run: async (_, { runtime }) => (await runtime()).sessions.list(),
   json: (sessions) => ({ sessions: sessions.map(sessionToWire) }),
-  text(sessions, { out }) {
+  text(sessions, { out, table, time }) {
     if (sessions.length === 0) return out('No sessions yet.\n');
     const rows = sessions.map(({ id, createdTs, expiresTs, usage }) => [
       id,
-      new Date(createdTs).toISOString(),
-      expiresTs === null ? '' : new Date(expiresTs).toISOString(),
+      time(createdTs),
+      expiresTs === null ? '' : time(expiresTs),
       String(usage.calls),
     ]);
-    out(table(rows, ['SESSION', 'OPENED', 'ENDS', 'CALLS']));
+    table(rows, ['SESSION', 'OPENED', 'ENDS', 'CALLS']);
   },
 });
 

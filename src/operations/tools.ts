@@ -35,15 +35,15 @@ export const toolsList = defineOperation<object, Listed>({
     }),
     packs: packs.map(toWire),
   }),
-  text({ tools, packs, unnamed }, { out, err }) {
+  text({ tools, packs, unnamed }, { note, table: show }) {
     const rows = tools.map((one) => [one.contract.id, stateOf(one), one.contract.title]);
     const missing = packs
       .filter(isMissing)
       .map(({ name, message = '' }) => [`${name}.*`, 'not there', message]);
-    out(table([...rows, ...missing], ['TOOL', 'STATE', 'WHAT IT DOES']));
-    err(whyDisabled(tools));
-    err(whyDown(packs));
-    err(unnamed);
+    show([...rows, ...missing], ['TOOL', 'STATE', 'WHAT IT DOES']);
+    note(whyDisabled(tools));
+    note(whyDown(packs));
+    note(unnamed);
   },
 });
 
@@ -72,10 +72,10 @@ export const toolsSearch = defineOperation<
     return { tools, count: (await runtime()).tools().length };
   },
   json: ({ tools }) => ({ tools }),
-  text({ tools, count }, { out }) {
+  text({ tools, count }, { out, table: show }) {
     if (tools.length === 0) return out(`No tool matches; there are ${count}. Try other words.\n`);
     const rows = tools.map(({ id, title, enabled }) => [id, enabled ? '' : 'disabled', title]);
-    out(table(rows, ['TOOL', 'STATE', 'WHAT IT DOES']));
+    show(rows, ['TOOL', 'STATE', 'WHAT IT DOES']);
   },
 });
 

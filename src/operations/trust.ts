@@ -3,7 +3,6 @@
 import { fail } from '../contract/errors.ts';
 import { defineOperation, type Terminal } from '../contract/operation.ts';
 import type { TrustHandles } from '../contract/operation-handles.ts';
-import { table } from '../contract/terminal-text.ts';
 import { document, flag, text, YES } from './schemas.ts';
 
 interface TrustArgs {
@@ -78,11 +77,11 @@ export const trust = defineOperation<TrustArgs, Answer>({
     if ('records' in answer) return { trusted: answer.records };
     return 'revoked' in answer ? answer : { trusted: true, ...answer };
   },
-  text(answer, { out, workspace }) {
+  text(answer, { out, table, workspace }) {
     if ('records' in answer) {
       const rows = answer.records.map(({ folder, sha256, since }) => [folder, sha256.slice(0, 12), since]);
       if (rows.length === 0) return out('No policy is trusted on this machine.\n');
-      return out(table(rows, ['folder', 'sha256', 'since']));
+      return table(rows, ['FOLDER', 'SHA256', 'SINCE']);
     }
     if ('revoked' in answer) return out(answer.revoked ? 'Revoked.\n' : 'It was not trusted.\n');
     if (answer.sha256 === null)

@@ -34,7 +34,7 @@ export const gc = defineOperation<{ readonly dry_run?: boolean }, Cleaned>({
   }),
   who: 'person',
   changes: true,
-  async run({ dry_run: dryRun = false }, { runtime, signal, watched, say, record }) {
+  async run({ dry_run: dryRun = false }, { runtime, signal, progress, record }) {
     const live = await runtime();
     const report = await live.cleanUp({
       dryRun,
@@ -47,7 +47,7 @@ export const gc = defineOperation<{ readonly dry_run?: boolean }, Cleaned>({
           objects: objects.objects,
           bytes: objects.bytes,
         }),
-      ...(watched ? { onProgress: (message: string) => say(`haft: ${message}\n`) } : {}),
+      onProgress: (message) => progress({ message }),
     });
     return { dryRun, report, sizes: await live.sizes() };
   },
@@ -145,7 +145,7 @@ export const undo = defineOperation<UndoArgs, CallResponse>({
     return (await runtime()).call({ tool: 'undo', args }, { signal });
   },
   json: toToolResponse,
-  text(response, { out, err, args: { dry_run: dryRun } }) {
+  text(response, { out, err, diff: showDiff, args: { dry_run: dryRun } }) {
     const [error] = response.errors;
     if (error) {
       err(describeError(error));
@@ -154,7 +154,7 @@ export const undo = defineOperation<UndoArgs, CallResponse>({
       return;
     }
     const { restored = [], removed = [], not_restored = [], diff } = response.data as UndoAnswer;
-    if (diff) out(diff.endsWith('\n') ? diff : `${diff}\n`);
+    if (diff) showDiff(diff.endsWith('\n') ? diff : `${diff}\n`);
     for (const path of restored) out(`${dryRun ? 'would restore' : 'restored'} ${path}\n`);
     for (const path of removed) out(`${dryRun ? 'would remove' : 'removed'} ${path}\n`);
     for (const { path, what, why } of not_restored)

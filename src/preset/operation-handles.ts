@@ -13,7 +13,10 @@ import type { WorkspacePacks } from './packs/workspace-packs.ts';
 import type { TrustQuestion } from './trust/trust-question.ts';
 
 /** What a door says of who asks. */
-export type Asking = Pick<OperationSite, 'workspace' | 'by' | 'frozen' | 'signal' | 'watched' | 'say'> & {
+export type Asking = Pick<
+  OperationSite,
+  'workspace' | 'by' | 'frozen' | 'signal' | 'watched' | 'say' | 'progress'
+> & {
   runtime(): Promise<DefaultRuntime>;
 };
 
@@ -63,6 +66,7 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     },
     watched: asking.watched,
     say: asking.say,
+    progress: asking.progress,
     async record(action: string, facts: JsonObject) {
       const { recordManagement } = await import('./record-management.ts');
       const live = living ? open() : opened;

@@ -9,7 +9,11 @@ interface Listed extends Pick<Runtime, 'tools' | 'installations'> {
 }
 
 /** Throws `tool.unknown`; `tool.unhealthy` where its pack is not there, `tool.disabled` where that is not open. */
-export async function findListing(runtime: Listed, id: string): Promise<ToolListing> {
+export async function findListing(
+  runtime: Listed,
+  id: string,
+  action: 'show' | 'call' = 'show',
+): Promise<ToolListing> {
   const find = () => runtime.tools().find(({ contract }) => contract.id === id);
   const known = find();
   if (known) return known;
@@ -17,7 +21,7 @@ export async function findListing(runtime: Listed, id: string): Promise<ToolList
   await runtime.installations.settle({ name: pack });
   const found = find();
   if (found) return found;
-  const shown = `Cannot show "${id.slice(0, 80)}"`;
+  const shown = `Cannot ${action} "${id.slice(0, 80)}"`;
   const state = runtime.packs().find(({ name }) => name === pack);
   if (state?.status === 'unhealthy' && state.tools === 0)
     throw fail('tool.unhealthy', `${shown}: the pack "${pack}" is not there: ${state.message ?? ''}`, {

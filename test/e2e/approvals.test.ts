@@ -144,7 +144,8 @@ describe('approvals', () => {
     const failing = JSON.stringify({ cmd: 'sleep 600', timeout_ms: 200 });
     return grant(root, 'shell_exec', failing)
       .then(() => cliJson(root, 'call', 'shell_exec', failing))
-      .then(async () => assert.equal((await cli(root, 'call', 'shell_exec', failing)).status, 75))
+      .then(() => cliJson(root, 'call', 'shell_exec', failing))
+      .then(({ document }) => assert.equal(document.errors[0].reason, 'approval.pending'))
       .finally(() => workspace.remove());
   });
 

@@ -72,7 +72,10 @@ COMP_WORDS=(haft "$@"); COMP_CWORD=$#; COMPREPLY=(); _haft; echo "\${COMPREPLY[*
     assert.equal(complete('aud'), 'audit');
     assert.equal(complete('audit', 'ver'), 'verify');
     assert.equal(complete('audit', 'verify', '--he'), '--head --help');
-    assert.equal(complete('completion', ''), 'bash zsh fish --json --workspace --trust --frozen --help');
+    assert.equal(
+      complete('completion', ''),
+      'bash zsh fish --json --workspace --trust --frozen --color --utc --verbose --quiet --help',
+    );
     assert.equal(complete('nothing', ''), '');
   });
 });

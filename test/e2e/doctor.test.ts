@@ -60,14 +60,14 @@ describe('a machine that cannot contain programs', { skip: mounting.missing }, (
 
   it('tells the person at the terminal how to get bubblewrap', () => {
     const { status, stderr } = call(WITHOUT_BUBBLEWRAP);
-    assert.equal(status, 6);
+    assert.equal(status, 125);
     assert.match(stderr, /bubblewrap is not installed \[.*\]\n {2}hint: Install it: .*bubblewrap/);
   });
 
   for (const words of ['unshare -pf', 'unshare -Urpf', 'bwrap --dev-bind / / --unshare-all']) {
     it(`does not wait below ${words}, where /proc belongs to another PID namespace`, () => {
       const { status, stderr } = call(words.split(' '));
-      assert.equal(status, 6, stderr);
+      assert.equal(status, 125, stderr);
       assert.match(stderr, /\/proc belongs to another PID namespace/);
       assert.match(stderr, /\n {2}hint: .*mount -t proc proc \/proc/);
       const [only, ...others] = sandboxOf(doctor(words.split(' ')));
@@ -79,7 +79,7 @@ describe('a machine that cannot contain programs', { skip: mounting.missing }, (
   it('says below a bubblewrap of root what covers /proc, and what to change there works', () => {
     const outer = 'bwrap --dev-bind / / --unshare-pid --proc /proc --tmpfs /proc/bus'.split(' ');
     const { status, stderr } = call(outer);
-    assert.equal(status, 6, stderr);
+    assert.equal(status, 125, stderr);
     assert.match(stderr, /a new \/proc cannot be mounted here: .*\/proc\/bus.* covered/);
     assert.match(stderr, /\n {2}hint: .*--unshare-user --uid 1000 --gid 1000/);
     const changed = 'bwrap --dev-bind / / --unshare-pid --proc /proc --unshare-user --uid 1000 --gid 1000';
@@ -166,7 +166,7 @@ describe('a container', { skip: docker.skip }, () => {
       ['--cap-add', 'SYS_ADMIN'],
     ]) {
       const { status, stderr } = inContainer(...options);
-      assert.equal(status, 6, `${options.join(' ')}: ${stderr}`);
+      assert.equal(status, 125, `${options.join(' ')}: ${stderr}`);
       for (const help of helps) assert.match(stderr, new RegExp(`\\n {2}hint: .*--security-opt ${help}`));
     }
     for (const options of [opened, [...opened, '--user', '1000'], ['--privileged', '--user', '1000']]) {

@@ -1,11 +1,16 @@
 // Owns: what a command of the command line is, and what it is given to work with.
 // Refuses: parsing and printing policy; see run-cli.ts and output.ts.
+import type { Reason } from '../../contract/errors.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 
-export interface CommandOption {
+/** What the parser has to know. */
+export interface Flag {
   readonly type: 'string' | 'boolean';
   readonly short?: string;
   readonly multiple?: boolean;
+}
+
+export interface CommandOption extends Flag {
   /** What stands for the value in help: `--last N`. */
   readonly value?: string;
   readonly help: string;
@@ -31,6 +36,8 @@ export interface Command {
   readonly anywhere?: boolean;
   /** It goes on until it is told to stop, and takes over what changes meanwhile. */
   readonly lives?: boolean;
+  /** The exit code of a failure, where it is another than that of the table; `words` follow the command's name. */
+  failed?(words: readonly string[], reason: Reason): number | undefined;
   /** Answers with the exit code. Failures of the table may be thrown. */
   run(invocation: Invocation): Promise<number>;
 }
@@ -52,8 +59,12 @@ export interface Io {
   err(text: string): void;
   /** Bytes as they are, for who reads them from a pipe or a file. */
   bytes(bytes: Uint8Array): void;
+  /** The same on standard error. */
+  errBytes(bytes: Uint8Array): void;
   /** A person is looking: colour, tables and progress are welcome. */
   readonly tty: boolean;
+  /** Standard error is a terminal. */
+  readonly errTty: boolean;
   readonly columns: number;
   /** Standard input, whole, up to a limit in bytes. */
   readStdin(limit: number): Promise<Uint8Array>;
@@ -67,19 +78,15 @@ export interface Io {
   readonly signal: AbortSignal;
 }
 
-/** Flags that every command takes. */
-export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
-  json: { type: 'boolean', help: 'print one JSON document and nothing else' },
-  workspace: {
-    type: 'string',
-    value: 'DIR',
-    help: 'the workspace (default: the nearest folder upwards with haft.yaml or .haft)',
-  },
-  trust: {
-    type: 'string',
-    value: 'SHA256',
-    help: 'use the haft.yaml with this hash without haft trust, for this run (several: with commas)',
-  },
-  frozen: { type: 'boolean', help: 'refuse to start with tools that are not as haft.lock has them' },
-  help: { type: 'boolean', short: 'h', help: 'show this help' },
-};
+/** Flags that every command takes; what they are for is in common-options.ts, which no call loads. */
+export const COMMON_FLAGS = {
+  json: { type: 'boolean' },
+  workspace: { type: 'string' },
+  trust: { type: 'string' },
+  frozen: { type: 'boolean' },
+  color: { type: 'string' },
+  utc: { type: 'boolean' },
+  verbose: { type: 'boolean', short: 'v' },
+  quiet: { type: 'boolean', short: 'q' },
+  help: { type: 'boolean', short: 'h' },
+} as const satisfies Readonly<Record<string, Flag>>;

@@ -25,7 +25,7 @@ export const CLI_COMMANDS: Commands = {
   trust: operation('trust'),
   call: {
     summary: 'Call a tool',
-    load: async () => (await import('./commands/call.ts')).command,
+    load: async () => (await import('./commands/call-help.ts')).command,
   },
   tools: group('tools', 'List, find, add and look after tools', {
     check: {

@@ -2,8 +2,9 @@
 // Refuses: a second description of a command.
 
 import { table } from '../../contract/terminal-text.ts';
-import { COMMON_OPTIONS, type Command, type CommandOption } from './command.ts';
+import type { Command, CommandOption } from './command.ts';
 import type { CommandGroup, Commands } from './commands.ts';
+import { COMMON_OPTIONS } from './common-options.ts';
 
 /** `haft help`, or the commands of one group. */
 export function renderHelp(commands: Commands, group: CommandGroup | undefined): string {

@@ -22,11 +22,15 @@ export function processIo(): Io {
       if (!writeAll(1, bytes)) abort();
     },
     err: (text) => void writeAll(2, Buffer.from(printable(text))),
+    errBytes: (bytes) => void writeAll(2, bytes),
     get tty() {
       return isTerminal(1);
     },
+    get errTty() {
+      return isTerminal(2);
+    },
     get columns() {
-      return process.stdout.columns ?? 80;
+      return process.stdout.columns ?? process.stderr.columns ?? 80;
     },
     readStdin: (limit) => readAll(limit),
     async *stdin() {
@@ -86,7 +90,7 @@ const isTerminal = (fd: number): boolean => {
     const stat = fstatSync(fd);
     // Major 1 is /dev/null and its like; asking `process.stdout` would cost a tenth of a cold start.
     const mayBe = stat.isCharacterDevice() && ((stat.rdev >> 8) & 0xfff) !== 1;
-    return mayBe && process.stdout.isTTY === true;
+    return mayBe && process.getBuiltinModule('node:tty').isatty(fd);
   } catch {
     return false;
   }

@@ -7,7 +7,9 @@ import { isFrozenRun } from '../../preset/open-host.ts';
 import { operationSite } from '../../preset/operation-handles.ts';
 import { localPerson } from '../../runtime/management.ts';
 import type { Command, CommandOption, Invocation } from './command.ts';
+import { endProgress, progressOf } from './progress.ts';
 import { readFileArgument, readObjectArgument } from './read-argument.ts';
+import { readerOf } from './reader.ts';
 
 type Given = Record<string, unknown>;
 type Named = readonly [name: string, argument: Argument];
@@ -35,7 +37,7 @@ export function commandOf(operation: Operation): Command {
     ...(words[0]?.[1].enum ? { choices: words[0][1].enum } : {}),
     ...(reads ? { reads } : {}),
     ...(lenient ? { lenient } : {}),
-    run: (invocation) => run(operation, invocation, words, flags),
+    run: (invocation) => run(operation, invocation, words, flags).finally(() => endProgress(invocation.io)),
   };
 }
 
@@ -60,6 +62,7 @@ async function run(
   flags: readonly Named[],
 ): Promise<number> {
   const { io, json } = invocation;
+  const isWatched = io.errTty && !invocation.flags.quiet;
   const site = operationSite({
     get workspace() {
       return invocation.workspace;
@@ -70,7 +73,13 @@ async function run(
       return io.signal;
     },
     watched: !json && io.tty,
-    say: io.err,
+    say: (text) => {
+      endProgress(io);
+      if (!invocation.flags.quiet) io.err(text);
+    },
+    progress: (step) => {
+      if (isWatched) progressOf(io).show(step);
+    },
     runtime: invocation.runtime,
   });
   let args = withDefaults(operation, await parse(invocation, words, flags));
@@ -87,14 +96,8 @@ async function run(
     lastLine,
   } = operation;
   const value = await operation.run(args, site);
-  const reader = {
-    args,
-    tty: io.tty,
-    workspace: invocation.workspace,
-    out: io.out,
-    err: io.err,
-    bytes: io.bytes,
-  };
+  endProgress(io);
+  const reader = readerOf(args, invocation);
   const lineOf = (one: unknown): string => `${JSON.stringify(toJson(one))}\n`;
   if (answers === 'json') {
     if (json || !text) io.out(lineOf(value));
@@ -177,7 +180,10 @@ function terminalOf({ io, json, flags }: Invocation): Terminal {
   return {
     json,
     tty,
-    out,
+    out(text) {
+      endProgress(io);
+      out(text);
+    },
     err,
     ask,
     askSecret,

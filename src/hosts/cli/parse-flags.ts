@@ -3,17 +3,19 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../../base/closest.ts';
 import { fail } from '../../contract/errors.ts';
-import { COMMON_OPTIONS, type Command, type CommandOption } from './command.ts';
+import { COMMON_FLAGS, type Command, type Flag } from './command.ts';
 
 export interface Parsed {
   readonly flags: Record<string, string | boolean | readonly string[] | undefined>;
   readonly positionals: readonly string[];
 }
 
-type Options = Readonly<Record<string, CommandOption>>;
+const COLORS = ['auto', 'always', 'never'];
+
+type Options = Readonly<Record<string, Flag>>;
 
 export function parseFlags(command: Command, name: string, args: readonly string[]): Parsed {
-  const options = { ...COMMON_OPTIONS, ...command.options };
+  const options = { ...COMMON_FLAGS, ...command.options };
   const refuse = (fact: string) => {
     const usage = `haft ${name} ${command.usage}`.trimEnd();
     return fail('usage', `Cannot run haft ${name}: ${fact} (usage: ${usage}; --help says more)`);
@@ -25,6 +27,8 @@ export function parseFlags(command: Command, name: string, args: readonly string
     throw refuse(flagProblem(thrown as Error & { code?: string }, options));
   }
   const { flags, positionals } = parsed;
+  const { color = 'auto' } = flags;
+  if (!COLORS.includes(color as string)) throw refuse(`--color takes one of ${COLORS.join(', ')}`);
   const [least, most] = command.positionals;
   if (!flags.help && positionals.length < least) throw refuse('an argument is missing');
   if (!flags.help && positionals.length > most)

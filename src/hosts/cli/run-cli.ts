@@ -2,7 +2,14 @@
 // Refuses: to know any command; they come from the list in commands.ts.
 import { closest } from '../../base/closest.ts';
 import { once } from '../../base/once.ts';
-import { ERRORS, type ErrorEntry, fail, isFailure, toErrorEntry } from '../../contract/errors.ts';
+import {
+  ERRORS,
+  type ErrorEntry,
+  fail,
+  isFailure,
+  type Reason,
+  toErrorEntry,
+} from '../../contract/errors.ts';
 import { describeError } from '../../contract/terminal-text.ts';
 import { VERSION } from '../../contract/version.ts';
 import { findWorkspace } from '../../loader/workspace.ts';
@@ -20,6 +27,7 @@ export async function runCli(
   io: Io = processIo(),
 ): Promise<number> {
   const json = argv.includes('--json');
+  let failed: ((reason: Reason) => number | undefined) | undefined;
   try {
     const found = findCommand(argv, commands);
     if ('version' in found) {
@@ -32,6 +40,7 @@ export async function runCli(
       return found.asked ? 0 : ERRORS.usage.exit;
     }
     const command = await found.entry.load();
+    failed = (reason) => command.failed?.(found.rest, reason);
     const { flags, positionals } = parseFlags(command, found.name, found.rest);
     if (flags.help) {
       io.out((await import('./help.ts')).renderCommandHelp(found.name, command));
@@ -42,7 +51,7 @@ export async function runCli(
     if (!isFailure(thrown) && process.env.HAFT_DEBUG) io.err(`${(thrown as Error).stack}\n`);
     const error = toErrorEntry(thrown);
     report(io, json, error);
-    return ERRORS[error.reason].exit;
+    return failed?.(error.reason) ?? ERRORS[error.reason].exit;
   }
 }
 
@@ -122,7 +131,7 @@ function findCommand(argv: readonly string[], commands: Commands): Found {
 }
 
 /** Common flags that take a value. */
-const WITH_VALUE: readonly string[] = ['--workspace', '--trust'];
+const WITH_VALUE: readonly string[] = ['--workspace', '--trust', '--color'];
 
 /** The first word that is neither a flag nor a flag's value. */
 const wordAt = (argv: readonly string[]) =>

@@ -16,7 +16,9 @@ export async function runForTests(args: readonly string[], commands = COMMANDS):
   const io: Io = {
     out: (text) => void out.push(text),
     err: (text) => void err.push(text),
+    errBytes() {},
     tty: false,
+    errTty: false,
     columns: 80,
     readStdin: async () => new Uint8Array(),
     bytes() {},

@@ -3,7 +3,7 @@
 import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { closest } from '../../base/closest.ts';
+import { closestArgument } from '../../base/closest-argument.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonSchema, SchemaCheck, SchemaProblem } from '../../contract/json.ts';
@@ -150,7 +150,7 @@ const MESSAGES: Readonly<Record<string, (one: RawProblem, schema: JsonSchema) =>
     // Arguments are flat nearly always; deeper down the name alone must do.
     const known =
       instancePath === '' ? Object.keys((schema as { properties?: object }).properties ?? {}) : [];
-    const near = closest(name, known);
+    const near = closestArgument(name, known);
     return `has no property "${name.slice(0, 80)}"${near ? `; did you mean "${near}"?` : ''}`;
   },
   enum: ({ params }) =>

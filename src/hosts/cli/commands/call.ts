@@ -2,38 +2,38 @@
 // Refuses: to interpret what a tool answers.
 import { parseStrict } from '../../../base/strict-json.ts';
 import { readPlacement } from '../../../contract/backend.ts';
-import { toToolResponse } from '../../../contract/envelope.ts';
-import { ERRORS, fail } from '../../../contract/errors.ts';
+import { type CallResponse, type EventMessage, toToolResponse } from '../../../contract/envelope.ts';
+import { ERRORS, fail, type Reason } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import type { CallOptions } from '../../../contract/runtime.ts';
 import { describeError } from '../../../contract/terminal-text.ts';
-import type { Command, Invocation } from '../command.ts';
+import type { DefaultRuntime } from '../../../preset/default.ts';
+import type { Command, CommandOption, Invocation, Io } from '../command.ts';
 import { readFileArgument } from '../read-argument.ts';
+
+type Progress = NonNullable<EventMessage['progress']>;
 
 /** The largest request that is read from a file or a pipe; tools have smaller limits of their own. */
 const LARGEST = 64 * 1024 * 1024;
 
+const TEXT: CommandOption = { type: 'string', help: '' };
+
+/** Only what a call needs: help comes with `call-help.ts`. */
 export const command: Command = {
   summary: 'Call a tool',
-  usage: 'TOOL [JSON | @file | -]',
-  description: 'Arguments are a JSON object, a file that holds one (@args.json), or standard input (-).',
-  options: {
-    session: { type: 'string', value: 'ID', help: 'make the call in this session, opening it if need be' },
-    'request-id': { type: 'string', value: 'ID', help: 'the request_id to send' },
-    backend: { type: 'string', value: 'NAME', help: 'where a run is executed, among what policy grants' },
-    place: {
-      type: 'string',
-      value: 'KEY=VALUE,…',
-      help: 'partition, account, qos or gres of its Slurm job, among what policy lists',
-    },
-  },
-  examples: [`haft call file_read '{"path":"README.md"}'`, 'haft call file_write @args.json --json'],
-  positionals: [1, 2],
+  usage: 'TOOL [KEY=VALUE… | JSON | @file | -]',
+  options: { session: TEXT, 'request-id': TEXT, backend: TEXT, place: TEXT },
+  examples: [],
+  positionals: [1, 1000],
+  failed: (words, reason) => (words.includes(SHELL) ? programFailed(reason) : undefined),
   async run(invocation) {
     const { positionals, flags, io, json } = invocation;
     const tool = positionals[0]!;
-    const args = parseArgs(await argumentText(invocation));
+    const words = positionals.slice(1);
+    const isKeyed = words.length > 1 || KEYED.test(words[0] ?? '');
+    const parsed = isKeyed ? undefined : parseArgs(await argumentText(invocation));
     const runtime = await invocation.runtime();
+    const args = parsed ?? (await readWords(runtime, tool, words));
     const sessionId = flags.session as string | undefined;
     if (sessionId !== undefined) await runtime.sessions.open({ id: sessionId });
     const response = await runtime.call(
@@ -45,18 +45,50 @@ export const command: Command = {
         signal: () => io.signal,
         ...runPlace(flags),
         onEvent: (event) => {
-          const { pct, message } = event.progress ?? {};
-          if (io.tty && event.progress) io.err(`${pct === undefined ? '' : `${pct}% `}${message ?? ''}\n`);
+          if (event.progress && io.errTty && !flags.quiet) showProgress(io, event.progress);
         },
       },
     );
-    io.out(`${JSON.stringify(toToolResponse(response), null, json || !io.tty ? undefined : 2)}\n`);
+    const isRead = !json && io.tty;
+    if (isRead) await (await import('../show-call.ts')).showCall(response, args, runtime, invocation);
+    else io.out(`${JSON.stringify(toToolResponse(response))}\n`);
     const [error] = response.errors;
-    if (!error) return 0;
-    if (io.tty || !json) io.err(describeError(error));
-    return ERRORS[error.reason].exit;
+    if (error && !json && !isRead) io.err(describeError(error));
+    if (tool === SHELL) return programExit(response);
+    return error ? ERRORS[error.reason].exit : 0;
   },
 };
+
+/** Its exit code is that of the program. */
+const SHELL = 'shell_exec';
+const KEYED = /^[\w$][\w$.-]*:?=/;
+
+function programExit({ data, errors: [error] }: CallResponse): number {
+  if (error) return programFailed(error.reason);
+  const { code, timed_out } = data as { readonly code: number | null; readonly timed_out?: boolean };
+  return timed_out ? TIMED_OUT : (code ?? NOT_RUN);
+}
+
+const NOT_RUN = 125;
+const TIMED_OUT = 124;
+
+const programFailed = (reason: Reason): number =>
+  reason === 'time.deadline' ? TIMED_OUT : reason === 'time.cancelled' ? ERRORS[reason].exit : NOT_RUN;
+
+async function readWords(
+  runtime: DefaultRuntime,
+  tool: string,
+  words: readonly string[],
+): Promise<JsonObject> {
+  const { findListing } = await import('../../../runtime/find-listing.ts');
+  const { readKeyValues } = await import('../key-values.ts');
+  const { contract } = await findListing(runtime, tool, 'call');
+  return readKeyValues(words, tool, contract.input);
+}
+
+function showProgress(io: Io, progress: Progress): void {
+  import('../progress.ts').then(({ progressOf }) => progressOf(io).show(progress));
+}
 
 async function argumentText({ positionals, io }: Invocation): Promise<string> {
   const given = positionals[1] ?? '{}';
@@ -90,7 +122,7 @@ export function parseArgs(text: string): JsonObject {
   return value as JsonObject;
 }
 
-const FORM = `write them like '{"path":"README.md"}'`;
+const FORM = `write them like path=README.md, or like '{"path":"README.md"}'`;
 
 function runPlace({ backend, place }: Invocation['flags']): Pick<CallOptions, 'backend' | 'placement'> {
   return {

@@ -1,8 +1,9 @@
 // Owns: `haft completion`: completion scripts for the usual shells, made from the list of commands.
 // Refuses: to install them; the first lines say how.
 import { fail } from '../../../contract/errors.ts';
-import { COMMON_OPTIONS, type Command } from '../command.ts';
+import type { Command } from '../command.ts';
 import type { Commands } from '../commands.ts';
+import { COMMON_OPTIONS } from '../common-options.ts';
 
 const SHELLS: Readonly<Record<string, (words: string) => string>> = {
   bash: (words) => `# eval "$(haft completion bash)"

@@ -80,6 +80,7 @@ export function siteOf(asked: Asked, { runtime, frozen, living }: DaemonSite): O
       frozen,
       signal: asked.signal(),
       watched: false,
+      progress() {},
       say: () => {},
       runtime: async () => runtime,
     },
