@@ -93,6 +93,8 @@ async function bundleCommand(): Promise<void> {
 const COMMAND: BuildOptions = {
   outExtension: { '.js': '.cjs' },
   bundle: true,
+  // Its CommonJS file hides what it requires from bundlers.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   platform: 'node',
   target: 'node22',
   format: 'cjs',

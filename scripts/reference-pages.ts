@@ -3,6 +3,7 @@
 import { COMMANDS } from '../src/bin/commands.ts';
 import { ERRORS } from '../src/contract/errors.ts';
 import { argumentsSchema } from '../src/contract/operation.ts';
+import { commandsByName } from '../src/hosts/cli/commands.ts';
 import { COMMON_OPTIONS } from '../src/hosts/cli/common-options.ts';
 import { ROUTES } from '../src/hosts/daemon/routes/index.ts';
 import { OPERATIONS } from '../src/operations/index.ts';
@@ -180,7 +181,7 @@ async function operationsPage(): Promise<string> {
   return [
     '# Operations',
     '',
-    'What people and programs can ask beside calling a tool, at the command line and over HTTP alike; what reads or writes files that a person names at a terminal (`init`, `toolpack`, `tools check`, `runs collect`, `runs verify-bundle`) is a command alone. A body holds the arguments as one JSON object; ' +
+    'What people and programs can ask beside calling a tool, at the command line and over HTTP alike; what reads or writes files that a person names at a terminal (`init`, `toolpack`, `tools check`, `runs collect`, `runs verify-bundle`, `mcp install`) is a command alone. A body holds the arguments as one JSON object; ' +
       'the answer is what `--json` prints. What is for a person takes the token for management; the rest takes either. `GET /v1/operations` lists them with their schemas.',
     '',
     ...sections,
@@ -212,31 +213,27 @@ const typeOf = ({ type, enum: among }: Property) =>
 
 async function commandsPage(): Promise<string> {
   const sections: string[] = [];
-  for (const [name, entry] of Object.entries(COMMANDS)) {
-    const members = 'load' in entry ? { '': entry } : entry.commands;
-    for (const [sub, { load }] of Object.entries(members)) {
-      const command = await load();
-      const full = `${name} ${sub}`.trim();
-      const flags = Object.entries(command.options ?? {});
-      sections.push(
-        [
-          `## haft ${full}`,
-          '',
-          '```',
-          `haft ${full} ${command.usage}`.trimEnd(),
-          '```',
-          '',
-          `${command.summary}.${command.description ? ` ${command.description}` : ''}`,
-          '',
-          ...flags.map(([flag, { value, help }]) => `- \`--${flag}${value ? ` ${value}` : ''}\`: ${help}`),
-          ...(flags.length > 0 ? [''] : []),
-          '```sh',
-          ...command.examples,
-          '```',
-          '',
-        ].join('\n'),
-      );
-    }
+  for (const [full, { load }] of commandsByName(COMMANDS)) {
+    const command = await load();
+    const flags = Object.entries(command.options ?? {});
+    sections.push(
+      [
+        `## haft ${full}`,
+        '',
+        '```',
+        `haft ${full} ${command.usage}`.trimEnd(),
+        '```',
+        '',
+        `${command.summary}.${command.description ? ` ${command.description}` : ''}`,
+        '',
+        ...flags.map(([flag, { value, help }]) => `- \`--${flag}${value ? ` ${value}` : ''}\`: ${help}`),
+        ...(flags.length > 0 ? [''] : []),
+        '```sh',
+        ...command.examples,
+        '```',
+        '',
+      ].join('\n'),
+    );
   }
   const common = Object.entries(COMMON_OPTIONS).map(
     ([flag, { value, help }]) => `- \`--${flag}${value ? ` ${value}` : ''}\`: ${help}`,

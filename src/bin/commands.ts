@@ -8,6 +8,12 @@ export const COMMANDS: Commands = {
   mcp: {
     summary: 'Serve the tools over MCP on standard input and output',
     load: async () => (await import('./mcp.ts')).command,
+    commands: {
+      install: {
+        summary: 'Add Haft to the configuration of an MCP client',
+        load: async () => (await import('../hosts/cli/commands/mcp-install.ts')).command,
+      },
+    },
   },
   completion: {
     summary: 'Print shell completion',

@@ -7,14 +7,19 @@ export const command: Command = {
   summary: 'Serve the tools over MCP on standard input and output',
   usage: '[--searchable]',
   description:
-    'For the configuration of an MCP client: command "haft", arguments ["mcp", "--workspace", DIR].',
+    'Clients start it: "haft mcp install CLIENT" configures one (claude, codex, gemini, opencode, cursor, vscode, zed).',
   options: {
     searchable: {
       type: 'boolean',
       help: 'list only find_tool, describe_tool and call_tool, through which all tools are reached',
     },
   },
-  examples: ['haft mcp', 'haft mcp --workspace ~/project', 'haft mcp --searchable'],
+  examples: [
+    'haft mcp install claude',
+    'haft mcp',
+    'haft mcp --workspace ~/project',
+    'haft mcp --searchable',
+  ],
   positionals: [0, 0],
   lives: true,
   run: ({ workspace, runtime, io, flags }) =>

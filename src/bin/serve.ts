@@ -3,6 +3,7 @@
 import { fail } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import type { Command } from '../hosts/cli/command.ts';
+import { ownCommand } from '../hosts/cli/mcp-clients/own-command.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
 import { takeTokens } from '../hosts/daemon/tokens.ts';
 import { recoverRuns } from '../operations/recover-runs.ts';
@@ -40,7 +41,8 @@ export const command: Command = {
     });
     // Before anybody is told the address: what they change from then on is seen.
     const unfollow = followWorkspace(live, io.err);
-    const mcp = { mcpServers: { haft: { command: 'haft', args: ['mcp', '--workspace', workspace] } } };
+    const [program, ...args] = ownCommand(workspace);
+    const mcp = { mcpServers: { haft: { command: program, args } } };
     if (json)
       io.out(
         `${JSON.stringify({ address: daemon.address, token: tokens.calls, approval_token: tokens.management, mcp })}\n`,
@@ -49,7 +51,7 @@ export const command: Command = {
       io.out(`Haft serves ${workspace}\n${daemon.address} token=${tokens.calls}\n`);
       io.out(`To answer approvals and manage tools: token=${tokens.management}\n\n`);
       io.out(`  curl -H "Authorization: Bearer ${tokens.calls}" ${daemon.address}/v1/tools\n\n`);
-      io.out(`For an MCP client:\n${JSON.stringify(mcp, null, 2)}\n`);
+      io.out(`For an MCP client (or: haft mcp install CLIENT):\n${JSON.stringify(mcp, null, 2)}\n`);
       if (!LOOPBACK.test(host))
         io.err(
           `haft: ${host} can be reached from other machines; whoever has the token can call every tool\n`,

@@ -7,6 +7,8 @@ import type { Command } from './command.ts';
 export interface CommandEntry {
   readonly summary: string;
   load(): Promise<Command>;
+  /** Commands of their own behind its name: `haft mcp install`. Such a command takes no words itself. */
+  readonly commands?: Readonly<Record<string, CommandEntry>>;
 }
 
 export interface CommandGroup {
@@ -66,6 +68,16 @@ export const CLI_COMMANDS: Commands = {
   undo: operation('undo'),
   doctor: operation('doctor'),
 };
+
+/** By what is typed: `mcp`, `mcp install`, `audit verify`. */
+export function commandsByName(commands: Commands): ReadonlyMap<string, CommandEntry> {
+  const found = new Map<string, CommandEntry>();
+  for (const [name, entry] of Object.entries(commands)) {
+    if ('load' in entry) found.set(name, entry);
+    for (const [sub, one] of Object.entries(entry.commands ?? {})) found.set(`${name} ${sub}`, one);
+  }
+  return found;
+}
 
 /** An operation as a command. */
 function operation(id: string): CommandEntry {

@@ -7,6 +7,7 @@ import { COMMANDS } from '../../bin/commands.ts';
 import { VERSION } from '../../contract/version.ts';
 import { removeTrusted, writeTrusted } from '../../preset/trust/trust-for-tests.ts';
 import type { Command } from './command.ts';
+import { commandsByName } from './commands.ts';
 import { runForTests as run } from './run-for-tests.ts';
 
 describe('runCli', () => {
@@ -33,6 +34,10 @@ describe('runCli', () => {
       ['help audit', 'Read and verify', 0],
       ['help audit verify', 'usage: haft audit verify', 0],
       ['audit help verify', 'usage: haft audit verify', 0],
+      ['mcp --help', 'usage: haft mcp [', 0],
+      ['mcp help', 'usage: haft mcp [', 0],
+      ['mcp install --help', 'usage: haft mcp install', 0],
+      ['help mcp install', 'usage: haft mcp install', 0],
     ];
     for (const [args, begins, exit] of HELP) {
       it(`"haft ${args}" shows help and exits with ${exit}`, async () => {
@@ -63,14 +68,11 @@ describe('runCli', () => {
     }
 
     it('shows an example and every flag in the help of each command', async () => {
-      for (const [name, entry] of Object.entries(COMMANDS)) {
-        const members = 'load' in entry ? [name] : Object.keys(entry.commands).map((sub) => `${name} ${sub}`);
-        for (const full of members) {
-          const { out, exit } = await run([...full.split(' '), '--help']);
-          assert.equal(exit, 0, full);
-          assert.match(out, /\nexamples:\n {2}.*haft /, full);
-          assert.match(out, / {2}--json /, full);
-        }
+      for (const full of commandsByName(COMMANDS).keys()) {
+        const { out, exit } = await run([...full.split(' '), '--help']);
+        assert.equal(exit, 0, full);
+        assert.match(out, /\nexamples:\n {2}.*haft /, full);
+        assert.match(out, / {2}--json /, full);
       }
     });
   });
@@ -78,6 +80,9 @@ describe('runCli', () => {
   describe('refusing a command line', () => {
     const REFUSED: readonly (readonly [args: readonly string[], says: RegExp])[] = [
       [['cal'], /no such command; did you mean "call"\?/],
+      [['mcp', 'instal', 'claude'], /no such mcp command; did you mean "install"\?/],
+      [['mcp', 'install'], /an argument is missing \(usage: haft mcp install claude/],
+      [['mcp', 'install', 'emacs'], /take one of claude, codex, gemini, opencode, cursor, vscode, zed/],
       [['audit', 'verfy'], /no such audit command; did you mean "verify"\?/],
       [['--frob'], /Cannot run haft --frob: a command is missing/],
       [['call'], /an argument is missing \(usage: haft call TOOL/],

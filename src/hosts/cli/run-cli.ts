@@ -118,14 +118,15 @@ function findCommand(argv: readonly string[], commands: Commands): Found {
   if (word === 'help') return findCommand([...rest, '--help'], commands);
   if (word === 'version') return { version: true };
   const entry = lookUp(word, commands, 'command');
-  if ('load' in entry) return { name: word, entry, rest };
   const subAt = wordAt(rest);
   const sub = rest[subAt];
-  if (sub === undefined) return { help: entry, asked: asksForHelp(rest) };
+  if ('load' in entry) {
+    if (!entry.commands || sub === undefined) return { name: word, entry, rest };
+  } else if (sub === undefined) return { help: entry, asked: asksForHelp(rest) };
   if (sub === 'help') return findCommand([...argv.filter((one) => one !== sub), '--help'], commands);
   return {
     name: `${word} ${sub}`,
-    entry: lookUp(sub, entry.commands, `${word} command`),
+    entry: lookUp(sub, entry.commands ?? {}, `${word} command`),
     rest: rest.toSpliced(subAt, 1),
   };
 }

@@ -2,7 +2,7 @@
 // Refuses: to install them; the first lines say how.
 import { fail } from '../../../contract/errors.ts';
 import type { Command } from '../command.ts';
-import type { Commands } from '../commands.ts';
+import { type Commands, commandsByName } from '../commands.ts';
 import { COMMON_OPTIONS } from '../common-options.ts';
 
 const SHELLS: Readonly<Record<string, (words: string) => string>> = {
@@ -58,14 +58,9 @@ export const completionOf = (commands: () => Commands): Command => ({
 /** One line a command: what may follow it. */
 async function cases(commands: Commands, shell: string): Promise<string> {
   const lines = new Map([['', Object.keys(commands)]]);
-  for (const [name, entry] of Object.entries(commands)) {
-    if ('load' in entry) lines.set(name, wordsOf(await entry.load()));
-    else {
-      lines.set(name, Object.keys(entry.commands));
-      for (const [sub, { load }] of Object.entries(entry.commands))
-        lines.set(`${name} ${sub}`, wordsOf(await load()));
-    }
-  }
+  for (const [name, { commands: subs = {} }] of Object.entries(commands)) lines.set(name, Object.keys(subs));
+  for (const [name, { load }] of commandsByName(commands))
+    lines.set(name, [...(lines.get(name) ?? []), ...wordsOf(await load())]);
   const line = ([key, words]: [string, string[]]) =>
     shell === 'fish'
       ? `    case ${key === '' ? "''" : `'${key}*'`}\n      printf '%s\\n' ${words.join(' ')}`
