@@ -25,6 +25,7 @@ export type { Json, JsonObject, JsonSchema } from './contract/json.ts';
 export type { Runtime } from './contract/runtime.ts';
 export { type AnyTool, defineBuiltin, type Tool, type ToolContract } from './contract/tool.ts';
 export { VERSION } from './contract/version.ts';
+export type * from './contract/web-globals.ts';
 export type { YamlTool } from './contract/yaml-tool.ts';
 export {
   type PackReport,
@@ -37,3 +38,5 @@ export {
   type DefaultRuntime,
   type DefaultRuntimeOptions as RuntimeOptions,
 } from './preset/default.ts';
+// By a star, so that programs can extend `ToolCalls` under the name of this package.
+export type * from './preset/tool-calls.ts';

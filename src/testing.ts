@@ -1,6 +1,7 @@
 // Owns: what authors of adapters, backends, rules, stores, toolpacks and tools outside of this package may test with.
 // Refuses: anything that is not a suite or what a suite needs.
 
+export type * from './contract/web-globals.ts';
 export { openToolpackBench, toolpackSuite } from './preset/toolpack-bench.ts';
 export { ADAPTER_CASES, type AdapterEnvironment, adapterSuite } from './testing/adapter-suite.ts';
 export * from './testing/backend-suite.ts';

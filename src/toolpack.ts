@@ -22,3 +22,4 @@ export {
   type ToolPlan,
   type ToolRun,
 } from './contract/toolpack.ts';
+export type * from './contract/web-globals.ts';

@@ -52,9 +52,44 @@ const REFUSED: readonly (readonly [title: string, request: Anything, says: RegEx
   ['a tool that is no text', { tool: { id: 'file_read' }, args: {} }, /tool must be a string/],
   ['no tool', { args: {} }, /tool must be a string/],
   ['a list', [READ], /a plain object/],
-  ['a text', 'file_read', /a plain object/],
   ['nothing', undefined, /a plain object/],
 ];
+
+describe('runtime.call by name', () => {
+  const call = (...given: readonly Anything[]) => (runtime.call as Anything)(...given);
+
+  it('makes the call that the request would be, with its ids and options', async () => {
+    const events: string[] = [];
+    const onEvent = ({ event }: { readonly event: string }) => events.push(event);
+    const { ok, data, requestId } = await runtime.call(
+      'file_read',
+      { path: 'a.txt' },
+      { requestId: 'mine', onEvent },
+    );
+    assert.deepEqual([ok && data.content, requestId], ['one\n', 'mine']);
+    assert.equal((await runtime.call('fs_list')).ok, true);
+    assert.equal((await runtime.call('file_read', READ.args)).ok, true);
+    const narrowed = await runtime.call('file_read', READ.args, { sessionId: 'sess-123' });
+    assert.deepEqual([narrowed.ok, narrowed.errors[0]?.reason], [false, 'policy.denied']);
+  });
+
+  const WRONG: readonly (readonly [string, readonly Anything[]])[] = [
+    ['a session that is spelled as it travels', ['file_read', READ.args, { session_id: 'sess-123' }]],
+    ['a session in the place of options', ['file_read', READ.args, 'sess-123']],
+    ['a session that is a number', ['file_read', READ.args, { sessionId: 7 }]],
+    ['arguments that are a text', ['file_read', 'private/key']],
+    ['a name that is none', ['', {}]],
+  ];
+  for (const [title, given] of WRONG)
+    it(`refuses ${title}`, async () => {
+      const { ok, errors } = await call(...given);
+      assert.deepEqual([ok, errors.length], [false, 1]);
+    });
+
+  it('takes no options for none', async () => {
+    assert.equal((await call('file_read', { path: 'a.txt' }, null)).ok, true);
+  });
+});
 
 describe('runtime.call', () => {
   it('refuses a backend or a place for a tool that runs on none, and does nothing', async () => {

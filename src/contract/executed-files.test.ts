@@ -25,19 +25,41 @@ const UNASKED = [
   ...['lint-staged.config.js', '.overcommit.yml', '.venv/bin/python', 'venv/Scripts/pip.exe', 'env/bin/pip'],
   ...['.virtualenv/bin/pip', 'myenv/bin/pip', '.venv311/bin/pip', 'py/bin/activate', 'py/bin/activate.fish'],
   ...['py/Scripts/Activate.ps1', '.tox/py311/bin/pytest'],
+  ...[
+    '.hg/hgrc',
+    'a/.hg/hgrc-not-shared',
+    '.hgrc',
+    '.jj/repo/config.toml',
+    '.jj/workspace-config/config.toml',
+  ],
+  ...['.sl/config', '.gitconfig', '.config/git/config', '.arcconfig', '.fossil-settings/x', '.Rprofile'],
+  ...['a/.Renviron', '.bazelrc', 'ci.bazelrc', '.bazelversion', '.buckconfig.local'],
+  ...[
+    'pnpm-workspace.yaml',
+    'poetry.toml',
+    'rust-toolchain',
+    'rust-toolchain.toml',
+    'NuGet.Config',
+    '.condarc',
+  ],
+  ...['.jvmopts', '.sbtopts', '.envrc.local', '.autoenv.zsh', '.irbrc', '.pryrc', '.pdbrc', '.pdbrc.py'],
+  ...['.gdbinit', '.lldbinit', '.lldbinit-lldb', '.ghci', '.iex.exs', '.psqlrc', '.mongorc.js', '.tmux.conf'],
+  ...['.helix/languages.toml', '.vs/tasks.vs.json', '.bsp/sbt.json', '.emacs.d/init.el', '.vim/plugin/x.vim'],
+  ...['crush.json', '.crush/x', '.goose/config.yaml', '.terraform/providers/x', '.terraformrc'],
 ];
 
 const ON_PURPOSE = [
   ...['action.yml', 'a/action.yaml', 'gradle.properties', 'tests/conftest.py', 'vite.config.ts'],
   ...['jest.config.mjs', 'webpack.config.babel.js', 'karma.conf.js', '.eslintrc.js', '.eslintrc.cjs'],
   ...['.mocharc.cjs', '.babelrc.js', 'binding.gyp', 'Cargo.toml', 'noxfile.py', 'tox.ini', 'setup.cfg'],
-  ...['package.json', 'Makefile', 'x.sh'],
+  ...['package.json', 'Makefile', 'x.sh', '.pylintrc', 'WORKSPACE', 'MODULE.bazel', 'turbo.json', 'mix.exs'],
 ];
 
 const NEITHER = [
   ...['src/index.ts', 'src/config.ts', 'config/app.json', 'docs/run.md', 'src/bin/main.rs', 'bin/tool.py'],
   ...['src/env.ts', 'src/environment/bin.ts', 'src/rc.js', 'tests/test_x.py', 'src/continue.ts', 'README.md'],
   ...['gradle/libs.versions.toml', 'src/action.ts', 'mise/notes.md', 'tsconfig.json', 'src/conf.py'],
+  ...['tools/bazel.md', 'src/hgrc.ts', 'src/vim.ts', 'poetry.lock', 'terraform/main.tf', 'src/profile.R'],
 ];
 
 describe('executed files', () => {

@@ -219,8 +219,9 @@ export interface SandboxRefusal {
 
 /** A program under way. */
 export interface SandboxProcess {
+  /** @internal Node's streams are not in the published types, which hold without those of Node. */
   readonly stdin: Writable;
-  /** Must be read; the program waits when nobody does. */
+  /** @internal Must be read; the program waits when nobody does. */
   readonly stdout: Readable;
   /** Settles when the whole tree is gone. Its `stdout` is empty. Never rejects. */
   readonly result: Promise<SandboxResult>;

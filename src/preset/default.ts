@@ -5,9 +5,10 @@ import { createRealNames } from '../capabilities/fs/real-names.ts';
 import type { ArtifactStore } from '../contract/artifacts.ts';
 import type { Capability } from '../contract/capability.ts';
 import { type Diagnostic, formatDiagnostic } from '../contract/diagnostic.ts';
-import { checkFields, type KnownFields } from '../contract/envelope.ts';
+import { type CallRequest, checkFields, type KnownFields } from '../contract/envelope.ts';
 import { isFailure } from '../contract/errors.ts';
 import type { HealthMonitor } from '../contract/health.ts';
+import type { JsonObject } from '../contract/json.ts';
 import type { CleanUpOptions, HostRuntime } from '../contract/operation-handles.ts';
 import type { LoadedPolicy, PolicyFile } from '../contract/policy.ts';
 import type { RunParts } from '../contract/runs.ts';
@@ -34,6 +35,7 @@ import type { LockMode } from './packs/pack-site.ts';
 import { createPacksOnDemand } from './packs/packs-on-demand.ts';
 import { PRECOMPILED_CHECKS } from './precompiled-checks.ts';
 import type { CleanUpSite } from './retention.ts';
+import type { NamedCallOptions, TypedCall } from './tool-calls.ts';
 import { givenTrust } from './trust/trust.ts';
 
 export interface DefaultRuntimeOptions {
@@ -73,6 +75,11 @@ export interface DefaultRuntimeOptions {
 }
 
 export interface DefaultRuntime extends HostRuntime {
+  /**
+   * The one call: `call('file_read', { path })`, or `call({ tool, args, sessionId, requestId })`. Never throws for what a
+   * caller, a tool or the machine did: see `ok` and `errors`.
+   */
+  readonly call: TypedCall;
   /**
    * Reads haft.yaml again. Where it has errors the policy from before stays, and they are returned; so it does where it
    * grants more than was trusted, and `policy.untrusted` is thrown.
@@ -170,7 +177,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     });
     current = () => runtime.policy.current.loaded;
     await sweepAfter(runtime, root);
-    const { close } = runtime;
+    const { call, close } = runtime;
     const cleaning: CleanUpSite = {
       retention: store.retention,
       artifacts,
@@ -212,6 +219,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     });
     await runtime.installations.settle(options.serversMs === undefined ? {} : { ms: options.serversMs });
     return Object.assign(runtime, {
+      call: byName(call),
       workspace: root,
       packs: packs.states,
       packHealth: () => packs.health,
@@ -245,6 +253,16 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
     await store.close();
     throw thrown;
   }
+}
+
+/** A name is a request that is written shorter. */
+function byName(call: Runtime['call']): TypedCall {
+  const made = (first: string | CallRequest, second?: object, given?: NamedCallOptions) => {
+    if (typeof first !== 'string') return call(first, second);
+    const { requestId, sessionId, ...options } = given ?? {};
+    return call({ tool: first, args: second as JsonObject, requestId, sessionId }, options);
+  };
+  return made as TypedCall;
 }
 
 const OPTIONS: KnownFields<DefaultRuntimeOptions> = {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { JsonSchema } from '../contract/json.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { BUILTIN_TOOLS } from './index.ts';
+import { REQUIRED_ARGUMENTS } from './required-arguments.ts';
 
 /** Every schema inside of a schema that describes an object. */
 function objectsIn(schema: unknown): { readonly [keyword: string]: unknown }[] {
@@ -26,6 +29,23 @@ describe('BUILTIN_TOOLS', () => {
   it('is sorted by id, without one twice', () => {
     const ids = BUILTIN_TOOLS.map((tool) => tool.id);
     assert.deepEqual(ids, [...new Set(ids)].sort());
+  });
+
+  it('is listed under its id in camel case, which types of calls are made of', () => {
+    const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const listed = readFileSync(join(import.meta.dirname, 'index.ts'), 'utf8').matchAll(/^ {2}(\w+),$/gm);
+    const names = [...listed].map(([, name = '']) => snake(name));
+    assert.deepEqual(
+      names,
+      BUILTIN_TOOLS.map(({ id }) => id),
+    );
+  });
+
+  it('requires the arguments that the types of calls require', () => {
+    for (const [id, required] of Object.entries(REQUIRED_ARGUMENTS)) {
+      const { input } = BUILTIN_TOOLS.find((tool) => tool.id === id)!;
+      assert.deepEqual(required, (input as { required?: readonly string[] }).required, id);
+    }
   });
 
   for (const tool of BUILTIN_TOOLS) {

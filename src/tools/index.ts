@@ -29,7 +29,7 @@ import { slurmJobCollect } from './runs/slurm-job-collect.ts';
 import { slurmJobGet } from './runs/slurm-job-get.ts';
 import { slurmSubmit } from './runs/slurm-submit.ts';
 
-export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
+const BUILTINS = {
   artifactGet,
   artifactImport,
   artifactList,
@@ -57,4 +57,9 @@ export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze([
   slurmJobGet,
   slurmSubmit,
   undo,
-]);
+};
+
+/** Each by its id in camel case: what the types of calls are made of (preset/tool-calls.ts). */
+export type Builtins = typeof BUILTINS;
+
+export const BUILTIN_TOOLS: readonly AnyTool[] = Object.freeze(Object.values(BUILTINS));

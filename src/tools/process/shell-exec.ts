@@ -17,7 +17,7 @@ const TEN_MINUTES = 600_000;
 /** Taking a line apart comes with the first line: no other tool should wait for it. */
 const loadAnalysis = once(() => import('../../base/shell/analyze-shell.ts'));
 
-interface ShellExecArgs {
+export interface ShellExecArgs {
   readonly cmd: string;
   readonly cwd: string;
   readonly timeout_ms: number;
@@ -26,7 +26,7 @@ interface ShellExecArgs {
   readonly allow_network: boolean;
 }
 
-interface ShellExecData {
+export interface ShellExecData {
   readonly code: number | null;
   readonly signal: string | null;
   readonly stdout: string;

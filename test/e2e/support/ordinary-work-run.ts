@@ -3,7 +3,8 @@
 // usage: ordinary-work-run.ts network|plain NAME…
 import { execFileSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
-import { PROJECT_KINDS, renderPolicy } from '../../../src/hosts/cli/init-policy.ts';
+import { renderPolicy } from '../../../src/hosts/cli/init-policy.ts';
+import { PROJECT_KINDS } from '../../../src/hosts/cli/init-projects.ts';
 import { createRuntime, type DefaultRuntime } from '../../../src/index.ts';
 import { inTime } from './in-time.ts';
 import { type PackageRegistry, startRegistry } from './ordinary-work/registry.ts';
@@ -52,7 +53,7 @@ const folderOf = ({ name }: Work): string => name.replaceAll(/\W+/g, '-');
 /** What `haft init` writes, and the registry and the programs that the work builds. */
 function policyOf(works: readonly Work[], { domain }: PackageRegistry): string {
   const patterns = [...new Set(works.flatMap(({ allow }) => allow))].map((one) => `  - '${one}'\n`);
-  return renderPolicy(PROJECT_KINDS)
+  return renderPolicy(PROJECT_KINDS.map((kind) => ({ kind, folders: [''] })))
     .replace('shell_allow:\n', () => `shell_allow:\n${patterns.join('')}`)
     .replace('allowed_domains: []', () => `allowed_domains: [${JSON.stringify(domain)}]`);
 }
