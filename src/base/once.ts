@@ -23,3 +23,21 @@ export function lazyMethods<T extends Methods<T>>(
       (await loaded())[name](...args);
   return Object.fromEntries(Object.keys(names).map((name) => [name, method(name as keyof T)])) as T;
 }
+
+/** An object that looks like what `make` makes, frozen, and is made by the first look at it. */
+export function lazyTable<T extends object>(make: () => T): T {
+  let made: T | undefined;
+  const fill = (table: object) => {
+    made ??= Object.freeze(Object.assign(table, make())) as T;
+    return made;
+  };
+  return new Proxy({} as T, {
+    get: (table, key) => Reflect.get(fill(table), key),
+    has: (table, key) => Reflect.has(fill(table), key),
+    ownKeys: (table) => Reflect.ownKeys(fill(table)),
+    getOwnPropertyDescriptor: (table, key) => Reflect.getOwnPropertyDescriptor(fill(table), key),
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+  });
+}

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { SHELL_ID, SHELL_LIMITS, STATE_PROPERTIES, stateData } from './shell-fields.ts';
 
-interface ShellReadArgs {
+export interface ShellReadArgs {
   readonly shell_id: string;
   readonly since: number;
   readonly max_bytes: number;

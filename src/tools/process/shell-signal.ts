@@ -5,7 +5,7 @@ import { SHELL_SIGNALS, type ShellSignal } from '../../contract/shells.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import { SHELL_ID, SHELL_LIMITS } from './shell-fields.ts';
 
-interface ShellSignalArgs {
+export interface ShellSignalArgs {
   readonly shell_id: string;
   readonly signal: ShellSignal;
 }

@@ -8,7 +8,7 @@ import { SHELL_LIMITS } from './shell-fields.ts';
 
 const HOUR = 3_600_000;
 
-interface ShellStartArgs {
+export interface ShellStartArgs {
   readonly cmd: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ interface ShellStartArgs {
   readonly allow_network: boolean;
 }
 
-interface ShellStartData {
+export interface ShellStartData {
   readonly shell_id: string;
 }
 

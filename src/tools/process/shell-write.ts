@@ -3,7 +3,7 @@
 import { defineBuiltin } from '../../contract/tool.ts';
 import { SHELL_ID, SHELL_LIMITS } from './shell-fields.ts';
 
-interface ShellWriteArgs {
+export interface ShellWriteArgs {
   readonly shell_id: string;
   readonly input: string;
   readonly end: boolean;
