@@ -14,16 +14,50 @@ const SIDE = /(?:\.test|-for-tests|\.d)\.ts$/;
 /** Package entries, and files that are started by name: nobody imports them. */
 const ENTRIES = /^(?:index|testing|toolpack)\.ts$|^bin\/|\/host\.ts$/;
 
+/** The list of each family: what is imported by it alone is a member, which CONTRIBUTING wants in a file of its own. */
+const LISTS: ReadonlySet<string> = new Set([
+  'backends/index.ts',
+  'bin/commands.ts',
+  'hosts/cli/commands.ts',
+  'operations/index.ts',
+  'policy/sections/index.ts',
+  'preset/capabilities.ts',
+  'preset/packs/sources/index.ts',
+  'rules/index.ts',
+  'testing.ts',
+  'testing/store-suite.ts',
+  'tools/index.ts',
+]);
+
+/** How one file imports another; a type alone loads nothing. */
+type Way = 'type' | 'static' | 'lazy';
+
 async function main(): Promise<void> {
   const { files, lines, importers } = readSources();
-  const single = [...importers].filter(([path, by]) => by.size === 1 && !ENTRIES.test(path));
+  const single = [...importers].flatMap(([path, by]) => {
+    const [[importer, ways] = ['', new Set<Way>()], another] = by;
+    if (importer === '' || another || ENTRIES.test(path)) return [];
+    const why = LISTS.has(importer)
+      ? 'of a list'
+      : ways.has('lazy') && !ways.has('static')
+        ? 'lazy'
+        : 'other';
+    return [{ path, importer, why }];
+  });
   console.log(`production files           ${files}`);
   console.log(`lines                      ${lines}`);
   console.log(
     `files with one importer    ${single.length} (${Math.round((single.length / files) * 1000) / 10} %)`,
   );
-  if (process.argv.includes('--list')) {
-    for (const [path, by] of single.toSorted()) console.log(`  ${path}  <  ${[...by]}`);
+  for (const [why, said] of [
+    ['of a list', 'members of a list'],
+    ['lazy', 'loaded when needed'],
+    ['other', 'others'],
+  ]) {
+    const found = single.filter((one) => one.why === why);
+    console.log(`  ${said!.padEnd(25)}${found.length}`);
+    if (!process.argv.includes('--list')) continue;
+    for (const { path, importer } of found) console.log(`    ${path}  <  ${importer}`);
   }
   for (const [tool, walked] of Object.entries(await walks())) {
     console.log(`${`warm ${tool}`.padEnd(27)}${walked.length} files`);
@@ -31,18 +65,23 @@ async function main(): Promise<void> {
   }
 }
 
+const IMPORT =
+  /^(?:import|export)(?<type> type)?\b[^;']*?from '(?<from>\.[^']+\.ts)'|import\(\s*'(?<lazy>\.[^']+\.ts)'/gm;
+
 function readSources() {
   const paths = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
     (path) => path.endsWith('.ts') && !SIDE.test(path),
   );
-  const importers = new Map(paths.map((path) => [path, new Set<string>()]));
+  const importers = new Map(paths.toSorted().map((path) => [path, new Map<string, Set<Way>>()]));
   let lines = 0;
   for (const path of paths) {
     const text = readFileSync(join(SRC, path), 'utf8');
     lines += text.split('\n').length - 1;
-    for (const [, named] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)) {
-      const imported = resolve(dirname(join(SRC, path)), named!).slice(SRC.length + 1);
-      importers.get(imported)?.add(path);
+    for (const { groups } of text.matchAll(IMPORT)) {
+      const { type, from, lazy } = groups!;
+      const imported = resolve(dirname(join(SRC, path)), from ?? lazy!).slice(SRC.length + 1);
+      const by = importers.get(imported);
+      by?.set(path, (by.get(path) ?? new Set()).add(lazy ? 'lazy' : type ? 'type' : 'static'));
     }
   }
   return { files: paths.length, lines, importers };

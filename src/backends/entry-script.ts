@@ -6,6 +6,14 @@ import { LIMIT_LINE, QUEUES_FOLDER, RUN_SCRATCH } from '../contract/run-environm
 /** Where the static busybox is inside. */
 export const ENTRY_PROGRAM = '/.haft/busybox';
 
+/** Where a static busybox usually is on a machine. */
+export const BUSYBOX_PLACES = [
+  '/bin/busybox',
+  '/usr/bin/busybox',
+  '/usr/lib/busybox/busybox-static',
+  '/usr/local/bin/busybox',
+];
+
 /** What the entry says by its exit code. The program's own codes never come out as one of these, but for `ownCode`. */
 export const ENTRY_CODES = {
   /** The program itself ended with one of these codes. */

@@ -170,7 +170,8 @@ function tidy(tokens: readonly GlobToken[]): GlobToken[] {
     .flatMap((name, i): GlobToken[] => (i === 0 ? name : [{ kind: 'slash' }, ...name]));
 }
 
-function isSpanName(name: readonly GlobToken[] | undefined): boolean {
+/** `**`. */
+export function isSpanName(name: readonly GlobToken[] | undefined): boolean {
   return name?.length === 2 && name.every((token) => token.kind === 'star');
 }
 
@@ -190,7 +191,7 @@ export function splitNames(tokens: readonly GlobToken[]): GlobToken[][] {
 }
 
 /** The text that these tokens spell, or undefined where one of them is special. */
-function literalText(tokens: readonly RawToken[]): string | undefined {
+export function literalText(tokens: readonly RawToken[]): string | undefined {
   let text = '';
   for (const token of tokens) {
     if (token.kind !== 'char') return undefined;

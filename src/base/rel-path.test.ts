@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { posix } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from '../../test/support/properties.ts';
-import { isUnder, joinRel, normalizeRelPath, parentOf } from './rel-path.ts';
+import { foldersUp, isUnder, joinRel, normalizeRelPath, parentOf } from './rel-path.ts';
 
 describe('normalizeRelPath', () => {
   const accepted: [input: string, path: string][] = [
@@ -107,5 +107,12 @@ describe('parentOf and joinRel', () => {
     for (const path of ['a', 'a/b', 'a/b/c']) {
       assert.equal(joinRel(parentOf(path), path.slice(path.lastIndexOf('/') + 1)), path);
     }
+  });
+});
+
+describe('foldersUp', () => {
+  it('names a folder and those above it, nearest first', () => {
+    assert.deepEqual(foldersUp('/a/b'), ['/a/b', '/a', '/']);
+    assert.deepEqual(foldersUp('/'), ['/']);
   });
 });

@@ -50,6 +50,12 @@ export function parentOf(path: string): string {
   return slash === -1 ? '.' : path.slice(0, slash);
 }
 
+/** This folder and those above it, nearest first. `folder` is absolute and normal. */
+export function foldersUp(folder: string): string[] {
+  const names = folder.split('/').slice(1).filter(Boolean);
+  return [...names.map((_, at) => `/${names.slice(0, names.length - at).join('/')}`), '/'];
+}
+
 /** Both parts must be normal already; this joins and checks nothing. */
 export function joinRel(dir: string, rel: string): string {
   if (dir === '.') return rel;

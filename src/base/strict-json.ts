@@ -49,7 +49,8 @@ function closingQuote(text: string, open: number): number {
   return close;
 }
 
-function isEscaped(text: string, at: number): boolean {
+/** Whether what is at this place has an odd number of backslashes before it. */
+export function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start--;
   return (at - start) % 2 === 1;

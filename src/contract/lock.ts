@@ -1,6 +1,7 @@
 // Owns: what `haft.lock` holds: every tool of every pack as a person accepted it, and how what is there now differs.
 // Refuses: tools that come with Haft itself; its own version pins those.
 import type { Json, JsonObject } from './json.ts';
+import type { ToolPins } from './manifest.ts';
 
 /** The file, as JSON. Committed by the user. */
 export interface LockFile {
@@ -18,7 +19,7 @@ export interface LockedPack {
   readonly files?: { readonly [path: string]: string };
 }
 
-export interface LockedTool {
+export interface LockedTool extends ToolPins {
   readonly pack: string;
   /** `toolpack/v1` digest over the definition and all pins: what is compared. */
   readonly digest: string;
@@ -26,14 +27,6 @@ export interface LockedTool {
   readonly source?: string;
   /** All that callers are told, and how the tool is reached, without what differs between two machines. */
   readonly definition: JsonObject;
-  /** Files of the pack that it runs, with their SHA-256; null where nothing was there. */
-  readonly files?: { readonly [path: string]: string | null };
-  /** Digest of the folder that its code lies in, whole. */
-  readonly code?: string;
-  /** The container image, by digest. */
-  readonly image?: string;
-  /** SHA-256 of the native library. */
-  readonly library?: string;
 }
 
 /** Something that tools of a pack run and that no digest covers. */

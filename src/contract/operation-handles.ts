@@ -3,10 +3,10 @@
 import type { ArtifactStore } from './artifacts.ts';
 import type { CredentialNeed, Credentials } from './credentials.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { Json, JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 import type { Drift, Unpinned } from './lock.ts';
 import type { HealthReport } from './manifest.ts';
-import type { Decision, Verdict } from './policy.ts';
+import type { Decision, PolicyChange, Verdict } from './policy.ts';
 import type { PackState, Runtime, ToolListing } from './runtime.ts';
 import type { AuditHead, AuditRow, GivenUp, StoreSizes } from './store.ts';
 
@@ -150,15 +150,20 @@ export interface LockReport {
 }
 
 export interface TrustHandles {
-  question(): Promise<{
-    readonly state: 'nothing' | 'same' | 'asked';
-    readonly sha256: string;
-    readonly lines: readonly string[];
-    keep(): void;
-  }>;
+  question(): Promise<TrustQuestion>;
   list(): Promise<readonly { readonly folder: string; readonly sha256: string; readonly since: string }[]>;
   /** Answers whether it was trusted. */
   revoke(): Promise<boolean>;
+}
+
+export interface TrustQuestion {
+  /** `nothing`: no haft.yaml, and none was trusted. `same`: as it was trusted. */
+  readonly state: 'nothing' | 'same' | 'asked';
+  readonly sha256: string;
+  /** For a person: what is granted, or what is different. */
+  readonly lines: readonly string[];
+  /** Keeps that what was shown is trusted; what it became meanwhile is held against that. */
+  keep(): void;
 }
 
 export interface PolicyHandles {
@@ -181,15 +186,12 @@ export interface PolicyVerdict {
 }
 
 export interface PolicyDiff {
+  /** Whether a command would use the policy as it is. */
   readonly trusted: boolean;
+  /** Whether there is something to compare with. */
   readonly known: boolean;
   readonly sha256: string;
-  readonly changes: readonly {
-    readonly key: string;
-    readonly before?: Json;
-    readonly after?: Json;
-    readonly widens: boolean;
-  }[];
+  readonly changes: readonly PolicyChange[];
   readonly lockChanged: boolean;
   /** The changes, as people read them. */
   readonly lines: readonly string[];

@@ -1,7 +1,7 @@
 // Owns: when a rule of haft.yaml matches: path globs, tool names, domains, command patterns, and which verdict is stricter.
 // Refuses: deciding a call (src/policy) and reading files; the loader checks examples with the same functions.
 import { compileGlob, compileGlobProgress, matchesName } from '../base/glob.ts';
-import { type GlobToken, parseGlob } from '../base/glob-parse.ts';
+import { type GlobToken, isSpanName, literalText, parseGlob, splitNames } from '../base/glob-parse.ts';
 import { isUnder, normalizeRelPath } from '../base/rel-path.ts';
 import type { BackendName, ImageRule, RunsPolicy, Verdict } from './policy.ts';
 
@@ -190,7 +190,7 @@ function reachOf(alternative: readonly Name[], folder: readonly string[], holdsB
   for (const [at, name] of folder.entries()) {
     const sought = alternative[at];
     if (!sought) return holdsBelow ? 'named' : 'never';
-    if (isSpan(sought)) return 'perhaps';
+    if (isSpanName(sought)) return 'perhaps';
     if (!mayMatch(sought, name)) return 'never';
   }
   return 'named';
@@ -198,35 +198,16 @@ function reachOf(alternative: readonly Name[], folder: readonly string[], holdsB
 
 /** By what it begins and ends with; what stands between wildcards is not looked for. */
 function mayMatch(sought: Name, name: string): boolean {
-  const literal = literalOf(sought);
+  const literal = literalText(sought);
   if (literal !== undefined) return literal === name;
   const first = sought.findIndex(({ kind }) => kind !== 'char');
   const last = sought.findLastIndex(({ kind }) => kind !== 'char');
-  const begin = literalOf(sought.slice(0, first)) ?? '';
-  const end = literalOf(sought.slice(last + 1)) ?? '';
+  const begin = literalText(sought.slice(0, first)) ?? '';
+  const end = literalText(sought.slice(last + 1)) ?? '';
   return name.startsWith(begin) && name.endsWith(end);
 }
 
-function splitNames(tokens: readonly GlobToken[]): Name[] {
-  const names: GlobToken[][] = [[]];
-  for (const token of tokens) {
-    if (token.kind === 'slash') names.push([]);
-    else names.at(-1)?.push(token);
-  }
-  return names;
-}
-
-const isSpan = (name: Name): boolean => name.length === 2 && name.every(({ kind }) => kind === 'star');
-const endsPlain = (names: readonly Name[]): boolean => literalOf(names.at(-1) ?? []) !== undefined;
-
-function literalOf(name: Name): string | undefined {
-  let text = '';
-  for (const token of name) {
-    if (token.kind !== 'char') return undefined;
-    text += String.fromCodePoint(token.code);
-  }
-  return text;
-}
+const endsPlain = (names: readonly Name[]): boolean => literalText(names.at(-1) ?? []) !== undefined;
 
 /**
  * The one spelling of a path that rules are held against: relative in the workspace, absolute outside of it. Undefined for

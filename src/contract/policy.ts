@@ -2,7 +2,7 @@
 // Refuses: parsing (loader/haft-yaml) and deciding (src/policy).
 import type { Effect, EffectShapes } from './effect.ts';
 import type { Reason } from './errors.ts';
-import type { JsonObject } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 import type { RunResources } from './plan.ts';
 
 export type Verdict = 'allow' | 'ask' | 'deny';
@@ -273,4 +273,16 @@ export interface PolicyEngine {
   allowsPrivate(target: EffectShapes['net.connect']): boolean;
   /** One effect alone, for the re-check at the access. */
   decideEffect(tool: string, effect: Effect): Decision;
+}
+
+/** What differs between two policies, by its key. */
+export interface PolicyChange {
+  /** Such as `shell_allow` or `limits.timeout_ms`. */
+  readonly key: string;
+  /** Absent where it was not there. */
+  readonly before?: Json;
+  /** Absent where it is gone. */
+  readonly after?: Json;
+  /** Something may be possible that was not. */
+  readonly widens: boolean;
 }

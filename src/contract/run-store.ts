@@ -1,10 +1,9 @@
 // Owns: the part of the store that keeps runs, their attempts and their results.
 // Refuses: verifying objects and telling backends anything; `runtime/runs` does.
-import type { AttemptCause, FailureClass } from './attempt-cause.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { ExecutionPlan } from './plan.ts';
 import type { KeptResult } from './replay.ts';
-import type { AttemptRecord, AttemptState, LinkedOutput, RunRecord, RunState } from './run.ts';
+import type { AttemptRecord, AttemptState, RunRecord, RunState } from './run.ts';
 
 export interface RunStore {
   /**
@@ -58,14 +57,9 @@ export interface Begun {
 export type OpenState = Extract<AttemptState, 'queued' | 'running'>;
 export type EndState = Extract<AttemptState, 'succeeded' | 'failed' | 'cancelled' | 'lost'>;
 
-export interface AttemptFinish {
+export interface AttemptFinish
+  extends Pick<AttemptRecord, 'failure' | 'cause' | 'exitCode' | 'message' | 'observed' | 'outputs'> {
   readonly state: EndState;
-  readonly failure: FailureClass | null;
-  readonly cause: AttemptCause | null;
-  readonly exitCode: number | null;
-  readonly message: string;
-  readonly observed: JsonObject | null;
-  readonly outputs: readonly LinkedOutput[];
   /** Of a success: what the call answers. */
   readonly data?: Json;
 }

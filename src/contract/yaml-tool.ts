@@ -72,18 +72,18 @@ export interface YamlScript {
   readonly sha256: string | null;
 }
 
+/** What an action may say otherwise than its tool. */
+export type ActionWords =
+  | 'deterministic'
+  | 'idempotent'
+  | 'mutates'
+  | 'timeoutMs'
+  | 'limits'
+  | 'inputSchema'
+  | 'outputSchema';
+
 /** An action: what its tool says, with its own words where it has some. `id` is `<id of the tool>.<name>`. */
-export interface YamlAction {
-  readonly name: string;
-  readonly id: string;
-  readonly description: string;
-  readonly deterministic: boolean;
-  readonly idempotent: boolean;
-  readonly mutates: boolean;
-  readonly timeoutMs: number;
-  readonly limits: Omit<ToolLimits, 'timeoutMs'>;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
+export interface YamlAction extends Pick<YamlTool, 'id' | 'name' | 'description' | ActionWords> {
   /** The tool's execution with the action's keys put over it; of the same kind, always. */
   readonly execution: YamlExecution;
 }

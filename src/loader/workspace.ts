@@ -1,7 +1,8 @@
 // Owns: the absolute, resolved folder that a workspace path names, and the workspaces of this user around a path.
 // Refuses: what is not a folder, all of the machine, and what is Haft's own.
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { foldersUp } from '../base/rel-path.ts';
 import { fail } from '../contract/errors.ts';
 import { findOwnFolders } from './find-own-folders.ts';
 import { isWithin } from './is-within.ts';
@@ -10,11 +11,10 @@ import { isWithin } from './is-within.ts';
 export function findWorkspace(given: string | undefined): string {
   if (given !== undefined) return findFolder(given);
   const start = realFolder('.');
-  for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'haft.yaml')) || existsSync(join(folder, '.haft')))
-      return folder === start ? start : findFolder(folder);
-    if (dirname(folder) === folder) return start;
-  }
+  const found = foldersUp(start).find(
+    (folder) => existsSync(join(folder, 'haft.yaml')) || existsSync(join(folder, '.haft')),
+  );
+  return found === undefined || found === start ? start : findFolder(found);
 }
 
 export function findFolder(given: string): string {
@@ -39,13 +39,8 @@ function realFolder(given: string): string {
 }
 
 /** Nearest first. `path` is absolute and resolved. */
-export function workspacesAround(path: string): readonly string[] {
-  const found: string[] = [];
-  for (let folder = path; ; folder = dirname(folder)) {
-    if (isOurs(`${folder}/.haft`) && isOurs(`${folder}/.haft/haft.db`)) found.push(folder);
-    if (dirname(folder) === folder) return found;
-  }
-}
+export const workspacesAround = (path: string): readonly string[] =>
+  foldersUp(path).filter((folder) => isOurs(`${folder}/.haft`) && isOurs(`${folder}/.haft/haft.db`));
 
 /** A link leads to what may be somebody else's. */
 function isOurs(path: string): boolean {

@@ -1,8 +1,7 @@
 // Owns: how one policy file differs from another that it takes the place of, which differences grant more, and what one grants.
 // Refuses: to guess: what is not certainly narrower counts as wider. Sessions are combined with the host instead (narrow-policy.ts).
 import type { Json } from '../contract/json.ts';
-import type { PolicyFile } from '../contract/policy.ts';
-import type { PolicyChange } from './section.ts';
+import type { PolicyChange, PolicyFile } from '../contract/policy.ts';
 import { SECTIONS } from './sections/index.ts';
 import { shown, value } from './values.ts';
 

@@ -2,12 +2,12 @@
 // Not here: any section. sections/index.ts lists them, and whoever goes through a policy loops over that list.
 import type { Effect, EffectKind, EffectShapes } from '../contract/effect.ts';
 import type { Reason } from '../contract/errors.ts';
-import type { Json } from '../contract/json.ts';
 import type {
   DomainRule,
   Fence,
   LoadedPolicy,
   PathRule,
+  PolicyChange,
   PolicyFile,
   ShellRule,
   ToolRule,
@@ -131,17 +131,6 @@ export interface Layer extends Parts<Layer> {
 interface Parts<Self> {
   /** What a section made of it, made when it is first asked for. */
   part<T>(make: (self: Self) => T): T;
-}
-
-export interface PolicyChange {
-  /** Such as `shell_allow` or `limits.timeout_ms`. */
-  readonly key: string;
-  /** Absent where it was not there. */
-  readonly before?: Json;
-  /** Absent where it is gone. */
-  readonly after?: Json;
-  /** Something may be possible that was not. */
-  readonly widens: boolean;
 }
 
 /** A glob of an outer workspace as it reads from an inner one. */

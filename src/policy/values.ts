@@ -2,8 +2,8 @@
 // Not here: which value it is, and what it means.
 import type { Effect } from '../contract/effect.ts';
 import type { Json } from '../contract/json.ts';
-import type { Enforcement, PolicyFile, Verdict } from '../contract/policy.ts';
-import type { Finding, PolicyChange, Written } from './section.ts';
+import type { Enforcement, PolicyChange, PolicyFile, Verdict } from '../contract/policy.ts';
+import type { Finding, Written } from './section.ts';
 
 export const nothing = (): object => ({});
 export const none = (): readonly never[] => [];

@@ -1,6 +1,7 @@
-// Owns: the checks of `haft doctor`, each proven by trying the thing itself.
+// Owns: the checks of `haft doctor`, each proven by trying the thing itself; an engine of runs is asked whether it answers.
 // Refuses: to leave anything behind but the workspace's own state folder.
 import { BACKENDS } from '../backends/index.ts';
+import { newId } from '../base/new-id.ts';
 import { shownSize } from '../base/shown-size.ts';
 import { installHint, lookUpProgram, versionOf } from '../capabilities/exec/look-up-program.ts';
 import { findRipgrep } from '../capabilities/search/ripgrep/run-ripgrep.ts';
@@ -8,11 +9,13 @@ import type { BackendProgram } from '../contract/backend.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { toErrorEntry } from '../contract/errors.ts';
 import type { Finding, StateSizes } from '../contract/operation-handles.ts';
+import type { RunsPolicy } from '../contract/policy.ts';
+import { backendsInUse } from '../contract/policy-match.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
 import { belowOuter } from './adopt-policy.ts';
 import { createDefaultRuntime, type DefaultRuntime } from './default.ts';
 import { loadPolicy } from './load-policy.ts';
-import { probeBackends } from './runs/probe-backends.ts';
+import { backendSite, inTime } from './runs/run-parts.ts';
 import { givenTrust, judgeTrust } from './trust/trust.ts';
 
 type Check = (workspace: string) => Promise<Omit<Finding, 'name'>>;
@@ -309,3 +312,41 @@ const absent = (name: string, consequence: string, packageName: string): Finding
 });
 
 const said = (version: string | undefined): string => version ?? 'it is here, and does not say its version';
+
+interface ProbedBackend {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly evidence: string;
+}
+
+/** Of those that are reached over something: the sandbox of this machine is looked at elsewhere. */
+async function probeBackends(
+  runs: RunsPolicy,
+  site: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },
+): Promise<readonly ProbedBackend[]> {
+  const found: ProbedBackend[] = [];
+  const inUse = backendsInUse(runs);
+  for (const kind of BACKENDS) {
+    const { name, here = false } = kind;
+    if (here || !inUse.includes(name)) continue;
+    const backend = await kind.open(
+      backendSite({
+        root: `${site.folder}/runs`,
+        process: '',
+        scope: async () => newId('scope'),
+        env: site.env,
+        alert: () => {},
+        imageEnv: async () => undefined,
+      }),
+      runs,
+    );
+    try {
+      found.push({ name, ok: true, evidence: (await inTime(backend.probe?.())) ?? 'it is there' });
+    } catch (thrown) {
+      found.push({ name, ok: false, evidence: toErrorEntry(thrown).message });
+    } finally {
+      await backend.close();
+    }
+  }
+  return found;
+}

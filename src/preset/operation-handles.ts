@@ -6,11 +6,10 @@ import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { OperationSite } from '../contract/operation.ts';
-import type { PolicyHandles, TrustHandles } from '../contract/operation-handles.ts';
+import type { PolicyHandles, TrustHandles, TrustQuestion } from '../contract/operation-handles.ts';
 import type { FindTools } from '../runtime/tool-search/create-tool-search.ts';
 import type { DefaultRuntime } from './default.ts';
 import type { WorkspacePacks } from './packs/workspace-packs.ts';
-import type { TrustQuestion } from './trust/trust-question.ts';
 
 /** What a door says of who asks. */
 export type Asking = Pick<

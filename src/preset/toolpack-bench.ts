@@ -6,8 +6,13 @@ import type { ArtifactStore, TreeItem } from '../contract/artifacts.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
 import type { PreparedRun, PrepareSite } from '../contract/runs.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
-import type { CallContent, CallFixture, FolderPart } from '../loader/toolpack/read-calls.ts';
-import { makeBenchFolder, readCalls } from '../loader/toolpack/read-calls.ts';
+import {
+  type CallContent,
+  type CallFixture,
+  type FolderPart,
+  makeBenchFolder,
+  readCalls,
+} from '../loader/toolpack/pack-files.ts';
 import { registerCases } from '../testing/conformance.ts';
 import { TOOLPACK_CASES, type ToolpackCall, type ToolpackEnvironment } from '../testing/toolpack-suite.ts';
 import { createDefaultRuntime } from './default.ts';

@@ -1,24 +1,15 @@
 // Owns: a tool of a toolpack as callers see it: the contract that its definition comes to.
 // Refuses: definitions that were not checked.
-import type { JsonObject, JsonSchema } from '../../contract/json.ts';
+import type { JsonSchema } from '../../contract/json.ts';
 import { type DeclaredOutput, outputPlace } from '../../contract/plan.ts';
 import type { ToolContract } from '../../contract/tool.ts';
-import type { MutableState, PlanKind, ToolOutput } from '../../contract/toolpack.ts';
+import type { ToolDefinition } from '../../contract/toolpack.ts';
 
 /** The fields of a definition that kept every rule. */
-export interface ToolFields {
-  readonly toolName: string;
-  readonly contractVersion: `v${number}`;
-  readonly planKind: PlanKind;
-  readonly title?: string;
-  readonly description: string;
-  readonly tags?: readonly string[];
+export interface ToolFields
+  extends Omit<ToolDefinition, 'abiVersion' | 'input' | 'result' | 'canonicalize' | 'run'> {
   readonly input: JsonSchema;
   readonly result?: JsonSchema;
-  readonly declaredOutputs: readonly ToolOutput[];
-  readonly mutableState?: readonly MutableState[];
-  readonly limits?: { readonly timeoutMs?: number; readonly maxInputBytes?: number };
-  readonly examples?: readonly { readonly title: string; readonly args: JsonObject }[];
 }
 
 /** A job may wait in a queue for long before it runs. */

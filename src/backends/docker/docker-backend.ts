@@ -9,6 +9,7 @@ import { failedEnd } from '../../contract/backend.ts';
 import { fail } from '../../contract/errors.ts';
 import { imagesFor } from '../../contract/policy-match.ts';
 import { parseImageEnv, type Variables } from '../../contract/run-environment.ts';
+import { BUSYBOX_PLACES } from '../entry-script.ts';
 import { readJson } from '../write-once.ts';
 import { attemptFiles, chooseUser, recordEnd } from './attempt-folder.ts';
 import { createReaders, followLog, type Readers } from './attempt-log.ts';
@@ -204,15 +205,8 @@ function attemptHandle(
   };
 }
 
-const USUAL_PLACES = [
-  '/bin/busybox',
-  '/usr/bin/busybox',
-  '/usr/lib/busybox/busybox-static',
-  '/usr/local/bin/busybox',
-];
-
 export function findBusybox(given?: string): string | undefined {
-  return (given === undefined ? USUAL_PLACES : [given]).find(isStatic);
+  return (given === undefined ? BUSYBOX_PLACES : [given]).find(isStatic);
 }
 
 /** Of an ELF file of 64 bits, little-endian, as all machines that Haft runs on have them. */

@@ -1,10 +1,9 @@
 // Owns: what one program needs of whatever contains it on a node, and the shell text that several kinds of containers share.
 // Refuses: to say what contains it.
-
 import { shWord } from '../../base/shell/shell-quote.ts';
 import type { RunResources } from '../../contract/plan.ts';
 import { RUN_USER } from '../../contract/run-environment.ts';
-import { demandedFacts, ENTRY_CODES, OBSERVED_WORD } from '../entry-script.ts';
+import { BUSYBOX_PLACES, demandedFacts, ENTRY_CODES, OBSERVED_WORD } from '../entry-script.ts';
 
 export interface ContainedProgram {
   readonly attemptId: string;
@@ -49,7 +48,7 @@ patience=6000
 
 /** Sets `busybox`, `uid`, `gid`, `facts` and `network`, and gives the folders to that user. Of a path with a comma engines make two options. */
 export const entryStage = (busybox: string | undefined): string => `
-for busybox in ${(busybox === undefined ? USUAL_PLACES : [busybox]).map(shWord).join(' ')}; do [ ! -x "$busybox" ] || break; done
+for busybox in ${(busybox === undefined ? BUSYBOX_PLACES : [busybox]).map(shWord).join(' ')}; do [ ! -x "$busybox" ] || break; done
 [ -x "$busybox" ] || cannot 'the node has no busybox to look at the container from inside (busybox-static)'
 case $folder$scratch$busybox in *[,\\"]*) cannot 'the path of the attempt has a comma or a quote in it' ;; esac
 network=$(readlink /proc/self/ns/net) uid=$(id -u) gid=$(id -g)
@@ -62,13 +61,6 @@ else
 fi
 chmod 1700 "$out"
 facts="${demandedFacts('$uid:$gid')}"`;
-
-const USUAL_PLACES = [
-  '/bin/busybox',
-  '/usr/bin/busybox',
-  '/usr/lib/busybox/busybox-static',
-  '/usr/local/bin/busybox',
-];
 
 /** Adds `words` to the arguments for each `line` of the file. `root` is where the image is. */
 export const IMAGE_ENV = (words: string): string => `

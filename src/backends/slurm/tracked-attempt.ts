@@ -8,9 +8,8 @@ import { readJson, readText, writeOnce } from '../write-once.ts';
 import { ageOf, attemptFiles, type Claim } from './attempt-files.ts';
 import type { JobResult } from './job-script.ts';
 import type { JobWatch, Watched } from './job-watch.ts';
-import { cancelledEnd, nextStep } from './next-step.ts';
 import { type JobRow, jobState, type SlurmClient, type Submission } from './slurm-client.ts';
-import { verdictOf } from './verdict.ts';
+import { cancelledEnd, nextStep, verdictOf } from './verdict.ts';
 
 export interface TrackedAttempt {
   /** Makes the intent durable and submits, unless an earlier process did. */

@@ -1,5 +1,6 @@
 // Owns: the one end of a request: its time limit, its caller, its call.
 // Refuses: to leave a timer or a listener behind.
+import { orAborted } from '../../base/or-aborted.ts';
 import { fail } from '../../contract/errors.ts';
 
 export interface RequestDeadline {
@@ -32,13 +33,7 @@ export function startRequestDeadline(
     else caller?.addEventListener('abort', follow, { once: true });
     return () => caller?.removeEventListener('abort', follow);
   });
-  const race = <T>(promise: Promise<T>): Promise<T> =>
-    new Promise((resolve, reject) => {
-      const abort = () => reject(signal.reason);
-      if (signal.aborted) abort();
-      else signal.addEventListener('abort', abort, { once: true });
-      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-    });
+  const race = <T>(promise: Promise<T>): Promise<T> => orAborted(promise, signal);
   return {
     signal,
     remaining: () => end - performance.now(),

@@ -1,7 +1,7 @@
 // Owns: which files a query is about: its glob, its file types, what is never searched, and hints for whoever walks.
 // Refuses: to look at the disk, and to know what policy hides.
 import { compileGlob, globBase, matchesName } from '../../base/glob.ts';
-import { type GlobToken, parseGlob } from '../../base/glob-parse.ts';
+import { type GlobToken, isSpanName, literalText, parseGlob, splitNames } from '../../base/glob-parse.ts';
 import { FILE_TYPES, type SearchQuery, VENDOR_FOLDERS } from '../../contract/search.ts';
 
 export interface Selection {
@@ -41,7 +41,7 @@ export function selectionOf({ glob, fileTypes, includeHidden, includeIgnored }: 
       );
     },
     names: types.length > 0 ? types : lastNames(ways),
-    depth: ways.some((names) => names.some(isSpan))
+    depth: ways.some((names) => names.some(isSpanName))
       ? undefined
       : Math.max(...ways.map((names) => names.length)) - depth,
     hidden: includeHidden || ways.some((names) => names.slice(depth).some(isDotted)),
@@ -53,7 +53,7 @@ export function selectionOf({ glob, fileTypes, includeHidden, includeIgnored }: 
 export function literalPath(glob: string): string | undefined {
   const [names, ...more] = parseGlob(glob).map(splitNames);
   if (!names || more.length > 0) return undefined;
-  const texts = names.map(textOf);
+  const texts = names.map(literalText);
   return texts.includes(undefined) ? undefined : texts.join('/') || '.';
 }
 
@@ -68,16 +68,6 @@ const VENDORED = new RegExp(`(?:^|/)(?:${VENDOR_FOLDERS.join('|')})/`);
 
 type Name = readonly GlobToken[];
 
-function splitNames(tokens: readonly GlobToken[]): Name[] {
-  const names: GlobToken[][] = [[]];
-  for (const token of tokens) {
-    if (token.kind === 'slash') names.push([]);
-    else names.at(-1)!.push(token);
-  }
-  return names;
-}
-
-const isSpan = (name: Name) => name.length === 2 && name.every(({ kind }) => kind === 'star');
 const isDotted = ([first]: Name) => first?.kind === 'char' && first.code === 0x2e;
 
 /** Undefined where one of them could be anything. */
@@ -90,7 +80,7 @@ function lastNames(ways: readonly (readonly Name[])[]): string[] | undefined {
 
 /** Undefined where it stands for more than characters and stars. */
 function patternOf(name: Name): string | undefined {
-  if (isSpan(name)) return undefined;
+  if (isSpanName(name)) return undefined;
   let pattern = '';
   for (const token of name) {
     if (token.kind === 'star') pattern += '*';
@@ -102,12 +92,3 @@ function patternOf(name: Name): string | undefined {
 
 /** What could be read as a wildcard becomes one; whoever uses the list asks `wants` too. */
 const plain = (char: string) => (/[*?[\]{}\\!:,]/.test(char) ? '?' : char);
-
-function textOf(name: Name): string | undefined {
-  let text = '';
-  for (const token of name) {
-    if (token.kind !== 'char') return undefined;
-    text += String.fromCodePoint(token.code);
-  }
-  return text;
-}

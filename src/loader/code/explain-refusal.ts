@@ -4,6 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, posix, relative } from 'node:path';
 import { readCommandCode } from '../../base/command-code.ts';
 import { isRecord } from '../../base/is-record.ts';
+import { foldersUp } from '../../base/rel-path.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { readRegularText } from '../read-regular.ts';
 
@@ -232,9 +233,3 @@ function merged(config: JsonObject, more: JsonObject): JsonObject {
 const isMap = (value: unknown): value is JsonObject => isRecord(value);
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-
-function foldersUp(from: string): string[] {
-  const folders = [from];
-  for (let at = from; dirname(at) !== at; at = dirname(at)) folders.push(dirname(at));
-  return folders;
-}

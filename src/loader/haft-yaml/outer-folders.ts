@@ -2,6 +2,7 @@
 // Refuses: to read one, and to say whether it holds.
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { foldersUp } from '../../base/rel-path.ts';
 
 export interface OuterFolder {
   readonly folder: string;
@@ -11,17 +12,13 @@ export interface OuterFolder {
 
 /** Nearest first. `workspace` is absolute and resolved. */
 export function outerFolders(workspace: string): readonly OuterFolder[] {
-  const found: OuterFolder[] = [];
-  for (let folder = dirname(workspace); ; folder = dirname(folder)) {
+  return foldersUp(dirname(workspace)).flatMap((folder) => {
     const file = join(folder, 'haft.yaml');
     const link = look(lstatSync, file);
-    if (link) {
-      const user = process.geteuid?.();
-      const owned = link.uid === user && look(statSync, file)?.uid === user;
-      found.push({ folder, owned });
-    }
-    if (dirname(folder) === folder) return found;
-  }
+    if (!link) return [];
+    const user = process.geteuid?.();
+    return [{ folder, owned: link.uid === user && look(statSync, file)?.uid === user }];
+  });
 }
 
 /** What cannot be looked at is not this user's. */

@@ -12,11 +12,10 @@ import type { BoundTool } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
 import { boundTool, installationOf } from '../../contract/tools-for-tests.ts';
 import { ToolpackLoader } from '../tool-yaml/toolpack-loader.ts';
-import { applyLock, checkFrozen } from './apply-lock.ts';
 import { compareLock, isQuarantined, valueChanges } from './compare-lock.ts';
 import { describeDrift } from './describe-drift.ts';
 import { parseLock, readLockFile, renderLock, writeLockFile } from './lock-file.ts';
-import { pinPacks } from './pin-tools.ts';
+import { applyLock, checkFrozen, pinPacks } from './pin-tools.ts';
 
 const bound = (
   id: string,

@@ -1,13 +1,16 @@
-// Owns: what is pinned of a tool: every word that callers are told, how it is reached, and the bytes that it runs.
-// Refuses: whatever differs between two machines that hold the same pack.
+// Owns: what is pinned of a tool (every word that callers are told, how it is reached, the bytes that it runs), and a pack under its lock: what was accepted is callable, what differs shows its accepted face and is not.
+// Refuses: whatever differs between two machines that hold the same pack, and to pass on a single word that nobody accepted: a description is what an injection would come in.
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { digest } from '../../base/digest.ts';
 import { fail } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import type { LockedPack, LockedTool, LockFile } from '../../contract/lock.ts';
+import type { Drift, LockedPack, LockedTool, LockFile } from '../../contract/lock.ts';
 import type { Binding, BoundTool, ToolPins } from '../../contract/manifest.ts';
 import type { OpenPack } from '../../contract/runtime.ts';
+import type { ToolContract } from '../../contract/tool.ts';
 import type { YamlTool } from '../../contract/yaml-tool.ts';
+import { compareLock, isCodeUnpinned, isQuarantined } from './compare-lock.ts';
+import { describeDrift } from './describe-drift.ts';
 
 type PinnedPack = Pick<OpenPack, 'installation' | 'tools' | 'files'>;
 
@@ -106,3 +109,91 @@ export function replacePack(lock: LockFile, name: string, pins: LockFile | undef
     tools: { ...Object.fromEntries(others), ...pins?.tools },
   };
 }
+
+/** Without a lock, and for a pack that nobody locked, the pack as it is. */
+export function applyLock(pack: OpenPack, lock: LockFile | undefined): OpenPack {
+  if (!lock) return pack;
+  const quarantined = driftsOf(pack, lock).filter(isQuarantined);
+  if (quarantined.length === 0) return pack;
+  const ids = new Set(quarantined.map(({ tool }) => tool));
+  return {
+    ...pack,
+    tools: pack.tools.map((tool) =>
+      ids.has(tool.contract.id) ? acceptedFace(tool, lockedOf(lock, tool.contract.id)) : tool,
+    ),
+    quarantine: Object.fromEntries(quarantined.map((drift) => [drift.tool!, whyNot(drift)])),
+  };
+}
+
+/** For `--frozen`: throws `lockfile.drift` unless everything is exactly as it was accepted. */
+export function checkFrozen(packs: readonly OpenPack[], lock: LockFile | undefined): void {
+  if (!lock && packs.length === 0) return;
+  if (!lock)
+    throw fail('lockfile.drift', 'Cannot start frozen: there is no haft.lock; haft tools lock writes it');
+  const drifts = compareLock(withoutUnknown(lock, packs), pinPacks(packs));
+  if (drifts.length === 0) return;
+  const list = drifts.map(describeDrift).join('\n');
+  throw fail('lockfile.drift', `Cannot start frozen: tools are not as haft.lock has them\n${list}`);
+}
+
+/** What a server has that was not asked yet is compared once it says so: then each tool that differs is quarantined. */
+function withoutUnknown(lock: LockFile, packs: readonly OpenPack[]): LockFile {
+  const unknown = new Set(
+    packs.flatMap(({ absent, installation }) => (absent?.known === false ? [installation.name] : [])),
+  );
+  if (unknown.size === 0) return lock;
+  const tools = Object.entries(lock.tools).filter(([, { pack }]) => !unknown.has(pack));
+  return { ...lock, tools: Object.fromEntries(tools) };
+}
+
+/** Of this pack alone: that others are not there says nothing. Most of its tools are known by the digest of their file. */
+function driftsOf(pack: OpenPack, lock: LockFile): readonly Drift[] {
+  const { name } = pack.installation;
+  const doubtful = pack.tools.filter((tool) => {
+    const source = sourceDigest(tool);
+    const locked = lockedOf(lock, tool.contract.id);
+    const same = locked?.pack === name && locked.source === source && locked.code === tool.pins?.code;
+    return source === undefined || !same;
+  });
+  if (doubtful.length === 0) return [];
+  const known = doubtful.flatMap(({ contract: { id } }) => {
+    const locked = lockedOf(lock, id);
+    return locked ? [[id, locked] as const] : [];
+  });
+  const accepted: LockFile = { version: 1, packs: lock.packs, tools: Object.fromEntries(known) };
+  return compareLock(accepted, pinPacks([{ ...pack, tools: doubtful }]));
+}
+
+const lockedOf = ({ tools }: LockFile, id: string): LockedTool | undefined =>
+  Object.hasOwn(tools, id) ? tools[id] : undefined;
+
+const whyNot = (drift: Drift): string => {
+  const { tool, state, changes } = drift;
+  const fields = changes.map(({ field }) => field).join(', ');
+  const changed = isCodeUnpinned(drift)
+    ? 'haft.lock does not hold its code yet, so that nobody accepted that'
+    : `it changed since it was accepted (${fields})`;
+  const fact = state === 'added' ? 'it is new and nobody accepted it' : changed;
+  return `Cannot call "${tool}": ${fact}; "haft tools lock" shows the difference, and --accept takes it over`;
+};
+
+function acceptedFace(tool: BoundTool, locked: LockedTool | undefined): BoundTool {
+  const { id } = tool.contract;
+  if (!locked) return { ...tool, contract: { ...UNKNOWN, id, title: id } };
+  const { adapter: _, target: __, ...told } = locked.definition;
+  return { ...tool, contract: { ...UNKNOWN, ...(told as Partial<ToolContract>), id } };
+}
+
+const UNKNOWN: Omit<ToolContract, 'id'> = {
+  version: '0.0.0',
+  contract: 'v1',
+  title: '',
+  description: 'Nobody accepted this tool yet; it cannot be called.',
+  tags: [],
+  input: true,
+  output: true,
+  deterministic: false,
+  idempotent: false,
+  mutates: true,
+  limits: { timeoutMs: 1_000, maxInputBytes: 1_048_576, maxOutputBytes: 1_048_576 },
+};

@@ -3,6 +3,7 @@
 import { posix } from 'node:path';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type {
+  ActionWords,
   YamlAction,
   YamlCaps,
   YamlCredential,
@@ -240,14 +241,6 @@ interface CredentialDraft {
   readonly context?: boolean;
 }
 
-export interface ActionDraft {
-  readonly description?: string;
-  readonly deterministic?: boolean;
-  readonly idempotent?: boolean;
-  readonly mutates?: boolean;
-  readonly timeoutMs?: number;
-  readonly limits?: LimitsDraft;
-  readonly inputSchema?: JsonSchema;
-  readonly outputSchema?: JsonSchema;
+export interface ActionDraft extends Pick<ToolDraft, 'description' | ActionWords> {
   readonly execution?: JsonObject;
 }

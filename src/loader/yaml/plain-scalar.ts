@@ -1,5 +1,6 @@
 // Owns: keys and values on one line: plain and quoted texts, numbers, `[…]` and `{…}`.
 // Refuses: numbers in any spelling but the usual one, and texts that another reader could take for something else.
+import { isEscaped } from '../../base/strict-json.ts';
 import { MAX_DEPTH } from './located.ts';
 
 export type Plain = null | boolean | number | string | Plain[] | { [key: string]: Plain };
@@ -95,12 +96,12 @@ const WORDS: ReadonlyMap<string, Plain> = new Map<string, Plain>([
   ['FALSE', false],
 ]);
 
-const SPACE = 32;
-const DOUBLE = 34;
-const HASH = 35;
-const QUOTE = 39;
-const DASH = 45;
-const COLON = 58;
+export const SPACE = 32;
+export const DOUBLE = 34;
+export const HASH = 35;
+export const QUOTE = 39;
+export const DASH = 45;
+export const COLON = 58;
 const QUESTION = 63;
 
 export interface Cursor {
@@ -213,12 +214,6 @@ export function readQuoted(cursor: Cursor, end: number): string {
   return inside.includes('\\') ? unescaped(inside) : inside;
 }
 
-function isEscaped(text: string, at: number): boolean {
-  let start = at;
-  while (text.charCodeAt(start - 1) === BACKSLASH) start--;
-  return (at - start) % 2 === 1;
-}
-
 /** The escapes that YAML and JSON have in common. */
 function unescaped(inside: string): string {
   if (!/^(?:[^\\]|\\["\\/bfnrt]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})*$/.test(inside)) throw notPlain;
@@ -242,7 +237,6 @@ function skipBlank(cursor: Cursor): void {
 const NEWLINE = 10;
 const COMMA = 44;
 const OPEN_LIST = 91;
-const BACKSLASH = 92;
 const CLOSE_LIST = 93;
 const OPEN_MAP = 123;
 const CLOSE_MAP = 125;

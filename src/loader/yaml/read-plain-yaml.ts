@@ -2,7 +2,19 @@
 // Refuses: everything else, and to explain anything: what it does not take is for the reader with places, which decides.
 import { MAX_DEPTH } from './located.ts';
 import type { Cursor, Plain } from './plain-scalar.ts';
-import { notPlain, readFlow, readKey, readQuoted, resolvePlain } from './plain-scalar.ts';
+import {
+  COLON,
+  DASH,
+  DOUBLE,
+  HASH,
+  notPlain,
+  QUOTE,
+  readFlow,
+  readKey,
+  readQuoted,
+  resolvePlain,
+  SPACE,
+} from './plain-scalar.ts';
 
 /**
  * Block maps and lists, plain and quoted texts on one line, block scalars, and lists and maps in brackets. Undefined
@@ -136,12 +148,6 @@ function endOfLine(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
-const SPACE = 32;
-const DOUBLE = 34;
-const HASH = 35;
-const QUOTE = 39;
-const DASH = 45;
-const COLON = 58;
 const GREATER = 62;
 const OPEN_LIST = 91;
 const OPEN_MAP = 123;

@@ -2,23 +2,13 @@
 // Refuses: to ask, and to answer; and to keep anything else than what was shown.
 import { formatDiagnostic } from '../../contract/diagnostic.ts';
 import { fail } from '../../contract/errors.ts';
+import type { PolicyDiff, TrustQuestion } from '../../contract/operation-handles.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
 import { comparePolicies, describeChange } from '../../policy/compare-policies.ts';
-import type { PolicyChange } from '../../policy/section.ts';
 import { loadPolicy } from '../load-policy.ts';
 import { describePolicy } from './describe-grants.ts';
 import { keepTrust, trustFilesOf } from './trust.ts';
-
-export interface TrustQuestion {
-  /** `nothing`: no haft.yaml, and none was trusted. `same`: as it was trusted. */
-  readonly state: 'nothing' | 'same' | 'asked';
-  readonly sha256: string;
-  /** For a person: what is granted, or what is different. */
-  readonly lines: readonly string[];
-  /** Keeps that what was shown is trusted; what it became meanwhile is held against that. */
-  keep(): void;
-}
 
 export async function trustQuestion(workspace: string): Promise<TrustQuestion> {
   const lock = lockDigest(workspace);
@@ -51,18 +41,8 @@ export async function trustQuestion(workspace: string): Promise<TrustQuestion> {
   ]);
 }
 
-export interface PolicyDiff {
-  /** Whether a command would use the policy as it is. */
-  readonly trusted: boolean;
-  /** Whether there is something to compare with. */
-  readonly known: boolean;
-  readonly sha256: string;
-  readonly changes: readonly PolicyChange[];
-  readonly lockChanged: boolean;
-}
-
 /** What was trusted against what is there; against the defaults where nothing was. */
-export async function diffPolicy(workspace: string): Promise<PolicyDiff> {
+export async function diffPolicy(workspace: string): Promise<Omit<PolicyDiff, 'lines'>> {
   const loaded = await loadFresh(workspace);
   const record = trustFilesOf(workspace).read();
   const changes = comparePolicies(record?.policy ?? { version: 1 }, loaded.file);

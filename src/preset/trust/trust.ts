@@ -1,10 +1,9 @@
 // Owns: whether the policy of a workspace is trusted by whoever starts Haft here, and keeping that it is.
 // Refuses: a yes without the policy's own hash, and a policy that grants more than the one that was trusted.
 import { type Failure, fail } from '../../contract/errors.ts';
-import { type LoadedPolicy, packFolders } from '../../contract/policy.ts';
+import { type LoadedPolicy, type PolicyChange, packFolders } from '../../contract/policy.ts';
 import type { TrustRecord } from '../../contract/store.ts';
 import { lockDigest } from '../../loader/lock/lock-file.ts';
-import type { PolicyChange } from '../../policy/section.ts';
 import { openTrustFiles, type TrustFiles } from '../../stores/machine/trust-files.ts';
 
 export type Judgement =

@@ -1,4 +1,4 @@
-// Owns: what is watched, the one way to look at it that each strategy has, what was last seen of it, and when it is looked at again.
+// Owns: what is watched, the one way to look at it that each strategy has, what a row of looks amounts to, and when it is looked at again.
 // Refuses: to look twice at once, to wait for a look beyond its time, to leave a timer behind, and to take a word that it does not know for good news.
 import { orAborted } from '../../base/or-aborted.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
@@ -9,9 +9,8 @@ import type {
   HealthSubject,
   HealthWays,
 } from '../../contract/health.ts';
-import type { HealthReport } from '../../contract/manifest.ts';
+import type { HealthReport, HealthStatus } from '../../contract/manifest.ts';
 import type { Clock, EventBus } from '../../contract/runtime.ts';
-import { type HealthState, judge, type Look, UNVERIFIED } from './judge.ts';
 
 interface HealthParts {
   readonly timing: HealthTiming;
@@ -311,3 +310,49 @@ const MEANINGS: Readonly<Record<string, Look['status']>> = {
   warning: 'degraded',
   partial: 'degraded',
 };
+
+export interface HealthState {
+  readonly status: HealthStatus;
+  /** Bad looks in a row. */
+  readonly failures: number;
+  /** Good looks in a row, since it was unhealthy. */
+  readonly successes: number;
+  /** Half open: it was unhealthy, and has not yet been good often enough. One bad look, and it is again. */
+  readonly recovering: boolean;
+  readonly message?: string;
+}
+
+export const UNVERIFIED: HealthState = {
+  status: 'unverified',
+  failures: 0,
+  successes: 0,
+  recovering: false,
+};
+
+export function judge(
+  plan: Pick<HealthPlan, 'failureThreshold' | 'successThreshold'>,
+  before: HealthState,
+  { status, message }: Look,
+): HealthState {
+  const said = message === undefined ? {} : { message };
+  if (status === 'unhealthy') {
+    const failures = before.failures + 1;
+    const down = before.status === 'unhealthy' || before.recovering || failures >= plan.failureThreshold;
+    return {
+      status: down ? 'unhealthy' : 'degraded',
+      failures,
+      successes: 0,
+      recovering: false,
+      ...said,
+    };
+  }
+  const successes = before.status === 'unhealthy' ? 1 : before.successes + 1;
+  const recovering =
+    (before.status === 'unhealthy' || before.recovering) && successes < plan.successThreshold;
+  return { status: recovering ? 'degraded' : status, failures: 0, successes, recovering, ...said };
+}
+
+export interface Look {
+  readonly status: 'ready' | 'degraded' | 'unhealthy';
+  readonly message?: string;
+}

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from '../../../test/support/properties.ts';
-import { normaliseStatus } from './create-health-monitor.ts';
-import { type HealthState, judge, type Look, UNVERIFIED } from './judge.ts';
+import { type HealthState, judge, type Look, normaliseStatus, UNVERIFIED } from './create-health-monitor.ts';
 
 type Status = Look['status'];
 

@@ -236,14 +236,7 @@ export function endOf({
 /** What was thrown on the way. A failure of the table keeps its own words; the rest is a bug, and stays inside. */
 function endOfThrown(thrown: unknown, cancelled: boolean): UnfinishedEnd {
   const none = { cause: null, exitCode: null, observed: null };
-  if (cancelled)
-    return {
-      ...none,
-      state: 'cancelled',
-      failure: 'cancelled',
-      cause: 'cancelled',
-      message: ATTEMPT_WORDS.cancelled,
-    };
+  if (cancelled) return { ...none, ...CANCELLED };
   if (!isFailure(thrown))
     return {
       ...none,
@@ -268,6 +261,13 @@ function endOfThrown(thrown: unknown, cancelled: boolean): UnfinishedEnd {
     failed: thrown,
   };
 }
+
+export const CANCELLED = {
+  state: 'cancelled',
+  failure: 'cancelled',
+  cause: 'cancelled',
+  message: ATTEMPT_WORDS.cancelled,
+} as const;
 
 /** What happened on the way and was nobody's program. */
 const CLASS_OF: Partial<Record<Reason, FailureClass>> = {

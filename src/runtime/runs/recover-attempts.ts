@@ -1,12 +1,10 @@
 // Owns: what becomes of attempts whose process died, or that somebody wants to end: finished, lost, cancelled, followed, or left.
 // Refuses: to execute anything twice, and to write an end on behalf of a process that lives; it is asked to.
-
-import { ATTEMPT_WORDS } from '../../contract/attempt-words.ts';
 import type { BackendHandle } from '../../contract/backend.ts';
 import { isFailure } from '../../contract/errors.ts';
 import { type AttemptRecord, isOpen, type RunRecord } from '../../contract/run.ts';
 import type { RecoveredAttempt } from '../../contract/runs.ts';
-import { finishUnsuccessful } from './conduct-attempt.ts';
+import { CANCELLED, finishUnsuccessful } from './conduct-attempt.ts';
 import { backendOf, type RunSite } from './run-site.ts';
 
 interface Recovery {
@@ -150,12 +148,7 @@ async function endAbandoned(
 }
 
 const ENDS = {
-  cancelled: {
-    state: 'cancelled',
-    failure: 'cancelled',
-    cause: 'cancelled',
-    message: ATTEMPT_WORDS.cancelled,
-  },
+  cancelled: CANCELLED,
   lost: {
     state: 'lost',
     failure: 'infrastructure',

@@ -1,5 +1,6 @@
 // Owns: a search over one ranker or several, and finding tools by words for a person, also those that are disabled.
 // Refuses: to compare scores of different rankers (only their orders are), and to index anew what it knows.
+import type { FoundTool } from '../../contract/operation-handles.ts';
 import type { ToolListing } from '../../contract/runtime.ts';
 import type { RankedTool, ToolRanker, ToolSearch } from '../../contract/tool-search.ts';
 import { createLexicalRanker } from './lexical-ranker.ts';
@@ -25,14 +26,6 @@ export function createToolSearch(rankers: readonly [ToolRanker, ...ToolRanker[]]
       return all.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)).slice(0, limit);
     },
   };
-}
-
-interface FoundTool {
-  readonly id: string;
-  readonly title: string;
-  readonly origin: string;
-  readonly enabled: boolean;
-  readonly score: number;
 }
 
 export type FindTools = (

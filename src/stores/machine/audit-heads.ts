@@ -2,10 +2,16 @@
 // Refuses: to forget what it saw: a chain that lacks it is noted beside it, or not at all. Only a person starts anew.
 import { constants, existsSync, fstatSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDigest, sha256Hex } from '../../base/digest.ts';
+import { isDigest } from '../../base/digest.ts';
 import type { AuditHead, AuditProgress } from '../../contract/store.ts';
 import { NO_WAIT, withFile } from '../state-files.ts';
-import { findMachineFiles, type MachineFiles, type MachineSite, namesOf } from './machine-file.ts';
+import {
+  fileNameOf,
+  findMachineFiles,
+  type MachineFiles,
+  type MachineSite,
+  namesOf,
+} from './machine-file.ts';
 
 export interface AuditRecord {
   /** The workspace. */
@@ -35,7 +41,7 @@ const MAX_BYTES = 64 * 1024;
 export function openAuditHeads(site: MachineSite): AuditHeads {
   const { workspace } = site;
   const files = findMachineFiles(site, 'heads');
-  const name = nameOf(workspace);
+  const name = fileNameOf(workspace);
   const file = files?.pathOf(name);
   // Not synced, as below.
   const create = (record: Omit<AuditRecord, 'folder'>) =>
@@ -62,7 +68,7 @@ export function openAuditHeads(site: MachineSite): AuditHeads {
     accept(audit) {
       if (audit) create(audit);
       else files?.remove(name);
-      for (const old of audit ? movedFrom(audit.chain) : []) files?.remove(nameOf(old.folder));
+      for (const old of audit ? movedFrom(audit.chain) : []) files?.remove(fileNameOf(old.folder));
     },
     movedFrom,
   };
@@ -96,11 +102,9 @@ const unmoved = (
 ): Omit<AuditRecord, 'folder'> | undefined =>
   hashOf(head.count) === head.hash ? { chain, head, ...(lost ? { lost } : {}) } : undefined;
 
-const nameOf = (workspace: string) => `${sha256Hex(workspace)}.json`;
-
 function movedAway(files: MachineFiles, name: string, chain: string): readonly AuditRecord[] {
   const record = readRecord(files, name);
-  const counts = record?.chain === chain && name === nameOf(record.folder);
+  const counts = record?.chain === chain && name === fileNameOf(record.folder);
   return counts && !existsSync(join(record.folder, '.haft')) ? [record] : [];
 }
 

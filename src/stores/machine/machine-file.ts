@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { sha256Hex } from '../../base/digest.ts';
 import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { configFolder } from '../../contract/own-folders.ts';
@@ -172,3 +173,6 @@ function resolved(path: string): string {
     return parent === path ? path : join(resolved(parent), path.slice(parent.length));
   }
 }
+
+/** The file that is about one workspace. */
+export const fileNameOf = (workspace: string): string => `${sha256Hex(workspace)}.json`;

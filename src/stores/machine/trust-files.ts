@@ -1,11 +1,16 @@
 // Owns: the policies that this user trusts on this machine: one small file for each workspace, beside the key.
 // Refuses: a record that another user could have written, and one that lies where a workspace's tools work.
-import { sha256Hex } from '../../base/digest.ts';
 import { succeeds } from '../../base/ignore-errors.ts';
 import { fail } from '../../contract/errors.ts';
 import type { TrustRecord } from '../../contract/store.ts';
 import { toFailure } from '../store-failure.ts';
-import { findMachineFiles, type MachineFiles, type MachineSite, namesOf } from './machine-file.ts';
+import {
+  fileNameOf,
+  findMachineFiles,
+  type MachineFiles,
+  type MachineSite,
+  namesOf,
+} from './machine-file.ts';
 
 const FORMAT = 1;
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -26,7 +31,7 @@ export interface TrustFiles {
 
 export function openTrustFiles(site: MachineSite): TrustFiles {
   const { workspace } = site;
-  const name = nameOf(workspace);
+  const name = fileNameOf(workspace);
   const files = findMachineFiles(site, 'trust');
   const file = files && { folder: files.folder, name };
   return {
@@ -57,14 +62,12 @@ export function openTrustFiles(site: MachineSite): TrustFiles {
     list() {
       const records = namesOf(files).flatMap((one) => {
         const record = readRecord(files!, one);
-        return record && one === nameOf(record.folder) ? [record] : [];
+        return record && one === fileNameOf(record.folder) ? [record] : [];
       });
       return records.sort((a, b) => (a.folder < b.folder ? -1 : 1));
     },
   };
 }
-
-const nameOf = (workspace: string) => `${sha256Hex(workspace)}.json`;
 
 const nowhere = () =>
   fail(

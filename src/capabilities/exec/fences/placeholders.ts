@@ -181,7 +181,8 @@ function makeEmpty(path: string, folder: boolean): void {
   chmodSync(path, folder ? 0o755 : 0o644);
 }
 
-function makeFolders(folder: string): string[] {
+/** Answers those that were not there before, the deepest first. */
+export function makeFolders(folder: string): string[] {
   const first = mkdirSync(folder, { recursive: true });
   const made: string[] = [];
   for (let at = folder; first !== undefined && at.length >= first.length; at = dirname(at)) made.push(at);

@@ -7,6 +7,7 @@ import { createBothEnds, createBoundedBuffer } from '../../../base/bounded-buffe
 import { ignoreErrors, succeeds } from '../../../base/ignore-errors.ts';
 import type {
   SandboxLimitName,
+  SandboxResult,
   SandboxSpec,
   SandboxStream,
   SandboxUsage,
@@ -40,18 +41,13 @@ export interface Execution {
   stop(graceMs: number): void;
 }
 
-export interface Ended {
+export interface Ended
+  extends Pick<SandboxResult, 'signal' | 'stdout' | 'stderr' | 'truncated' | 'timedOut' | 'aborted'> {
   readonly end: SlotEnd;
   /** Whether the program was let begin; before that nothing of it can have happened. */
   readonly began: boolean;
   /** Undefined when it did not come to that. With a fault the program was not let begin. */
   readonly inspection: Inspection | undefined;
-  readonly signal: string | null;
-  readonly stdout: Uint8Array;
-  readonly stderr: Uint8Array;
-  readonly truncated: { readonly stdout: boolean; readonly stderr: boolean };
-  readonly timedOut: boolean;
-  readonly aborted: boolean;
   readonly limitHit: SandboxLimitName | undefined;
   readonly usage: SandboxUsage;
 }

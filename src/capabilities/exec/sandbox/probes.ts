@@ -4,7 +4,6 @@
 import {
   chownSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -24,6 +23,7 @@ import type {
   SandboxResult,
   SandboxSpec,
 } from '../../../contract/sandbox.ts';
+import { makeFolders } from '../fences/placeholders.ts';
 import { createSandbox } from './create-sandbox.ts';
 
 export interface Probe {
@@ -288,7 +288,7 @@ export async function withSandbox<T>(
   for (const [name, content] of Object.entries(files)) {
     const path = join(workspace, name);
     const folder = name.endsWith('/') ? path : dirname(path);
-    for (const made of madeFolders(folder)) own(made);
+    for (const made of makeFolders(folder)) own(made);
     if (!name.endsWith('/')) {
       writeFileSync(path, content);
       own(path);
@@ -308,10 +308,3 @@ export async function withSandbox<T>(
 }
 
 export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
-
-function madeFolders(folder: string): string[] {
-  const first = mkdirSync(folder, { recursive: true });
-  const made: string[] = [];
-  for (let at = folder; first !== undefined && at.length >= first.length; at = dirname(at)) made.push(at);
-  return made;
-}

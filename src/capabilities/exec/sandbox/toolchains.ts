@@ -16,7 +16,7 @@ import {
 import { homedir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { ignoreErrors } from '../../../base/ignore-errors.ts';
-import { isWithin } from '../../../base/rel-path.ts';
+import { foldersUp, isWithin } from '../../../base/rel-path.ts';
 
 export interface Toolchains {
   /** Absolute folders and files, to be shown read-only. */
@@ -200,12 +200,6 @@ function upwards<T>(workspace: string, file: string, take: (text: string | undef
     if (found) return found;
   }
   return undefined;
-}
-
-function foldersUp(from: string): string[] {
-  const folders = [from];
-  for (let at = from; dirname(at) !== at; at = dirname(at)) folders.push(dirname(at));
-  return folders;
 }
 
 function wordsOf(text: string | undefined): string[] | undefined {
