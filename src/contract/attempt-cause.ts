@@ -73,6 +73,7 @@ const REASONS: Readonly<Record<FailureClass, Reason>> = {
 
 const OF_CAUSE: Partial<Record<AttemptCause, Reason>> = {
   'tool.outputs': 'run.outputs',
+  'limit.time': 'time.deadline',
   'limit.run_time': 'time.deadline',
   lost: 'run.attempt_lost',
 };

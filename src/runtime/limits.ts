@@ -85,7 +85,7 @@ class CallDeadline implements Deadline {
   arm(): void {
     this.#timer ??= setTimeout(() => {
       const message = `Cannot finish "${this.#tool}": it ran longer than ${this.#timeoutMs} ms`;
-      this.#own().abort(fail('time.deadline', message));
+      this.#own().abort(fail('time.deadline', message, { timeout_ms: this.#timeoutMs }));
     }, this.#timeoutMs);
   }
 

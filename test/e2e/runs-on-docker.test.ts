@@ -112,7 +112,7 @@ describe('a run on docker', { skip: docker.skip }, () => {
 
   for (const { act, reason, cause } of [
     { act: 'fail', reason: 'run.failed', cause: 'tool.exit' },
-    { act: 'time', reason: 'run.limit', cause: 'limit.time' },
+    { act: 'time', reason: 'time.deadline', cause: 'limit.time' },
     { act: 'memory', reason: 'run.limit', cause: 'limit.memory' },
   ])
     it(`that ends by ${cause} is told so, leaves no result, and keeps no other call from succeeding`, async () => {

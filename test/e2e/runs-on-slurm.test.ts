@@ -96,7 +96,7 @@ describe('a run on slurm', { skip: slurm.skip }, () => {
 
   for (const { act, reason, cause } of [
     { act: 'fail', reason: 'run.failed', cause: 'tool.exit' },
-    { act: 'time', reason: 'run.limit', cause: 'limit.time' },
+    { act: 'time', reason: 'time.deadline', cause: 'limit.time' },
     { act: 'memory', reason: 'run.limit', cause: 'limit.memory' },
   ])
     it(`that ends by ${cause} is told so, leaves no result, and is tried again by the next call`, () =>

@@ -16,6 +16,7 @@ import type { EgressConnection } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { passedVariables } from '../../contract/own-variable.ts';
+import { createPrinted } from '../../contract/printed.ts';
 import { NO_NEEDS, programEffects } from '../../contract/program.ts';
 import type { ReadInputs } from '../../contract/runs.ts';
 import type { SandboxResult } from '../../contract/sandbox.ts';
@@ -162,6 +163,7 @@ async function singleRun(
   const { id, limits, timeoutMs } = use;
   const reader = createAnswerReader({ id, maxBytes: limits.maxOutputBytes, spill, progress });
   let said = 0;
+  const printed = createPrinted();
   const outputBytes = spillBytes(limits.maxOutputBytes) + SPARE_OUTPUT;
   try {
     const result = await exec.run(
@@ -172,6 +174,7 @@ async function singleRun(
         signal,
         captureBytes: STDERR_KEPT,
         onOutput(stream, chunk) {
+          printed.push(stream, chunk);
           if (stream === 'stdout') return reader.push(chunk);
           said += chunk.length;
           if (said > SPARE_OUTPUT) throw tooLarge(id, limits.maxOutputBytes);
@@ -186,7 +189,7 @@ async function singleRun(
     return readOutcome(use, await reader.text(), { code, signal: ended, stderr });
   } catch (thrown) {
     await reader.discard();
-    throw thrown;
+    throw printed.into(thrown);
   }
 }
 
@@ -200,7 +203,7 @@ async function keptRun(
   const { id, timeoutMs, limits } = use;
   const late = new AbortController();
   const timer = setTimeout(() => {
-    late.abort(fail('time.deadline', `Cannot finish "${id}": its program ran longer than ${timeoutMs} ms`));
+    late.abort(overTime(id, timeoutMs));
   }, timeoutMs);
   const connections: EgressConnection[] = [];
   try {
@@ -251,10 +254,14 @@ function programName({ execution }: YamlUse): readonly string[] {
 /** How much of stderr goes into the details of a failure. */
 const STDERR_BYTES = 2048;
 
+const overTime = (id: string, timeout_ms: number) =>
+  fail('time.deadline', `Cannot finish "${id}": its program ran longer than ${timeout_ms} ms`, {
+    timeout_ms,
+  });
+
 /** Throws where it was ended from outside. */
 function checkEnd({ id, limits, timeoutMs }: YamlUse, result: SandboxResult): void {
-  if (result.timedOut)
-    throw fail('time.deadline', `Cannot finish "${id}": its program ran longer than ${timeoutMs} ms`);
+  if (result.timedOut) throw overTime(id, timeoutMs);
   if (result.limitHit === 'output') throw tooLarge(id, limits.maxOutputBytes);
   if (result.limitHit !== undefined)
     throw fail(

@@ -226,7 +226,7 @@ function askings(tool: string, attempt: ConductedAttempt): readonly [RunAsking, 
     fail(
       'time.deadline',
       `Cannot finish "${tool}": its run() took longer than ${patienceMs} ms, beside its program; the plan's wallMs, up to ${LONGEST_MS} ms, is what it has`,
-      { limit_ms: patienceMs },
+      { timeout_ms: patienceMs },
     );
   const shared = { signal, patienceMs, late };
   const heard = new Map<string, Promise<unknown>>();

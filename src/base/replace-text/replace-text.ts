@@ -1,7 +1,7 @@
 // Owns exact replacement in a text: every edit counted in the text as it is, all of them made or none.
 // Refuses fuzz: a text that stands there with other white space is shown, never replaced.
-import { byteOrderMark } from '../unified-diff/text-lines.ts';
-import { type ActualLines, similarLines } from './similar-lines.ts';
+import { type ActualLines, byteOrderMark } from '../unified-diff/text-lines.ts';
+import { similarLines } from './similar-lines.ts';
 
 export interface TextEdit {
   readonly old: string;

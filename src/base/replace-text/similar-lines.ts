@@ -2,15 +2,7 @@
 // Refuses to change anything: it only explains a refusal.
 import type { FilePatch } from '../unified-diff/file-patch.ts';
 import { matchTarget, nearestPlace } from '../unified-diff/locate-hunk.ts';
-import { lineRange, type TextLines, textLines } from '../unified-diff/text-lines.ts';
-
-/** Lines of a file, whole, as they are. */
-export interface ActualLines {
-  readonly from: number;
-  readonly to: number;
-  /** Cut where it is long. */
-  readonly text: string;
-}
+import { type ActualLines, actualLines, type TextLines, textLines } from '../unified-diff/text-lines.ts';
 
 interface Similar {
   readonly actual?: ActualLines;
@@ -39,17 +31,6 @@ export function similarLines(text: string, wanted: string): Similar {
   const actual = actualLines(lines, nearest, Math.min(nearest + count, lines.count) - 1);
   return { actual, exact: false, candidates: [] };
 }
-
-/** Lines `from` to `to`, 0-based, both included. */
-export function actualLines(lines: TextLines, from: number, to: number): ActualLines {
-  const shown = Math.min(to, from + MOST_LINES - 1);
-  const text = lineRange(lines, from, shown + 1).replace(/\r?\n$/, '');
-  const cut = shown < to || text.length > MOST_TEXT;
-  return { from: from + 1, to: to + 1, text: cut ? `${text.slice(0, MOST_TEXT)}\n…` : text };
-}
-
-const MOST_LINES = 60;
-const MOST_TEXT = 4000;
 
 /** The first and the last character of each place where the text is `wanted`, white space left aside. */
 function spansWithoutSpace(text: string, wanted: string): [number, number][] {

@@ -16,6 +16,7 @@ export function applyFilePatch(
   patch: FilePatch,
   base: Base = 'unknown',
 ): PatchedText | PatchRefusal {
+  if (patch.unmarked) return applyUnmarked(original, patch, base);
   if (patch.change === 'create' && original !== '') {
     return {
       ok: false,
@@ -39,6 +40,15 @@ export function applyFilePatch(
   }
   pieces.push(lineRange(target.lines, done, target.lines.count));
   return finish(patch, target, pieces.join(''), placed);
+}
+
+/** A last line without a newline is matched as if it had one, and the file's new last line is left without one as well. */
+function applyUnmarked(original: string, { unmarked: _, ...patch }: FilePatch, base: Base) {
+  if (patch.change === 'delete') return { ok: true, text: '', hunksApplied: 0, placed: [] } as const;
+  if (original === '' || original.endsWith('\n')) return applyFilePatch(original, patch, base);
+  const end = /\r?\n(?=[^\n]*$)/.exec(original)?.[0] ?? '\n';
+  const applied = applyFilePatch(original + end, patch, base);
+  return applied.ok ? { ...applied, text: applied.text.replace(/\r?\n$/, '') } : applied;
 }
 
 function refuseMarkers(hunk: Hunk, number: number, last: boolean): PatchRefusal | undefined {

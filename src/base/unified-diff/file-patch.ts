@@ -1,5 +1,6 @@
-// Owns the shape of a parsed unified diff and the words for why one is refused.
-// Refuses to read or apply anything: parse-patch.ts and apply-patch.ts do.
+// Owns the shape of a parsed patch, of either format, and the words for why one is refused.
+// Refuses to read or apply anything: parse-patch.ts, parse-begin-patch.ts and apply-patch.ts do.
+import type { ActualLines } from './text-lines.ts';
 
 /** One line of a hunk: kept (' '), removed ('-') or added ('+'). */
 export interface HunkLine {
@@ -21,6 +22,10 @@ export interface Hunk {
   readonly lines: readonly HunkLine[];
   /** 1-based line of the hunk's header in the patch text. */
   readonly patchLine: number;
+  /** Lines of the file, white space around them aside, that stand in this order above its place, or where it begins. */
+  readonly anchors?: readonly string[];
+  /** Its last old line is the last of the file. */
+  readonly atEnd?: true;
 }
 
 export interface FilePatch {
@@ -35,6 +40,8 @@ export interface FilePatch {
   readonly hashBefore?: string;
   readonly hashAfter?: string;
   readonly hunks: readonly Hunk[];
+  /** The format cannot say whether a last line has a newline, and deletes files unseen: what the file has stays so. */
+  readonly unmarked?: true;
 }
 
 export type PatchSyntaxReason = 'patch.empty' | 'patch.malformed' | 'patch.combined' | 'patch.binary';
@@ -72,6 +79,8 @@ export interface PatchRefusal {
   readonly expected?: string;
   /** Absent where the file has no such line. */
   readonly found?: string;
+  /** What the file has where it is most like the hunk. */
+  readonly actual?: ActualLines;
   /** The lines, 1-based, at which the hunk would match. */
   readonly candidates?: readonly number[];
   /** Set when the hunk's new lines are already there. */

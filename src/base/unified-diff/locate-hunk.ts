@@ -184,6 +184,8 @@ export interface MatchTarget {
   readonly exactTerminators: boolean;
   /** The same without regard to white space around lines and to what ends them: for places that are almost alike. */
   readonly loosely: () => { readonly lines: NumberedLines; readonly old: (hunk: Hunk) => Int32Array };
+  /** The first line from `from` on that is `anchor`, white space around it aside. */
+  readonly anchorFrom: (anchor: string, from: number) => number | undefined;
   /** The numbers of a hunk's old lines (' ' and '-') or new lines (' ' and '+'). */
   readonly side: (hunk: Hunk, side: '-' | '+') => Int32Array;
 }
@@ -217,8 +219,29 @@ export function matchTarget(original: string, patch: FilePatch): MatchTarget {
     ids,
     numbered: numberedLines(ids),
     loosely: once(() => looseLines(lines, all)),
+    anchorFrom: anchorSearch(lines, patch),
     exactTerminators,
     side,
+  };
+}
+
+/** The file is walked through once, for all headers. */
+function anchorSearch(lines: TextLines, { hunks }: FilePatch): MatchTarget['anchorFrom'] {
+  const index = once(() => {
+    const anchors = hunks.flatMap((hunk) => hunk.anchors ?? []);
+    const places = new Map<string, number[]>(anchors.map((anchor) => [anchor.trim(), []]));
+    for (let i = 0; i < lines.count; i++) places.get(wholeLine(lines, i).trim())?.push(i);
+    return places;
+  });
+  return (anchor, from) => {
+    const places = index().get(anchor.trim())!;
+    let [low, high] = [0, places.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (places[middle]! < from) low = middle + 1;
+      else high = middle;
+    }
+    return places[low];
   };
 }
 

@@ -80,7 +80,7 @@ function refuseOtherFormats(line: string, number: number): void {
     throw patchSyntaxError('patch.combined', number, fact);
   }
   if (/^\*{15}|^\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )/.test(line)) {
-    const fact = `line ${number} is of another format; send a unified diff ("--- a/x", "+++ b/x", "@@")`;
+    const fact = `line ${number} is of another format; send a unified diff ("--- a/x", "+++ b/x", "@@"), or "*** Begin Patch" as the first line`;
     throw patchSyntaxError('patch.malformed', number, fact);
   }
   if (/^GIT binary patch|^(?:Binary files|Files) .+ and .+ differ\r?$/.test(line)) {

@@ -1,18 +1,25 @@
 // Owns where the hunks of a patch go: the place that is certain for each of them, or a refusal.
 // Refuses to guess: a stated line counts where its lines stand there, another place only if nothing speaks against it.
-import type { Hunk, HunkLine, PatchRefusal, PlacedHunk } from './file-patch.ts';
+import {
+  explainAbove,
+  explainAmbiguous,
+  explainApplied,
+  explainNoAnchor,
+  explainOverlap,
+  explainStale,
+  explainUncertain,
+} from './explain-refusal.ts';
+import type { Hunk, PatchRefusal, PlacedHunk } from './file-patch.ts';
 import {
   findLines,
   locateHunk,
   type MatchTarget,
-  MOST_CANDIDATES,
   matchesAt,
-  nearestPlace,
   occurrences,
   oneSide,
   rivalPlace,
 } from './locate-hunk.ts';
-import { terminatorOf, wholeLine } from './text-lines.ts';
+import { wholeLine } from './text-lines.ts';
 
 /** Whether the file is the very one that the patch was made for: its hash is the one that the patch states, or not. */
 export type Base = 'same' | 'other' | 'unknown';
@@ -38,7 +45,16 @@ export function placeHunks(
   for (const [index, hunk] of hunks.entries()) {
     const number = index + 1;
     const stated = statedPlace(hunk);
-    const aim: Aim = { number, from, hint: stated === undefined ? undefined : stated + drift, drift, base };
+    const bound = anchoredFrom(target, hunk, number);
+    if (typeof bound !== 'number') return bound;
+    const aim: Aim = {
+      number,
+      from: Math.max(from, bound),
+      anchor: bound,
+      hint: stated === undefined ? undefined : stated + drift,
+      drift,
+      base,
+    };
     const below = () => nextOffset(target, hunks, index + 1);
     const place = isAddition(hunk) ? placeAddition(target, hunk, aim) : placeHunk(target, hunk, aim, below);
     if (typeof place !== 'number') return place;
@@ -52,6 +68,8 @@ export function placeHunks(
 interface Aim {
   readonly number: number;
   readonly from: number;
+  /** The line of its last header, where `from` is that; else less. */
+  readonly anchor: number;
   /** Where the hunk should be, 0-based; undefined when its header has no number. */
   readonly hint: number | undefined;
   readonly drift: number;
@@ -64,6 +82,23 @@ function statedPlace(hunk: Hunk): number | undefined {
   if (hunk.oldCount === 0 && isAddition(hunk)) return hunk.oldStart;
   return hunk.oldStart === 0 ? undefined : hunk.oldStart - 1;
 }
+
+/**
+ * The line of a hunk's last "@@" header, or 0. The first lines that fit are taken: later ones would leave fewer places, so
+ * that the only place below these is certain.
+ */
+function anchoredFrom(target: MatchTarget, { anchors = [] }: Hunk, number: number): number | PatchRefusal {
+  let next = 0;
+  for (const anchor of anchors) {
+    const at = target.anchorFrom(anchor, next);
+    if (at === undefined) return explainNoAnchor(number, anchor, next);
+    next = at + 1;
+  }
+  return Math.max(0, next - 1);
+}
+
+const reachesEnd = (hunk: Hunk): boolean =>
+  hunk.atEnd === true || hunk.lines.some((line) => !line.terminated);
 
 function isAddition(hunk: Hunk): boolean {
   return hunk.lines.every((line) => line.op === '+');
@@ -96,12 +131,15 @@ function placeHunk(
   below: () => number | undefined,
 ): number | PatchRefusal {
   const { number, from, hint, drift, base } = aim;
-  const atEnd = hunk.lines.some((line) => !line.terminated);
+  const atEnd = reachesEnd(hunk);
   const wanted = target.side(hunk, '-');
   const location = locateHunk(target.numbered, wanted, { from, hint, atEnd });
   if (location.kind === 'none') return explainStale(target, hunk, number, hint);
   if (location.kind === 'several') return explainAmbiguous(number, location.places);
-  if (location.kind === 'behind') return explainOverlap(number, location.places);
+  if (location.kind === 'behind') {
+    const above = aim.anchor === from && location.places.every((place) => place < from);
+    return above ? explainAbove(number, location.places, from) : explainOverlap(number, location.places);
+  }
   const { at } = location;
   if (base === 'same' && at === hint && drift === 0) return at;
   const applied =
@@ -201,150 +239,18 @@ function appliedElsewhere(target: MatchTarget, hunk: Hunk, wanted: Int32Array): 
 function placeAddition(target: MatchTarget, hunk: Hunk, aim: Aim): number | PatchRefusal {
   const { number, from, hint, drift, base } = aim;
   const { count, terminated } = target.lines;
-  const atEnd = hunk.lines.some((line) => !line.terminated);
+  const atEnd = reachesEnd(hunk);
   const at = count === 0 || (atEnd && hint === undefined) ? count : hint;
   if (at === undefined || (drift !== 0 && !atEnd)) return explainAmbiguous(number, []);
   if (base === 'other' && count > 0) return explainAmbiguous(number, [], true);
   if (at < from) return explainOverlap(number, [at]);
-  const reachesEnd = at === count;
-  if (at > count || (reachesEnd && !terminated) || (atEnd && !reachesEnd)) {
+  const isEnd = at === count;
+  if (at > count || (isEnd && !terminated) || (atEnd && !isEnd)) {
     return explainStale(target, hunk, number, hint);
   }
   const fresh = target.side(hunk, '+');
   if (base !== 'same' && matchesAt(target.ids, fresh, at)) return explainApplied(number, at);
+  const above = at - fresh.length;
+  if (hunk.atEnd && matchesAt(target.ids, fresh, above)) return explainApplied(number, above);
   return at;
-}
-
-/** `other` when the hash that the patch states is not the file's. */
-function explainAmbiguous(number: number, places: readonly number[], other = false): PatchRefusal {
-  const candidates = places.map((at) => at + 1);
-  const version = other ? ', and its "index" line is of another version of the file' : '';
-  const fact =
-    places.length === 0
-      ? `it has no line to match and no line number to rely on${version}; add context lines around the added ones`
-      : `its lines match at ${lineList(candidates)}${version}; add context lines until they match at one place only`;
-  return refusal('patch.ambiguous', number, fact, { candidates });
-}
-
-/** Its lines stand at one place, which is not enough to be sure of it. */
-function explainUncertain(number: number, at: number, why: string): PatchRefusal {
-  const fact = `${why}; its lines match at line ${at + 1}; add context lines or correct its line number`;
-  return refusal('patch.ambiguous', number, fact, { candidates: [at + 1] });
-}
-
-function explainApplied(number: number, at: number): PatchRefusal {
-  const fact = `its change is in the file already, at line ${at + 1}`;
-  return refusal('patch.stale', number, fact, { line: at + 1, alreadyApplied: true });
-}
-
-function explainOverlap(number: number, places: readonly number[]): PatchRefusal {
-  const candidates = places.map((at) => at + 1);
-  const fact = `it matches only at ${lineList(candidates)}, where or before the hunk before it changes lines; order hunks by line and merge those that touch`;
-  return refusal('patch.overlap', number, fact, { line: candidates[0]!, candidates });
-}
-
-/** `elsewhere` is a place that matches, but further from the stated line than one that is almost like it. */
-function explainStale(
-  target: MatchTarget,
-  hunk: Hunk,
-  number: number,
-  hint: number | undefined,
-  elsewhere?: number,
-): PatchRefusal {
-  const wanted = target.side(hunk, '-');
-  const old = oneSide(hunk, '-');
-  const applied = appliedPlace(target, hunk, hint);
-  if (applied !== undefined) return explainApplied(number, applied);
-  const place =
-    wanted.length === 0
-      ? Math.min(hint ?? 0, target.lines.count)
-      : elsewhere === undefined
-        ? nearestPlace(target.numbered, wanted, hint)
-        : hint;
-  if (place === undefined) {
-    return refusal('patch.stale', number, 'none of its lines is in the file', { expected: old[0]!.text });
-  }
-  const offset = old.findIndex((_, i) => target.ids[place + i] !== wanted[i]);
-  const at = offset < 0 ? place + old.length : place + offset;
-  const [line, expected] = [at + 1, offset < 0 ? undefined : old[offset]!];
-  const whole = at < target.lines.count ? wholeLine(target.lines, at) : undefined;
-  const found = whole?.slice(0, whole.length - terminatorOf(whole).length);
-  const also =
-    elsewhere === undefined ? '' : `; its lines match at line ${elsewhere + 1}, which is further off`;
-  return refusal('patch.stale', number, difference(target, line, expected, whole) + also, {
-    line,
-    ...(elsewhere === undefined ? {} : { candidates: [elsewhere + 1] }),
-    ...(expected ? { expected: target.exactTerminators ? expected.text : withoutCr(expected.text) } : {}),
-    ...(found === undefined ? {} : { found: target.exactTerminators ? whole!.replace(/\n$/, '') : found }),
-  });
-}
-
-function difference(
-  target: MatchTarget,
-  line: number,
-  expected: HunkLine | undefined,
-  whole: string | undefined,
-): string {
-  if (!expected) {
-    if (whole === undefined) return unended(target);
-    return `it ends the file at line ${line}, where the file goes on with ${show(whole)}`;
-  }
-  if (whole === undefined)
-    return `the file ends at line ${line - 1}, where the patch has ${show(expected.text)}`;
-  if (withoutCr(expected.text) !== withoutCr(whole.replace(/\n$/, ''))) {
-    const blank = expected.text.trim() === whole.trim() ? ' (only white space differs)' : '';
-    return `line ${line} of the file is ${show(whole)} where the patch has ${show(expected.text)}${blank}`;
-  }
-  const ends: Record<string, string> = { '': 'no newline', '\n': 'LF', '\r\n': 'CRLF' };
-  const theirs = expected.terminated ? (expected.text.endsWith('\r') ? 'CRLF' : 'LF') : 'no newline';
-  return `line ${line} of the file ends in ${ends[terminatorOf(whole)]} where the patch has ${theirs}; "\\ No newline at end of file" belongs below a last line without one`;
-}
-
-/** A hunk of added lines only, at a place that does not exist or cannot take a line. */
-function unended(target: MatchTarget): string {
-  if (target.lines.terminated) return `the file has only ${target.lines.count} lines`;
-  return 'the last line of the file has no newline; remove and add it again, with "\\ No newline at end of file" below the old one';
-}
-
-/** Where the new lines stand: at the place expected or, when they are enough to be known, at one other. */
-function appliedPlace(target: MatchTarget, hunk: Hunk, hint: number | undefined): number | undefined {
-  const fresh = target.side(hunk, '+');
-  // One kept line that still stands says nothing about the lines removed beside it.
-  if (fresh.length < (hunk.lines.some((line) => line.op === '+') ? 1 : 2)) return undefined;
-  if (hint !== undefined && matchesAt(target.ids, fresh, hint)) return hint;
-  const enough = fresh.length >= 3 || (hint === undefined && isTelling(target, hunk));
-  const places = enough ? findLines(target.numbered, fresh, 0, 2) : [];
-  return places.length === 1 ? places[0] : undefined;
-}
-
-/** Whether few new lines are enough: they add something to be known by, and nothing that goes is still there. */
-function isTelling(target: MatchTarget, hunk: Hunk): boolean {
-  const old = oneSide(hunk, '-');
-  const ids = target.side(hunk, '-');
-  const remains = old.some(({ op }, i) => op === '-' && target.numbered.places(ids[i]!).length > 0);
-  return !remains && hunk.lines.some(({ op, text }) => op === '+' && /[\p{L}\p{N}]/u.test(text));
-}
-
-function refusal(
-  reason: PatchRefusal['reason'],
-  hunk: number,
-  fact: string,
-  facts: Partial<PatchRefusal>,
-): PatchRefusal {
-  return { ok: false, reason, hunk, message: `Cannot apply hunk ${hunk}: ${fact}`, ...facts };
-}
-
-function lineList(lines: readonly number[]): string {
-  if (lines.length === 1) return `line ${lines[0]}`;
-  const more = lines.length === MOST_CANDIDATES ? ' and more' : '';
-  return `lines ${lines.join(', ')}${more}`;
-}
-
-function withoutCr(text: string): string {
-  return text.endsWith('\r') ? text.slice(0, -1) : text;
-}
-
-function show(line: string): string {
-  const text = line.replace(/\r?\n$/, '');
-  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
 }

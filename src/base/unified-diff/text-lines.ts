@@ -33,6 +33,26 @@ export function terminatorOf(whole: string): string {
   return whole.endsWith('\r\n') ? '\r\n' : whole.endsWith('\n') ? '\n' : '';
 }
 
+/** Lines of a file, whole, as they are. */
+export interface ActualLines {
+  /** Both 1-based and included. */
+  readonly from: number;
+  readonly to: number;
+  /** Cut where it is long. */
+  readonly text: string;
+}
+
+const MOST_LINES = 60;
+const MOST_TEXT = 4000;
+
+/** Lines `from` to `to`, 0-based, both included. */
+export function actualLines(lines: TextLines, from: number, to: number): ActualLines {
+  const shown = Math.min(to, from + MOST_LINES - 1);
+  const text = lineRange(lines, from, shown + 1).replace(/\r?\n$/, '');
+  const cut = shown < to || text.length > MOST_TEXT;
+  return { from: from + 1, to: to + 1, text: cut ? `${text.slice(0, MOST_TEXT)}\n…` : text };
+}
+
 const BOMS = ['\uFEFF', '\u00EF\u00BB\u00BF'];
 
 /** The byte order mark that a text begins with, decoded as UTF-8 or as latin1; else "". */

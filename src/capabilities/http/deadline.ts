@@ -24,7 +24,11 @@ export function startRequestDeadline(
   const end = performance.now() + timeoutMs;
   const timer = setTimeout(
     () =>
-      controller.abort(fail('time.deadline', `Cannot request ${place}: it took longer than ${timeoutMs} ms`)),
+      controller.abort(
+        fail('time.deadline', `Cannot request ${place}: it took longer than ${timeoutMs} ms`, {
+          timeout_ms: timeoutMs,
+        }),
+      ),
     timeoutMs,
   );
   const undo = callers.map((caller) => {

@@ -109,14 +109,12 @@ interface Printed {
   readonly stdout_artifact?: string;
   readonly stderr_artifact?: string;
   readonly limit?: string;
-  readonly timed_out?: boolean;
 }
 
 const program: Show = (printed: Printed, { io, quiet }) => {
   io.bytes(Buffer.from(coloured(printed.stdout)));
   io.errBytes(Buffer.from(coloured(printed.stderr)));
-  const { stdout_artifact, stderr_artifact, limit, timed_out } = printed;
-  if (timed_out) io.err('haft: the command was ended: it ran longer than its time limit\n');
+  const { stdout_artifact, stderr_artifact, limit } = printed;
   if (limit !== undefined) io.err(`haft: the command was ended by the limit on ${limit}\n`);
   if (quiet) return;
   for (const [what, id] of Object.entries({ stdout: stdout_artifact, stderr: stderr_artifact }))

@@ -5,6 +5,7 @@ import { quoteText } from '../../base/quote-text.ts';
 import type { CallResponse } from '../../contract/envelope.ts';
 import type { ErrorEntry } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
+import { printedText } from '../../contract/printed.ts';
 import type { ToolListing } from '../../contract/runtime.ts';
 import { onlyReads, type ToolContract } from '../../contract/tool.ts';
 
@@ -131,7 +132,8 @@ function metaOf(response: CallResponse): string {
 function errorText(error: ErrorEntry): string {
   const admit = error.details?.admit;
   const hint = typeof admit === 'string' ? `\nhaft.yaml would admit it with:\n${admit}` : '';
-  return `${error.code} ${error.reason}: ${error.message}${hint}`;
+  const printed = error.code === 'E_TIMEOUT' && error.details ? printedText(error.details) : '';
+  return `${error.code} ${error.reason}: ${error.message}${hint}${printed}`;
 }
 
 /** The JSON text of the blocks, without the brackets around them. */

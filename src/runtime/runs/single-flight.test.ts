@@ -133,7 +133,7 @@ const FAILING: readonly Failing[] = [
   {
     what: 'a time-out',
     script: ends('limit.time'),
-    reason: 'run.limit',
+    reason: 'time.deadline',
     failure: 'limit',
     state: 'failed',
     attempts: 1,

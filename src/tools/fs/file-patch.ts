@@ -1,4 +1,4 @@
-// Owns: the contract of `file_patch`: a unified diff over one or several files, applied whole or not at all.
+// Owns: the contract of `file_patch`: a unified diff or a "*** Begin Patch" over one or several files, applied whole or not at all.
 // Refuses: fuzz. Every line that a hunk keeps or removes must be there, at a place that is certain.
 import { once } from '../../base/once.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
@@ -20,6 +20,8 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
     'Give path as the one file; the names in the headers then need only end like it, or can be left out. ' +
     'For several files give path as "." or a folder: the headers are relative to it, and all files are changed or none. ' +
     'Files can be created (--- /dev/null), deleted (+++ /dev/null), renamed and copied as git writes it. ' +
+    'A text that begins with "*** Begin Patch" is taken as well (*** Add File, Update File, Move to, Delete File; "@@ LINE" names a line above the change; *** End of File; *** End Patch): ' +
+    'the same rules, and its lines must stand at one place at or below the "@@" line. ' +
     'Line endings, byte order mark and permission bits stay as they are, but for set-user-id and set-group-id (not_kept says so). Can be taken back with undo.',
   tags: ['filesystem', 'write'],
   idempotent: false,
@@ -34,7 +36,8 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
         unified_diff: {
           type: 'string',
           minLength: 1,
-          description: 'The diff, as git diff or diff -u print it.',
+          description:
+            'The diff, as git diff or diff -u print it, or a text from "*** Begin Patch" to "*** End Patch".',
         },
         ...MUTATION_PROPERTIES,
       },
@@ -85,6 +88,14 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
     {
       title: 'Change one line',
       args: { path: 'src/lib.rs', unified_diff: '@@\n fn main() {\n-    old();\n+    new();\n }\n' },
+    },
+    {
+      title: 'Change one file and create another',
+      args: {
+        path: '.',
+        unified_diff:
+          '*** Begin Patch\n*** Update File: src/lib.rs\n@@ fn main() {\n-    old();\n+    new();\n*** Add File: NOTES.md\n+# Notes\n*** End Patch\n',
+      },
     },
   ],
   // The engine is larger than everything that a read needs; it comes with the first patch.

@@ -2,6 +2,7 @@
 // Refuses: headers that climb out of `path`, name another file than it, or name one file twice.
 import { joinRel, normalizeRelPath } from '../../base/rel-path.ts';
 import { type FilePatch, isPatchSyntaxError } from '../../base/unified-diff/file-patch.ts';
+import { isBeginPatch, parseBeginPatch } from '../../base/unified-diff/parse-begin-patch.ts';
 import { parsePatch } from '../../base/unified-diff/parse-patch.ts';
 import { fail } from '../../contract/errors.ts';
 
@@ -29,7 +30,7 @@ export function patchTargets(path: string, diff: string): readonly PatchTarget[]
 
 function parse(diff: string): readonly FilePatch[] {
   try {
-    return parsePatch(diff);
+    return isBeginPatch(diff) ? parseBeginPatch(diff) : parsePatch(diff);
   } catch (thrown) {
     if (!isPatchSyntaxError(thrown)) throw thrown;
     throw fail(thrown.reason, thrown.message, { line: thrown.line });

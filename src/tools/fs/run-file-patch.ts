@@ -210,22 +210,27 @@ function isContent(bytes: Uint8Array, hash: string): boolean {
 }
 
 function patchAs(path: string, buffer: Buffer, patch: FilePatch, base: Base): PatchedBytes {
-  if (isUtf8(buffer)) return written(path, applyFilePatch(buffer.toString('utf8'), patch, base), 'utf8');
+  if (isUtf8(buffer)) {
+    return written(path, patch, applyFilePatch(buffer.toString('utf8'), patch, base), 'utf8');
+  }
   const text = buffer.toString('latin1');
-  const narrow = patch.hunks.every((hunk) => hunk.lines.every((line) => !/[^\0-\xff]/.test(line.text)));
+  const narrow = patch.hunks.every(({ lines, anchors = [] }) =>
+    [...lines.map((line) => line.text), ...anchors].every((one) => !/[^\0-\xff]/.test(one)),
+  );
   if (narrow) {
     const applied = applyFilePatch(text, patch, base);
-    if (applied.ok) return written(path, applied, 'latin1');
+    if (applied.ok) return written(path, patch, applied, 'latin1');
   }
-  return written(path, applyFilePatch(text, asUtf8Bytes(patch), base), 'latin1');
+  return written(path, patch, applyFilePatch(text, asUtf8Bytes(patch), base), 'latin1');
 }
 
 function written(
   path: string,
+  patch: FilePatch,
   result: PatchedText | PatchRefusal,
   encoding: 'utf8' | 'latin1',
 ): PatchedBytes {
-  if (!result.ok) throw refusal(path, result);
+  if (!result.ok) throw refusal(path, result, patch);
   const { text, hunksApplied, placed } = result;
   return { bytes: Buffer.from(text, encoding), hunksApplied, placed };
 }
@@ -234,10 +239,13 @@ function written(
 function asUtf8Bytes(patch: FilePatch): FilePatch {
   const hunks = patch.hunks.map((hunk) => ({
     ...hunk,
-    lines: hunk.lines.map((line) => ({ ...line, text: Buffer.from(line.text, 'utf8').toString('latin1') })),
+    lines: hunk.lines.map((line) => ({ ...line, text: utf8Bytes(line.text) })),
+    ...(hunk.anchors ? { anchors: hunk.anchors.map(utf8Bytes) } : {}),
   }));
   return { ...patch, hunks };
 }
+
+const utf8Bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 const REASONS: { readonly [reason in PatchRefusal['reason']]: Reason } = {
   'patch.stale': 'patch.stale',
@@ -247,16 +255,22 @@ const REASONS: { readonly [reason in PatchRefusal['reason']]: Reason } = {
   'patch.exists': 'path.exists',
 };
 
-function refusal(path: string, refused: PatchRefusal): Failure {
-  const { reason, hunk, line, expected, found, candidates, alreadyApplied } = refused;
-  const fact = refused.message.replace(/^Cannot apply /, '');
+function refusal(path: string, refused: PatchRefusal, { hunks }: FilePatch): Failure {
+  const { reason, hunk, line, expected, found, candidates, actual, alreadyApplied } = refused;
+  const patchLine = hunks[hunk - 1]?.patchLine;
+  const where = patchLine === undefined ? '' : ` (line ${patchLine} of the patch)`;
+  const fact = refused.message.replace(/^Cannot apply (hunk \d+)?/, (_, which) =>
+    which ? which + where : '',
+  );
   return fail(REASONS[reason], `Cannot patch "${path}": ${fact}`, {
     path,
     hunk,
+    ...(patchLine === undefined ? {} : { patch_line: patchLine }),
     ...(line === undefined ? {} : { line }),
     ...(expected === undefined ? {} : { expected }),
     ...(found === undefined ? {} : { found }),
     ...(candidates === undefined ? {} : { candidates }),
+    ...(actual === undefined ? {} : { actual: { ...actual } }),
     ...(alreadyApplied === undefined ? {} : { already_applied: true }),
   });
 }

@@ -17,6 +17,8 @@ const TEN_MINUTES = 600_000;
 /** Taking a line apart comes with the first line: no other tool should wait for it. */
 const loadAnalysis = once(() => import('../../base/shell/analyze-shell.ts'));
 
+const loadPrinted = once(() => import('../../contract/printed.ts'));
+
 export interface ShellExecArgs {
   readonly cmd: string;
   readonly cwd: string;
@@ -31,7 +33,6 @@ export interface ShellExecData {
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  readonly timed_out: boolean;
   readonly limit?: string;
   readonly stdout_artifact?: string;
   readonly stderr_artifact?: string;
@@ -68,7 +69,8 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
         minimum: 1,
         maximum: TEN_MINUTES,
         default: TEN_MINUTES,
-        description: 'The line and everything it started is ended after this time.',
+        description:
+          'The line and all it started is ended then; the call fails with E_TIMEOUT and what was printed so far.',
       },
       env: {
         type: 'object',
@@ -93,7 +95,6 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
       signal: { type: ['string', 'null'] },
       stdout: { type: 'string' },
       stderr: { type: 'string' },
-      timed_out: { type: 'boolean' },
       limit: {
         type: 'string',
         description: 'The limit that ended it: memory, processes, cpu, file_size, bytes_written or output.',
@@ -113,7 +114,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
         description: 'What was seen from inside; null where policy let it run without one.',
       },
     },
-    required: ['code', 'signal', 'stdout', 'stderr', 'timed_out', 'connections', 'sandbox'],
+    required: ['code', 'signal', 'stdout', 'stderr', 'connections', 'sandbox'],
     additionalProperties: false,
   }),
   examples: [{ title: 'Run the tests', args: { cmd: 'npm test', timeout_ms: 120_000 } }],
@@ -139,16 +140,25 @@ async function runShellExec(
   ctx: ToolContext,
 ): Promise<ShellExecData> {
   const redactor = await redactorOfVariables(env);
-  const outcome = await ctx.exec.shell({
-    cmd,
-    cwd,
-    env,
-    stdin: stdin ?? undefined,
-    timeoutMs: timeout_ms,
-    allowNetwork: allow_network,
-    captureBytes: CAPTURE_BYTES,
-    onOutput: (stream, chunk) => ctx.output(stream, textOf(chunk, redactor)),
-  });
+  const printed = (await loadPrinted()).createPrinted();
+  const ended = (thrown: unknown) => printed.into(thrown, (text) => redactor?.text(text) ?? text);
+  const outcome = await ctx.exec
+    .shell({
+      cmd,
+      cwd,
+      env,
+      stdin: stdin ?? undefined,
+      timeoutMs: timeout_ms,
+      allowNetwork: allow_network,
+      captureBytes: CAPTURE_BYTES,
+      onOutput(stream, chunk) {
+        printed.push(stream, chunk);
+        ctx.output(stream, textOf(chunk, redactor));
+      },
+    })
+    .catch((thrown: unknown) => {
+      throw ended(thrown);
+    });
   const { stdout, stderr, limitHit } = outcome;
   const connections = outcome.connections.map((one) => toWire(one) as JsonObject);
   const sandbox = outcome.sandbox ? (toWire(outcome.sandbox) as JsonObject) : null;
@@ -165,15 +175,18 @@ async function runShellExec(
     const message = `${name} is ${stream.total} bytes; the first ${stream.bytes.length} are in the answer, all of it is ${stream.artifact}`;
     ctx.warn({ reason: 'output.truncated', message, artifact: stream.artifact });
   }
+  const artifacts = { ...artifactOf('stdout_artifact', stdout), ...artifactOf('stderr_artifact', stderr) };
+  if (outcome.timedOut) {
+    const message = `Cannot finish the command: it ran longer than ${timeout_ms} ms, and was ended`;
+    throw ended(fail('time.deadline', message, { timeout_ms, ...artifacts }));
+  }
   return {
     code: outcome.code,
     signal: outcome.signal,
     stdout: textOf(stdout.bytes, redactor),
     stderr: textOf(stderr.bytes, redactor),
-    timed_out: outcome.timedOut,
     ...(limitHit ? { limit: limitHit } : {}),
-    ...artifactOf('stdout_artifact', stdout),
-    ...artifactOf('stderr_artifact', stderr),
+    ...artifacts,
     connections,
     sandbox,
   };

@@ -112,6 +112,24 @@ const FORMS: readonly PathArgument[] = [
     access: 'read',
     args: (path) => ({ path: '.', unified_diff: moved('copy', path, PLAIN.free) }),
   },
+  ...(
+    [
+      ['adds', (path) => `*** Add File: ${path}\n+created\n`],
+      ['updates', (path) => `*** Update File: ${path}\n-nothing like this\n+is in the file\n`],
+      ['moves to', (path) => `*** Update File: ${PLAIN.file}\n*** Move to: ${path}\n`, true],
+      ['moves', (path) => `*** Update File: ${path}\n*** Move to: ${PLAIN.free}\n`, true],
+      ['deletes', (path) => `*** Delete File: ${path}\n`, true],
+    ] as [string, (path: string) => string, true?][]
+  ).map(
+    ([verb, body, keepsLink]): PathArgument => ({
+      title: `file_patch whose "*** Begin Patch" ${verb} it`,
+      tool: 'file_patch',
+      argument: 'unified_diff',
+      access: 'write',
+      ...(keepsLink ? { keepsLink } : {}),
+      args: (path) => ({ path: '.', unified_diff: `*** Begin Patch\n${body(path)}*** End Patch\n` }),
+    }),
+  ),
   {
     title: 'fs_list',
     tool: 'fs_list',

@@ -65,8 +65,7 @@ const KEYED = /^[\w$][\w$.-]*:?=/;
 
 function programExit({ data, errors: [error] }: CallResponse): number {
   if (error) return programFailed(error.reason);
-  const { code, timed_out } = data as { readonly code: number | null; readonly timed_out?: boolean };
-  return timed_out ? TIMED_OUT : (code ?? NOT_RUN);
+  return (data as { readonly code: number | null }).code ?? NOT_RUN;
 }
 
 const NOT_RUN = 125;

@@ -21,26 +21,27 @@ export async function rowProblems(
   const intended = rows.length > outcomes.length;
   const problems = sameEnd(response, row);
   if (step?.ends === 'refused') problems.push(...refusalProblems(step, response, row, intended));
-  if (step?.ends === 'contained' && !response.ok)
-    problems.push(`it did not run: ${JSON.stringify(response.errors)}`);
+  const ran = response.ok || response.errors[0]?.reason === 'time.deadline';
+  if (step?.ends === 'contained' && !ran) problems.push(`it did not run: ${JSON.stringify(response.errors)}`);
   if (step?.ends === 'quarantined') {
     if (response.errors[0]?.reason !== 'policy.quarantined')
       problems.push(`nothing was moved away: ${JSON.stringify(response.errors)}`);
     const more = step.check?.({ response, row, facts: (row.facts ?? {}) as Facts, arena });
     if (more) problems.push(more);
   }
-  if (response.ok && /^shell_/.test(response.tool))
+  if (ran && /^shell_/.test(response.tool))
     problems.push(...runProblems(response, row, intended, step?.args.allow_network === true));
-  if (step?.ends === 'contained' && response.ok)
-    problems.push(...attemptProblems(arena, step, response, row));
+  if (step?.ends === 'contained' && ran) problems.push(...attemptProblems(arena, step, response, row));
   return problems;
 }
+
+const OUTCOMES: Readonly<Record<string, string>> = { E_POLICY: 'denied', E_TIMEOUT: 'timeout' };
 
 /** The row says of every call what its caller was told. */
 function sameEnd({ ok, errors }: CallResponse, row: AuditRow): string[] {
   const [error] = errors;
   const problems: string[] = [];
-  const outcome = ok ? 'ok' : error?.code === 'E_POLICY' ? 'denied' : 'failed';
+  const outcome = ok ? 'ok' : ((error && OUTCOMES[error.code]) ?? 'failed');
   if (row.outcome !== outcome) problems.push(`its row says ${row.outcome}`);
   const told = errors.map(({ code, reason }) => ({ code, reason }));
   if (JSON.stringify(row.errors) !== JSON.stringify(told))
@@ -79,9 +80,9 @@ function runProblems(response: CallResponse, row: AuditRow, intended: boolean, n
     problems.push('its row has no profile with a filter');
   if (JSON.stringify(sandbox?.interfaces) !== '["lo"]')
     problems.push(`its interfaces are ${JSON.stringify(sandbox?.interfaces)}`);
-  const data = response.data as { readonly code: unknown; readonly connections: unknown };
-  if (facts.exit === undefined || facts.exit !== data.code) problems.push('its row has no exit');
-  if (!connections || !isDeepStrictEqual(connections, data.connections))
+  const data = response.data as { readonly code: unknown; readonly connections: unknown } | null | undefined;
+  if (facts.exit === undefined || (data && facts.exit !== data.code)) problems.push('its row has no exit');
+  if (!connections || (data && !isDeepStrictEqual(connections, data.connections)))
     problems.push('its row has not the connections that its caller was told of');
   if (!network && connections?.length !== 0) problems.push('its row has connections without a network');
   return problems;

@@ -43,9 +43,15 @@ export function watchArena(arena: Arena): Watch {
   };
 }
 
+interface Printed {
+  readonly stdout?: string;
+  readonly stderr?: string;
+}
+
+/** Also of those that ran out of time. */
 export function linesOf(responses: readonly CallResponse[]): string {
   return responses
-    .map(({ data }) => data as { stdout?: string; stderr?: string } | null)
+    .map(({ data, errors = [] }) => (data ?? errors[0]?.details) as Printed | undefined)
     .map((data) => `${data?.stdout ?? ''}\n${data?.stderr ?? ''}`)
     .join('\n');
 }
