@@ -39,7 +39,7 @@ describe('work that goes on after its call', () => {
     (await call<Shell>('shell_start', { cmd }, sessionId)).shell_id;
   const refusedIn = async (sessionId: string) =>
     (await runtime.call({ tool: 'shell_list', args: {}, sessionId })).errors[0]?.reason ?? 'ok';
-  const look = (shell_id: string) => call<Shell>('shell_read', { shell_id });
+  const look = (shell_id: string) => call<Shell>('shell_read', { shell_id, wait_ms: 0 });
   const reasonOf = async (shell_id: string) => (await look(shell_id)).ended?.reason;
   const outcomeOf = async (id: string) =>
     (await runtime.audit.rows({ callId: id })).find(({ phase }) => phase === 'outcome');

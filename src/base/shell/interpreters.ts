@@ -6,12 +6,12 @@ import { quoteCommandWord, shellQuote } from './shell-quote.ts';
 /** The option that takes code, and who has it. Given a file as the first word, those of `SCRIPTED` read their input as data. */
 const SCRIPTED: Readonly<Record<string, string>> = {
   '-c': 'bash sh dash ash rbash zsh ksh ksh93 mksh oksh posh yash fish csh tcsh nu elvish xonsh pwsh powershell python pypy ipython jython bpython ptpython',
-  '-e': 'node nodejs bun ruby jruby perl raku lua luajit Rscript julia groovy scala elixir ghc runghc ocaml osascript babashka bb guile gst sbcl racket',
+  '-e': 'node nodejs bun ruby jruby perl raku lua luajit Rscript julia groovy scala elixir ghc runghc ocaml osascript babashka bb guile gst sbcl racket tsx ts-node coffee crystal gjs qjs d8 hy',
   '-r': 'php',
 };
 const UNSCRIPTED: Readonly<Record<string, string>> = {
   '-c': 'psql duckdb clickhouse',
-  '-e': 'mysql mariadb R deno irb iex erl pry tclsh wish expect jshell cqlsh clojure clj swipl octave gnuplot maxima gp bc dc ghci utop kotlin dart scheme mit-scheme gdb lldb',
+  '-e': 'mysql mariadb R deno irb iex erl pry tclsh wish expect jshell cqlsh clojure clj swipl octave gnuplot maxima gp bc dc ghci utop kotlin dart scheme mit-scheme swift sage m4 csi fsi',
   '-cmd': 'sqlite sqlite3',
   '--eval': 'mongo mongosh emacs redis-cli valkey-cli sqlcmd sqlplus',
 };

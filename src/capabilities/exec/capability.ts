@@ -57,7 +57,7 @@ export function createExecCapability(openProxy: OpenProxy, names: ProcessNames):
           read: async (id, query) => (await handle()).read(id, query),
           write: async (id, input, end) => (await handle()).write(id, input, end),
           signal: async (id, signal) => (await handle()).signal(id, signal),
-          list: async () => (background ? (await handle()).list() : []),
+          list: async () => (await handle()).list(),
         };
       },
       view: {

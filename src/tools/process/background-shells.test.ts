@@ -26,8 +26,8 @@ interface Read {
   readonly lost: number;
   readonly more: boolean;
   readonly running: boolean;
-  readonly code: number | null;
-  readonly signal: string | null;
+  readonly code?: number;
+  readonly signal?: string;
   readonly ended?: { readonly reason: string; readonly message: string };
 }
 
@@ -71,7 +71,7 @@ describe('background shells', () => {
     const first = await call<Read>('shell_read', { shell_id: id, wait_ms: 60_000 });
     assert.deepEqual(
       [first.output[0], first.running, first.code],
-      [{ stream: 'stdout', text: 'one\n' }, true, null],
+      [{ stream: 'stdout', text: 'one\n' }, true, undefined],
     );
     await eventually(async () => (await call<Read>('shell_read', { shell_id: id })).next === 8, 'both lines');
     assert.equal(await write(id, 'data\n'), 'ok');

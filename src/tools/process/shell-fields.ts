@@ -9,6 +9,18 @@ export const SHELL_LIMITS = {
   maxOutputBytes: 32 * 1024 * 1024,
 };
 
+/** An object of exactly these properties. */
+export const object = (properties: Properties, required = Object.keys(properties)): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+type Properties = { readonly [name: string]: JsonSchema };
+
+export const TEXT: JsonSchema = { type: 'string' };
+
 export const SHELL_ID: JsonSchema = {
   type: 'string',
   minLength: 1,
@@ -17,22 +29,19 @@ export const SHELL_ID: JsonSchema = {
 };
 
 /** How a shell stands. */
-export const STATE_PROPERTIES = (): { readonly [name: string]: JsonSchema } => ({
+export const stateProperties = (): Properties => ({
   running: { type: 'boolean' },
-  code: { type: ['integer', 'null'], description: 'The exit code; 128 + n where signal n ended it.' },
-  signal: { type: ['string', 'null'] },
+  code: { type: 'integer', description: 'The exit code; 128 + n where signal n ended it.' },
+  signal: TEXT,
   ended: {
-    type: 'object',
+    ...(object({ reason: TEXT, message: TEXT }) as object),
     description: 'Why it was ended, or what was found when it had.',
-    properties: { reason: { type: 'string' }, message: { type: 'string' } },
-    required: ['reason', 'message'],
-    additionalProperties: false,
   },
 });
 
 export const stateData = ({ running, code, signal, ended }: ShellState): JsonObject => ({
   running,
-  code,
-  signal,
+  ...(code === null ? {} : { code }),
+  ...(signal === null ? {} : { signal }),
   ...(ended ? { ended: { ...ended } } : {}),
 });

@@ -2,7 +2,7 @@
 // Refuses: those of others, and processes that nobody started here (proc_list).
 import type { JsonObject } from '../../contract/json.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { SHELL_LIMITS, STATE_PROPERTIES, stateData } from './shell-fields.ts';
+import { object, SHELL_LIMITS, stateData, stateProperties, TEXT } from './shell-fields.ts';
 
 export const shellList = defineBuiltin<object, { readonly shells: readonly JsonObject[] }>({
   id: 'shell_list',
@@ -10,30 +10,27 @@ export const shellList = defineBuiltin<object, { readonly shells: readonly JsonO
   description: 'Shows the background shells of this session, the oldest first, with the last that ended.',
   tags: ['background', 'read'],
   limits: { ...SHELL_LIMITS, timeoutMs: 10_000 },
-  input: () => ({ type: 'object', properties: {}, required: [], additionalProperties: false }),
-  output: () => ({
-    type: 'object',
-    properties: {
-      shells: {
-        type: 'array',
-        items: {
-          type: 'object',
-          properties: {
-            shell_id: { type: 'string' },
-            name: { type: 'string' },
-            cmd: { type: 'string' },
-            started: { type: 'string', description: 'In UTC: 2026-01-31T12:00:00.000Z.' },
-            next: { type: 'integer', description: 'Where its output ends: since, to see only what comes.' },
-            ...STATE_PROPERTIES(),
-          },
-          required: ['shell_id', 'cmd', 'started', 'next', 'running', 'code', 'signal'],
-          additionalProperties: false,
+  input: () => object({}),
+  output: () =>
+    object(
+      {
+        shells: {
+          type: 'array',
+          items: object(
+            {
+              shell_id: TEXT,
+              name: TEXT,
+              cmd: TEXT,
+              started: { type: 'string', description: 'In UTC: 2026-01-31T12:00:00.000Z.' },
+              next: { type: 'integer', description: 'Where its output ends: since, to see only what comes.' },
+              ...stateProperties(),
+            },
+            ['shell_id', 'cmd', 'started', 'next', 'running'],
+          ),
         },
       },
-    },
-    required: ['shells'],
-    additionalProperties: false,
-  }),
+      ['shells'],
+    ),
   examples: [{ title: 'All of them', args: {} }],
   effects: () => [],
   async run(_args, ctx) {

@@ -2,7 +2,7 @@
 // Refuses: to forget: reading the same place again answers the same, while it is kept.
 import type { JsonObject } from '../../contract/json.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { SHELL_ID, SHELL_LIMITS, STATE_PROPERTIES, stateData } from './shell-fields.ts';
+import { object, SHELL_ID, SHELL_LIMITS, stateData, stateProperties, TEXT } from './shell-fields.ts';
 
 export interface ShellReadArgs {
   readonly shell_id: string;
@@ -17,64 +17,57 @@ export const shellRead = defineBuiltin<ShellReadArgs, JsonObject>({
   title: 'Read a background shell',
   description:
     'Answers what a background shell printed since a position, both streams in order, and whether it still runs. Give the next of one ' +
-    'answer as since of the following. With wait_ms it waits for output, or with until "exit" for the end; output is sent as progress meanwhile. ' +
+    'answer as since of the following. It waits up to wait_ms for output, or with until "exit" for the end; output is sent as progress meanwhile. ' +
     'The last MiB is kept; lost counts bytes that are gone.',
   tags: ['process', 'shell', 'read'],
   limits: SHELL_LIMITS,
-  input: () => ({
-    type: 'object',
-    properties: {
-      shell_id: SHELL_ID,
-      since: {
-        type: 'integer',
-        minimum: 0,
-        maximum: Number.MAX_SAFE_INTEGER,
-        default: 0,
-        description: 'The next of an earlier answer; 0 is the beginning.',
-      },
-      max_bytes: {
-        type: 'integer',
-        minimum: 4,
-        maximum: 1024 * 1024,
-        default: 65_536,
-        description: 'The most bytes to answer with.',
-      },
-      wait_ms: {
-        type: 'integer',
-        minimum: 0,
-        maximum: 600_000,
-        default: 0,
-        description: 'How long to wait for it.',
-      },
-      until: {
-        enum: ['output', 'exit'],
-        default: 'output',
-        description: 'What to wait for: the first output, or the end (or max_bytes).',
-      },
-    },
-    required: ['shell_id'],
-    additionalProperties: false,
-  }),
-  output: () => ({
-    type: 'object',
-    properties: {
-      output: {
-        type: 'array',
-        items: {
-          type: 'object',
-          properties: { stream: { enum: ['stdout', 'stderr'] }, text: { type: 'string' } },
-          required: ['stream', 'text'],
-          additionalProperties: false,
+  input: () =>
+    object(
+      {
+        shell_id: SHELL_ID,
+        since: {
+          type: 'integer',
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          default: 0,
+          description: 'The next of an earlier answer; 0 is the beginning.',
+        },
+        max_bytes: {
+          type: 'integer',
+          minimum: 4,
+          maximum: 1024 * 1024,
+          default: 65_536,
+          description: 'The most bytes to answer with.',
+        },
+        wait_ms: {
+          type: 'integer',
+          minimum: 0,
+          maximum: 600_000,
+          default: 1000,
+          description: 'How long to wait for it.',
+        },
+        until: {
+          enum: ['output', 'exit'],
+          default: 'output',
+          description: 'What to wait for: the first output, or the end (or max_bytes).',
         },
       },
-      next: { type: 'integer' },
-      lost: { type: 'integer', description: 'Bytes after since that are no longer kept.' },
-      more: { type: 'boolean', description: 'More is there: read on from next.' },
-      ...STATE_PROPERTIES(),
-    },
-    required: ['output', 'next', 'lost', 'more', 'running', 'code', 'signal'],
-    additionalProperties: false,
-  }),
+      ['shell_id'],
+    ),
+  output: () =>
+    object(
+      {
+        output: {
+          type: 'array',
+          items: object({ stream: { enum: ['stdout', 'stderr'] }, text: TEXT }),
+        },
+        next: { type: 'integer' },
+        lost: { type: 'integer', description: 'Bytes after since that are no longer kept.' },
+        more: { type: 'boolean', description: 'More is there: read on from next.' },
+        ...stateProperties(),
+      },
+      ['output', 'next', 'lost', 'more', 'running'],
+    ),
   examples: [
     { title: 'Wait for the next output', args: { shell_id: 'shell_1', since: 812, wait_ms: 10_000 } },
   ],

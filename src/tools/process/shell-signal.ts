@@ -3,7 +3,7 @@
 
 import { SHELL_SIGNALS, type ShellSignal } from '../../contract/shells.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
-import { SHELL_ID, SHELL_LIMITS } from './shell-fields.ts';
+import { object, SHELL_ID, SHELL_LIMITS, TEXT } from './shell-fields.ts';
 
 export interface ShellSignalArgs {
   readonly shell_id: string;
@@ -19,21 +19,15 @@ export const shellSignal = defineBuiltin<ShellSignalArgs, { readonly signal: str
   idempotent: false,
   mutates: true,
   limits: SHELL_LIMITS,
-  input: () => ({
-    type: 'object',
-    properties: {
-      shell_id: SHELL_ID,
-      signal: { enum: [...SHELL_SIGNALS], default: 'TERM', description: 'Which one.' },
-    },
-    required: ['shell_id'],
-    additionalProperties: false,
-  }),
-  output: () => ({
-    type: 'object',
-    properties: { signal: { type: 'string' } },
-    required: ['signal'],
-    additionalProperties: false,
-  }),
+  input: () =>
+    object(
+      {
+        shell_id: SHELL_ID,
+        signal: { enum: [...SHELL_SIGNALS], default: 'TERM', description: 'Which one.' },
+      },
+      ['shell_id'],
+    ),
+  output: () => object({ signal: TEXT }),
   examples: [{ title: 'End everything', args: { shell_id: 'shell_1', signal: 'KILL' } }],
   effects: () => [],
   async run({ shell_id, signal }, ctx) {

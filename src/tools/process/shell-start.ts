@@ -4,7 +4,7 @@ import type { Effect } from '../../contract/effect.ts';
 import { ANY_CONNECTION } from '../../contract/shell-effects.ts';
 import { defineBuiltin, type EffectSite } from '../../contract/tool.ts';
 import { shellLineEffects } from './shell-exec.ts';
-import { SHELL_LIMITS } from './shell-fields.ts';
+import { object, SHELL_LIMITS, TEXT } from './shell-fields.ts';
 
 const HOUR = 3_600_000;
 
@@ -32,40 +32,34 @@ export const shellStart = defineBuiltin<ShellStartArgs, ShellStartData>({
   idempotent: false,
   mutates: true,
   limits: SHELL_LIMITS,
-  input: () => ({
-    type: 'object',
-    properties: {
-      cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The line, as bash reads it.' },
-      cwd: { type: 'string', default: '.', description: 'Where it runs, relative to the workspace.' },
-      env: {
-        type: 'object',
-        additionalProperties: { type: 'string' },
-        default: {},
-        description: 'Variables to add. Those that decide what runs (PATH, LD_PRELOAD, …) are refused.',
+  input: () =>
+    object(
+      {
+        cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The line, as bash reads it.' },
+        cwd: { type: 'string', default: '.', description: 'Where it runs, relative to the workspace.' },
+        env: {
+          type: 'object',
+          additionalProperties: TEXT,
+          default: {},
+          description: 'Variables to add. Those that decide what runs (PATH, LD_PRELOAD, …) are refused.',
+        },
+        name: { type: 'string', minLength: 1, maxLength: 80, description: 'For shell_list.' },
+        timeout_ms: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 24 * HOUR,
+          default: HOUR,
+          description: 'It is ended after this time.',
+        },
+        allow_network: {
+          type: 'boolean',
+          default: false,
+          description: 'Reach the hosts that policy allows, through a proxy.',
+        },
       },
-      name: { type: 'string', minLength: 1, maxLength: 80, description: 'For shell_list.' },
-      timeout_ms: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 24 * HOUR,
-        default: HOUR,
-        description: 'It is ended after this time.',
-      },
-      allow_network: {
-        type: 'boolean',
-        default: false,
-        description: 'Reach the hosts that policy allows, through a proxy.',
-      },
-    },
-    required: ['cmd'],
-    additionalProperties: false,
-  }),
-  output: () => ({
-    type: 'object',
-    properties: { shell_id: { type: 'string' } },
-    required: ['shell_id'],
-    additionalProperties: false,
-  }),
+      ['cmd'],
+    ),
+  output: () => object({ shell_id: TEXT }),
   examples: [
     { title: 'A server', args: { cmd: 'npm run dev', name: 'dev' } },
     { title: 'A shell that keeps its folder', args: { cmd: 'bash' } },

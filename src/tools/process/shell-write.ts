@@ -1,7 +1,7 @@
 // Owns: `shell_write`: text for the standard input of a background shell.
 // Refuses: text that would be run there and that shell_exec would refuse.
 import { defineBuiltin } from '../../contract/tool.ts';
-import { SHELL_ID, SHELL_LIMITS } from './shell-fields.ts';
+import { object, SHELL_ID, SHELL_LIMITS } from './shell-fields.ts';
 
 export interface ShellWriteArgs {
   readonly shell_id: string;
@@ -20,26 +20,20 @@ export const shellWrite = defineBuiltin<ShellWriteArgs, { readonly written: numb
   idempotent: false,
   mutates: true,
   limits: SHELL_LIMITS,
-  input: () => ({
-    type: 'object',
-    properties: {
-      shell_id: SHELL_ID,
-      input: {
-        type: 'string',
-        maxLength: 1024 * 1024,
-        description: 'The text. A line is read once its line feed is there.',
+  input: () =>
+    object(
+      {
+        shell_id: SHELL_ID,
+        input: {
+          type: 'string',
+          maxLength: 1024 * 1024,
+          description: 'The text. A line is read once its line feed is there.',
+        },
+        end: { type: 'boolean', default: false, description: 'Close the standard input afterwards.' },
       },
-      end: { type: 'boolean', default: false, description: 'Close the standard input afterwards.' },
-    },
-    required: ['shell_id', 'input'],
-    additionalProperties: false,
-  }),
-  output: () => ({
-    type: 'object',
-    properties: { written: { type: 'integer', description: 'Bytes.' } },
-    required: ['written'],
-    additionalProperties: false,
-  }),
+      ['shell_id', 'input'],
+    ),
+  output: () => object({ written: { type: 'integer', description: 'Bytes.' } }),
   examples: [{ title: 'Run a command in a shell', args: { shell_id: 'shell_1', input: 'cd src && ls\n' } }],
   effects: ({ shell_id, input, end }, { shells, place }) =>
     shells?.inputEffects(shell_id, input, end, place) ?? [],

@@ -40,6 +40,8 @@ export interface ShellsSite {
 
 const KEPT_BYTES = 1024 * 1024;
 const USUAL_MOST = 8;
+/** Each is a sandbox of some processes. */
+const MOST_IN_ALL = 64;
 /** Those that ended, of one session. */
 const REMEMBERED = 16;
 const IDLE_MS = 30 * 60_000;
@@ -62,13 +64,30 @@ interface Shell {
 
 export function createShells(site: ShellsSite): Shells {
   const shells = new Map<string, Shell>();
-  /** The session of each that is on its way. */
-  const starting: string[] = [];
-  const of = (session: string | undefined) =>
-    [...shells.values()].filter(({ standing }) => standing.session === session);
+  /** Of each that is on its way, its session. */
+  const starting = new Set<{ readonly session: string }>();
+  const reserve = (session: string, most: number): { release(): void } => {
+    const running = [...shells.values()].flatMap(({ end, standing }) => (end ? [] : [standing]));
+    const all = [...running, ...starting];
+    if (all.filter((one) => one.session === session).length >= most)
+      throw fail(
+        'shell.limit',
+        `Cannot start a shell: the session has ${most}, as many as limits.max_shells allows`,
+      );
+    if (all.length >= MOST_IN_ALL)
+      throw fail(
+        'shell.limit',
+        `Cannot start a shell: all sessions together have ${MOST_IN_ALL}, as many as a host runs`,
+      );
+    const place = { session };
+    starting.add(place);
+    return { release: () => void starting.delete(place) };
+  };
+  const of = (session: string) => [...shells.values()].filter(({ standing }) => standing.session === session);
   const find = (scope: CallScope, id: string): Shell => {
+    const { session } = mustStay(scope);
     const shell = shells.get(id);
-    if (shell?.standing.session === scope.session && shell !== undefined) return shell;
+    if (shell?.standing.session === session) return shell;
     throw fail('shell.unknown', `Cannot find the background shell "${id.slice(0, 80)}" in this session`);
   };
   /** The oldest of those that ended go. */
@@ -80,23 +99,18 @@ export function createShells(site: ShellsSite): Shells {
   return {
     handle: (scope) => ({
       async start(line) {
-        const { session, standing, policy } = scope;
-        if (!standing || session === undefined) throw fail('shell.host', NO_HOST);
-        const most = policy.maxShells ?? USUAL_MOST;
-        const running = of(session).filter(({ end }) => !end).length;
-        if (running + starting.filter((one) => one === session).length >= most)
-          throw fail(
-            'shell.limit',
-            `Cannot start a shell: the session has ${most}, as many as limits.max_shells allows`,
-          );
-        starting.push(session);
+        const { session, standing } = mustStay(scope);
+        const place = reserve(session, scope.policy.maxShells ?? USUAL_MOST);
         try {
-          const begin = { standing, line, add: (shell: Shell) => shells.set(shell.standing.id, shell) };
-          const shell = await startShell(site, scope, begin);
+          const add = (shell: Shell) => {
+            shells.set(shell.standing.id, shell);
+            place.release();
+          };
+          const shell = await startShell(site, scope, { standing, line, add });
           forget(session);
           return stateOf(shell);
         } finally {
-          starting.splice(starting.indexOf(session), 1);
+          place.release();
         }
       },
       async read(id, query) {
@@ -122,7 +136,7 @@ export function createShells(site: ShellsSite): Shells {
         if (shell.end) throw hasEnded(shell);
         shell.control?.signal(`SIG${signal}`);
       },
-      list: () => of(scope.session).map(stateOf),
+      list: () => of(mustStay(scope).session).map(stateOf),
     }),
     view: {
       async inputEffects(id, input, end, place) {
@@ -133,8 +147,14 @@ export function createShells(site: ShellsSite): Shells {
   };
 }
 
-const NO_HOST =
-  'Cannot start a background shell: this process ends with the call. Start `haft serve` or `haft mcp` and call it there, or use shell_exec';
+/** In a process that ends with its call, what it started would end with it, and what others started it does not see. */
+function mustStay({ standing, session }: CallScope) {
+  if (standing && session !== undefined) return { standing, session };
+  throw fail(
+    'shell.host',
+    'Cannot use background shells: this process ends with the call. Start `haft serve` or `haft mcp` and call it there, or use shell_exec',
+  );
+}
 
 const hasEnded = ({ end }: Shell) =>
   fail('shell.ended', `Cannot reach the shell: ${end ? 'it has ended' : 'its standard input is closed'}`);

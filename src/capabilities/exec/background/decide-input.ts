@@ -45,6 +45,9 @@ export async function decideInput(
   return { effects };
 }
 
+/** As much as is read of a line. */
+const MOST_BYTES = 64 * 1024;
+
 /** Decided alone, and once more after all that the shell was given before: that set variables and changed folders. */
 async function decideCommand(
   { cwd, env, script }: InputState,
@@ -55,6 +58,11 @@ async function decideCommand(
   const alone = await listing(input);
   const before = script.text === '' ? settings(env) : script.text;
   const text = `${before}${input}\n`;
+  if (Buffer.byteLength(input) < MOST_BYTES && Buffer.byteLength(text) > MOST_BYTES)
+    throw fail(
+      'shell.unparsable',
+      'Cannot give the shell more: it was given 64 KiB of commands; start another',
+    );
   const whole = await listing(text);
   // A command that went on in the next one would be another command.
   if (whole.commands.length !== script.commands + alone.commands.length)
