@@ -39,7 +39,7 @@ export function table(rows: readonly (readonly string[])[], header?: readonly st
     .join('');
 }
 
-const oneLine = (cell: string) => printable(cell).replaceAll(/[\t\n\r]/g, asEscape);
+export const oneLine = (cell: string) => printable(cell).replaceAll(/[\t\n\r\u2028\u2029]/g, asEscape);
 
 /**
  * Text that cannot move a cursor, change colours or turn the direction of reading: such characters are written as
