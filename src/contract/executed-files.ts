@@ -142,6 +142,11 @@ export function isExecutedByPeople(path: string): boolean {
   if (EXECUTED_NAMES.has(name) || EXECUTED_ENDINGS.test(name) || EXECUTED_FOLDERS.test(lower)) return true;
   if (EXECUTED_SETTINGS.test(name)) return true;
   if (name.startsWith('dockerfile.') || name.startsWith('makefile.')) return true;
+  return isExecutedUnasked(path);
+}
+
+/** Without anybody meaning to. */
+export function isExecutedUnasked(path: string): boolean {
   unasked ??= EXECUTED_UNASKED.flatMap(({ globs }) => globs.map(compilePathGlob));
   return unasked.some((matcher) => matcher.matches(path));
 }

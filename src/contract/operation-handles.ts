@@ -172,6 +172,8 @@ export interface PolicyHandles {
   /** What was trusted beside what is there. */
   diff(): Promise<PolicyDiff>;
   suggest(rows: readonly AuditRow[]): Promise<PolicySuggestions>;
+  /** Puts a grant into haft.yaml, in its layout. Adopts nothing: whoever trusted the file is asked again where it grants more. */
+  write(admit: string): Promise<WrittenPolicy>;
   /** Decides calls again by another policy file. */
   replay(
     rows: readonly AuditRow[],
@@ -197,6 +199,14 @@ export interface PolicyDiff {
   readonly lines: readonly string[];
 }
 
+export interface WrittenPolicy {
+  /** A unified diff of haft.yaml; empty where nothing changed. */
+  readonly diff: string;
+  readonly sha256: string;
+  /** It is used as it is; false: after `haft trust`. */
+  readonly trusted: boolean;
+}
+
 export interface PolicySuggestions {
   readonly suggestions: readonly {
     readonly admit: string;
@@ -206,6 +216,13 @@ export interface PolicySuggestions {
   readonly admit: string;
   readonly unoffered: readonly {
     readonly reason: string;
+    readonly calls: number;
+    readonly tools: readonly string[];
+  }[];
+  /** Too dangerous to be offered. `what` can hold anything that a caller sent. */
+  readonly flagged: readonly {
+    readonly what: string;
+    readonly why: string;
     readonly calls: number;
     readonly tools: readonly string[];
   }[];

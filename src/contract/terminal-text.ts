@@ -40,7 +40,8 @@ export function table(rows: readonly (readonly string[])[], header?: readonly st
 }
 
 /** For names: one line, whatever is in it. */
-export const oneLine = (cell: string): string => printable(cell).replaceAll(/[\t\n\r]/g, asEscape);
+export const oneLine = (cell: string): string =>
+  printable(cell).replaceAll(/[\t\n\r\u2028\u2029]/g, asEscape);
 
 /**
  * Text that cannot move a cursor, change colours or turn the direction of reading: such characters are written as

@@ -1,5 +1,5 @@
 // Owns: the operations on haft.yaml: checking, explaining, comparing and improving it.
-// Refuses: to adopt a policy, to write one, and to make a call.
+// Refuses: to adopt a policy, and to make a call.
 import { readPlacement } from '../contract/backend.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
 import { describeEffect } from '../contract/effect.ts';
@@ -11,10 +11,11 @@ import type {
   PolicyHandles,
   PolicySuggestions,
   PolicyVerdict,
+  WrittenPolicy,
 } from '../contract/operation-handles.ts';
 import type { Explanation } from '../contract/runtime.ts';
-import { describeAdmit } from '../contract/terminal-text.ts';
-import { COUNT, count, document, list as listOf, optionalWord, TEXT, word, YES } from './schemas.ts';
+import { describeAdmit, oneLine } from '../contract/terminal-text.ts';
+import { COUNT, count, document, flag, list as listOf, optionalWord, TEXT, word, YES } from './schemas.ts';
 
 export const policyCheck = defineOperation<{ readonly file?: string }, PolicyVerdict>({
   id: 'policy.check',
@@ -94,27 +95,50 @@ export const policyExplain = defineOperation<
   },
 });
 
-export const policySuggest = defineOperation<{ readonly last: number }, PolicySuggestions>({
+type Suggested = PolicySuggestions & { readonly written?: WrittenPolicy };
+
+export const policySuggest = defineOperation<{ readonly last: number; readonly write?: boolean }, Suggested>({
   id: 'policy.suggest',
   summary: 'Propose haft.yaml lines from calls that were denied',
+  usage: '[--last N] [--write]',
   description:
-    'Prints lines to merge into haft.yaml. Denied calls for which none is offered are counted, with the reason: paths outside of the workspace, which the audit does not keep, and what nothing admits.',
-  examples: ['haft policy suggest', 'haft policy suggest --last 50 --json'],
+    'Prints lines to merge into haft.yaml. With --write puts them there, in the layout of the file, and shows the difference; haft trust then ' +
+    'asks whether to use it. What is dangerous (rm -rf, sudo, a shell that runs what it is sent, /etc, a whole home folder, link-local addresses, ' +
+    'any command) is named and neither offered nor written. Denied calls for which no line is offered are counted, with the reason: paths outside of ' +
+    'the workspace, which the audit does not keep, and what nothing admits.',
+  examples: ['haft policy suggest', 'haft policy suggest --write', 'haft policy suggest --last 50 --json'],
   args: {
     last: count(1000, 'look at this many of the newest audit rows (default: 1000)'),
+    write: { ...flag('put the lines into haft.yaml'), local: true },
   },
   result: document({
     suggestions: listOf('The most wanted first.'),
     admit: TEXT,
     unoffered: listOf('Denied calls for which no line is offered.'),
+    flagged: listOf('What is too dangerous to be offered, and why.'),
   }),
   who: 'person',
   lenient: true,
-  run: async ({ last }, { runtime, policies }) =>
-    policies.suggest(await (await runtime()).audit.rows({ last })),
-  text(found, { out }) {
-    out(found.suggestions.length === 0 ? 'Nothing to suggest.\n' : describe(found));
-    out(found.unoffered.map(describeUnoffered).join(''));
+  async run({ last, write }, { runtime, policies, record }) {
+    const found = await policies.suggest(await (await runtime()).audit.rows({ last }));
+    if (!write || found.suggestions.length === 0) return found;
+    const written = await policies.write(found.admit);
+    const { sha256, trusted } = written;
+    if (written.diff !== '') await record('haft policy suggest --write', { sha256, trusted });
+    return { ...found, written };
+  },
+  text(found, { out, err }) {
+    const { suggestions, written, unoffered, flagged } = found;
+    if (written) out(written.diff === '' ? 'haft.yaml has these lines already.\n' : written.diff);
+    else out(suggestions.length === 0 ? 'Nothing to suggest.\n' : describe(found));
+    out(flagged.map(describeFlagged).join(''));
+    out(unoffered.map(describeUnoffered).join(''));
+    if (written && written.diff !== '')
+      err(
+        written.trusted
+          ? 'haft: wrote haft.yaml\n'
+          : 'haft: wrote haft.yaml; it is not used before you run haft trust\n',
+      );
   },
 });
 
@@ -239,6 +263,14 @@ function describeUnoffered({ reason, calls, tools }: PolicySuggestions['unoffere
     '',
   ].join('\n');
 }
+
+/** A comment of one line, whatever was asked for: it is nothing to paste. */
+function describeFlagged({ what, why, calls, tools }: PolicySuggestions['flagged'][number]): string {
+  const shown = oneLine(what.length > MOST_SHOWN ? `${what.slice(0, MOST_SHOWN)}…` : what);
+  return `# Not offered, dangerous: ${shown} (${why}; ${shownCalls(calls)} of ${tools.join(', ')})\n`;
+}
+
+const MOST_SHOWN = 120;
 
 function wanted(line: string, suggestions: PolicySuggestions['suggestions']): string {
   if (!line.trimStart().startsWith('- ')) return '';

@@ -4,6 +4,7 @@ import type { Effect } from '../contract/effect.ts';
 import { type Decision, MANAGEMENT, type PolicyEngine, type Verdict } from '../contract/policy.ts';
 import type { AuditRow } from '../contract/store.ts';
 import type { GrantingEngine } from './create-policy-engine.ts';
+import { type Danger, dangersOf } from './dangers.ts';
 import { mergeGrants, renderGrant } from './grant.ts';
 import type { Grant } from './section.ts';
 
@@ -20,6 +21,8 @@ export interface Suggestions {
   readonly admit: string;
   /** Denied calls for which no line is offered, by the reason of the error table, the most frequent first. */
   readonly unoffered: readonly (Counted & { readonly reason: string })[];
+  /** What would admit other calls, and is too dangerous to be offered: what was asked for, and why, the most wanted first. */
+  readonly flagged: readonly (Counted & Danger)[];
 }
 
 const OUTSIDE = 'path.outside_workspace';
@@ -32,6 +35,7 @@ export async function suggestPolicy(
   await engine.ready(rows.flatMap(({ effects }): readonly Effect[] => effects));
   const found = new Map<string, Wanted & { readonly grant: Grant }>();
   const left = new Map<string, Wanted>();
+  const flagged = new Map<string, Wanted & { readonly danger: Danger }>();
   const leave = (reason: string, { callId, tool }: Pick<AuditRow, 'callId' | 'tool'>) => {
     const known = left.get(reason) ?? { calls: new Set(), tools: new Set() };
     left.set(reason, { calls: known.calls.add(callId), tools: known.tools.add(tool) });
@@ -47,6 +51,13 @@ export async function suggestPolicy(
     const grant = engine.grantFor(tool, effects);
     if (!grant) leave(errors[0]?.reason ?? 'policy.denied', row);
     if (!grant || Object.keys(grant).length === 0) continue;
+    const dangers = dangersOf(grant);
+    for (const danger of dangers) {
+      const key = JSON.stringify(danger);
+      const known = flagged.get(key) ?? { danger, calls: new Set(), tools: new Set() };
+      flagged.set(key, { danger, calls: known.calls.add(callId), tools: known.tools.add(tool) });
+    }
+    if (dangers.length > 0) continue;
     const admit = renderGrant(grant);
     const known = found.get(admit) ?? { grant, calls: new Set(), tools: new Set() };
     found.set(admit, { grant, calls: known.calls.add(callId), tools: known.tools.add(tool) });
@@ -57,6 +68,7 @@ export async function suggestPolicy(
     suggestions: sorted.map(([admit, wanted]) => ({ admit, ...counted(wanted) })),
     admit: renderGrant(mergeGrants(sorted.map(([, { grant }]) => grant))),
     unoffered: mostWanted(left).map(([reason, wanted]) => ({ reason, ...counted(wanted) })),
+    flagged: mostWanted(flagged).map(([, wanted]) => ({ ...wanted.danger, ...counted(wanted) })),
   };
 }
 

@@ -185,6 +185,7 @@ function policyHandles(
       const { loaded } = (await open()).policy.current;
       return suggestPolicy(rows, (await engines()).createPolicyEngine({ loaded }));
     },
+    write: async (admit) => (await import('./write-policy.ts')).writePolicy(at(), admit),
     async replay(rows, file) {
       const { value, diagnostics } = await load(file);
       if (!value)

@@ -13,12 +13,29 @@ type Plain = string | number | boolean | null | readonly Plain[] | { readonly [k
 /** The text with the grant in it. An entry that is there already is changed; any other is added at the end of its list. */
 export async function applyAdmit(fileText: string, admit: string): Promise<string> {
   const yaml = await import('yaml');
-  const document = yaml.parseDocument(fileText.trim() === '' ? 'version: 1\n' : fileText);
+  const mark = fileText.startsWith('\ufeff') ? '\ufeff' : '';
+  const original = fileText.slice(mark.length);
+  // The library takes the end of a line for a part of comments and block texts.
+  const source = original.trim() === '' ? 'version: 1\n' : original.replaceAll('\r\n', '\n');
+  const document = yaml.parseDocument(source);
   if (document.errors.length > 0 || !yaml.isMap(document.contents)) {
     throw fail('policy.invalid', 'Cannot add to haft.yaml: it has problems; see haft policy check');
   }
+  const plain = document.toString({ lineWidth: 0 });
   mergeMap(yaml, document, document.contents, yaml.parse(admit) as { readonly [key: string]: Plain });
-  return document.toString({ lineWidth: 0 });
+  const edited = document.toString({ lineWidth: 0 });
+  if (edited === plain) return fileText;
+  const { keepLayout } = await import('./keep-layout.ts');
+  const kept = await keepLayout({ original, plain, edited });
+  if (saysTheSame(yaml, kept, edited)) return mark + kept;
+  return mark + (original.includes('\r\n') ? edited.replaceAll('\n', '\r\n') : edited);
+}
+
+/** Where the layout of the file cannot be kept for certain, the library's is taken. */
+function saysTheSame(yaml: Yaml, one: string, other: string): boolean {
+  const document = yaml.parseDocument(one);
+  if (document.errors.length > 0) return false;
+  return JSON.stringify(document.toJS()) === JSON.stringify(yaml.parse(other));
 }
 
 function mergeMap(
@@ -41,7 +58,7 @@ function setValue(yaml: Yaml, document: Document, map: YAMLMap, key: string, val
     | Pair<Node, Node | null>
     | undefined;
   if (pair && yaml.isScalar(pair.value) && typeof value !== 'object') (pair.value as Scalar).value = value;
-  else map.set(document.createNode(key), document.createNode(value));
+  else map.set(document.createNode(key), nodeOf(yaml, document, value));
 }
 
 function mergeList(yaml: Yaml, document: Document, list: YAMLSeq, entries: readonly Plain[]): void {
@@ -49,13 +66,25 @@ function mergeList(yaml: Yaml, document: Document, list: YAMLSeq, entries: reado
     const same = list.items
       .map((item, at) => ({ at, node: follow(yaml, document, item) }))
       .filter(({ node }) => yaml.isNode(node) && ruleIdentity(node.toJS(document)) === ruleIdentity(entry));
-    if (same.length === 0) list.add(document.createNode(entry));
+    if (same.length === 0) list.add(nodeOf(yaml, document, entry));
     for (const { at, node } of same) {
       if (!isPlainMap(entry)) continue;
       if (yaml.isMap(node)) changeRule(yaml, document, node, entry);
-      else list.set(at, document.createNode(entry));
+      else list.set(at, nodeOf(yaml, document, entry));
     }
   }
+}
+
+/** Patterns and globs in single quotes, as everywhere in haft.yaml. */
+function nodeOf(yaml: Yaml, document: Document, value: Plain): Node {
+  const node = document.createNode(value);
+  yaml.visit(node, {
+    Scalar(at, scalar) {
+      if (at !== 'key' && typeof scalar.value === 'string' && !/^[\w./-]+$/.test(scalar.value))
+        scalar.type = 'QUOTE_SINGLE';
+    },
+  });
+  return node;
 }
 
 /** The examples of a rule say what it was for before; they would no longer hold. */
