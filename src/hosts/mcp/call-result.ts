@@ -1,144 +1,123 @@
-// Owns: how tools and responses look in MCP; docs/reference/mcp.md holds the same as a table.
-// Refuses: to lose anything: what MCP has no field for travels in `_meta` under `haft/`.
+// Owns: how a response looks as the result of `tools/call`; docs/reference/mcp.md holds the same as a table.
+// Refuses: to lose anything: what the text does not show travels in `_meta` under `haft/`.
 import { isRecord } from '../../base/is-record.ts';
 import { quoteText } from '../../base/quote-text.ts';
 import type { CallResponse } from '../../contract/envelope.ts';
-import type { ErrorEntry } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import type { ToolListing } from '../../contract/runtime.ts';
-import { onlyReads, type ToolContract } from '../../contract/tool.ts';
-
-/** A tool in `tools/list`. */
-export function toMcpTool({ contract, name, origin }: ToolListing) {
-  const readOnly = onlyReads(contract);
-  return {
-    name: name ?? contract.id,
-    title: contract.title,
-    description: contract.description,
-    inputSchema: contract.input,
-    // MCP knows objects alone, and a client that finds another schema takes none of the tools.
-    ...(isRecord(contract.output) && contract.output.type === 'object'
-      ? { outputSchema: contract.output }
-      : {}),
-    annotations: {
-      title: contract.title,
-      readOnlyHint: readOnly,
-      destructiveHint: contract.mutates || !contract.idempotent,
-      idempotentHint: contract.idempotent,
-      openWorldHint: reachesOut(contract, origin),
-    },
-  };
-}
-
-/** Of a pack's tool nobody knows that it does not, unless it answers the same each time or its server says so. */
-function reachesOut({ tags, deterministic }: ToolContract, origin: string): boolean {
-  if (tags.includes('network') || tags.includes('shell')) return true;
-  return origin.startsWith('pack ') && !deterministic && !tags.includes('mcp');
-}
+import type { ToolContract } from '../../contract/tool.ts';
+import { answerText } from './answer-text.ts';
+import { errorText } from './error-text.ts';
 
 /** A message in pieces: text, and bytes that are sent more than once. */
 export type Pieces = readonly (string | Uint8Array)[];
 
-/** From this length on, quoting a text twice and joining it costs more than sending it in pieces. */
+export interface CalledTool {
+  /** Undefined where there is none of that name. */
+  readonly tool: ToolContract | undefined;
+  readonly args: JsonObject;
+  /** The tool was listed with the schema of its answers: they come as `structuredContent`, too. */
+  readonly structured: boolean;
+}
+
+/** From this length on, quoting a text once for both places, and sending it in pieces, is worth it. */
 const LONG_TEXT = 16 * 1024;
 
 /**
- * The result of `tools/call`, as JSON. The text block is the answer as JSON, or the one field that a reader wants to
- * see unquoted, a list of texts line by line; an upstream server's blocks are passed on as they came. A failure carries no
- * `structuredContent`, so that no client holds it against the output schema; nor does an answer that is no object, which MCP cannot carry there.
+ * The result of `tools/call`, as JSON. The first block is the answer as text (`answer-text.ts`), or an upstream server's
+ * blocks as they came. A failure carries no `structuredContent`, so that no client holds it against the output schema; nor
+ * does an answer that is no object, which MCP cannot carry there. `extra` is the tail of the result.
  */
-export function callResult(response: CallResponse, { tool, dryRun }: CalledTool, extra: string): Pieces {
-  const meta = metaOf(response);
-  const callId = tool?.mutates && !dryRun && mayHaveChanged(response) ? textBlock(callIdText(response)) : '';
-  const { content } = response;
+export function callResult(response: CallResponse, called: CalledTool, extra: string): Pieces {
+  const callId = isUndoable(response, called) ? [`call_id: ${response.callId}`] : [];
   if (!response.ok) {
-    const text = JSON.stringify(response.errors.map(errorText).join('\n'));
-    const blocks = content ? `,${contentBlocks(content.blocks)}` : '';
-    return [
-      `{"content":[{"type":"text","text":${text}}${blocks}${callId}],"isError":true${extra},"_meta":${meta}}`,
-    ];
+    const text = response.errors.map(errorText).join('\n');
+    const blocks = [textBlock(text), ...contentBlocks(response), ...callId.map(textBlock)].join(',');
+    return [`{"content":[${blocks}],"isError":true${extra},"_meta":${metaOf(response)}}`];
   }
-  if (content) {
-    const blocks = `${contentBlocks(content.blocks)}${warningBlocks(response)}${callId}`;
-    const { content: _, ...rest } = response.data as Record<string, unknown>;
-    const data = content.inData ? rest : response.data;
-    const structured = isRecord(data) ? `"structuredContent":${JSON.stringify(data)},` : '';
-    return [`{"content":[${blocks}],${structured}"isError":false${extra},"_meta":${meta}}`];
+  const notes = [...notesOf(response), ...callId].map((note) => `,${textBlock(note)}`).join('');
+  const { data } = response;
+  if (response.content) return [shownContent(response, called, notes, extra)];
+  if (!isRecord(data)) {
+    const text = textBlock(typeof data === 'string' ? data : JSON.stringify(data));
+    return [`{"content":[${text}${notes}],"isError":false${extra},"_meta":${metaOf(response)}}`];
   }
-  if (!isRecord(response.data)) {
-    const { data } = response;
-    const said = JSON.stringify(typeof data === 'string' ? data : JSON.stringify(data));
-    return [
-      `{"content":[{"type":"text","text":${said}}${warningBlocks(response)}${callId}],"isError":false${extra},"_meta":${meta}}`,
-    ];
-  }
-  const textField = tool?.textField;
+  const { text, shows } = answerText(called.tool, data, called.args);
+  const quoted = text.length > LONG_TEXT ? quoteText(text) : JSON.stringify(text);
   const begin = '{"content":[{"type":"text","text":';
-  const middle = `}${warningBlocks(response)}${callId}],"structuredContent":`;
-  const end = `,"isError":false${extra},"_meta":${meta}}`;
-  const shown = textField === undefined ? undefined : (response.data as Record<string, unknown>)[textField];
-  const text = Array.isArray(shown) ? shown.join('\n') : shown;
-  if (textField !== undefined && typeof shown === 'string' && shown.length > LONG_TEXT) {
-    const { [textField]: _, ...rest } = response.data as Record<string, unknown>;
-    const quoted = quoteText(shown);
-    const others = JSON.stringify(rest).slice(1, -1);
-    return [
-      begin,
-      quoted,
-      `${middle}{${others}${others ? ',' : ''}${JSON.stringify(textField)}:`,
-      quoted,
-      `}${end}`,
-    ];
+  const middle = `}${notes}]`;
+  const end = `,"isError":false${extra},"_meta":`;
+  if (called.structured) {
+    const [field, ...others] = shows ?? [];
+    // A field that is the whole text is quoted once.
+    if (typeof quoted !== 'string' && field !== undefined && others.length === 0 && data[field] === text) {
+      const rest = JSON.stringify(without(data, [field])).slice(1, -1);
+      const opened = `,"structuredContent":{${rest}${rest ? ',' : ''}${JSON.stringify(field)}:`;
+      return [begin, quoted, `${middle}${opened}`, quoted, `}${end}${metaOf(response)}}`];
+    }
+    return [begin, quoted, `${middle},"structuredContent":${JSON.stringify(data)}${end}${metaOf(response)}}`];
   }
-  const data = JSON.stringify(response.data);
-  return [`${begin}${JSON.stringify(typeof text === 'string' ? text : data)}${middle}${data}${end}`];
+  const beside = shows && without(data, shows);
+  const meta = metaOf(response, beside && Object.keys(beside).length > 0 ? beside : undefined);
+  return typeof quoted === 'string'
+    ? [`${begin}${quoted}${middle}${end}${meta}}`]
+    : [begin, quoted, `${middle}${end}${meta}}`];
 }
 
-/** What a result looks like depends on the tool, where it is known. */
-interface CalledTool {
-  readonly tool: ToolContract | undefined;
-  /** The caller only wanted to see what would change. */
-  readonly dryRun?: boolean;
+/** The blocks that an upstream server answered with; its data beside them, where no block would say it. */
+function shownContent(response: CallResponse, called: CalledTool, notes: string, extra: string): string {
+  const { content, data } = response;
+  const fields = isRecord(data) ? data : {};
+  const unsaid = content!.inData ? fields.structured : data;
+  const isSaid = unsaid === undefined || content!.blocks.some(({ type }) => type === 'text');
+  const blocks = [...contentBlocks(response), ...(isSaid ? [] : [textBlock(JSON.stringify(unsaid))])];
+  const shown = content!.inData && isRecord(data) ? without(data, ['content']) : data;
+  const structured =
+    called.structured && isRecord(shown) ? `,"structuredContent":${JSON.stringify(shown)}` : '';
+  return `{"content":[${blocks.join(',')}${notes}]${structured},"isError":false${extra},"_meta":${metaOf(response)}}`;
 }
 
-const textBlock = (text: string): string => `,${JSON.stringify({ type: 'text', text })}`;
+const without = (data: Readonly<Record<string, unknown>>, fields: readonly string[]) =>
+  Object.fromEntries(Object.entries(data).filter(([field]) => !fields.includes(field)));
 
-/** What the reader should know beside the answer, each as a block of its own. */
-function warningBlocks({ warnings = [] }: CallResponse): string {
-  return warnings.map(({ message }) => textBlock(`Note: ${message}`)).join('');
+const textBlock = (text: string): string => JSON.stringify({ type: 'text', text });
+
+/** What the reader should know beside the answer, each as a block of its own. That something was cut is always said. */
+function notesOf({ warnings = [], data }: CallResponse): readonly string[] {
+  const notes = warnings.map(({ message }) => `Note: ${message}`);
+  const isCut = isRecord(data) && data.truncated === true;
+  const isTold = warnings.some(({ reason }) => reason.endsWith('truncated'));
+  return isCut && !isTold
+    ? [...notes, 'Note: this is not all of it; narrow the call, or ask for more']
+    : notes;
 }
 
-/** Most clients show a model the text alone, and `undo` takes the id. */
-const callIdText = ({ callId }: CallResponse): string => `call_id: ${callId}`;
+/**
+ * Whether `undo` can take the call back: of programs and of tools of packs nobody knows what they changed, and what was
+ * refused before it began changed nothing.
+ */
+function isUndoable({ errors: [error] }: CallResponse, { tool, args }: CalledTool): boolean {
+  if (!tool?.mutates || !tool.tags.includes('filesystem') || args.dry_run === true) return false;
+  return error === undefined || (error.code !== 'E_POLICY' && error.code !== 'E_VALIDATION_FAIL');
+}
 
-/** What was refused before it began changed nothing. */
-const mayHaveChanged = ({ errors: [error] }: CallResponse): boolean =>
-  error === undefined || (error.code !== 'E_POLICY' && error.code !== 'E_VALIDATION_FAIL');
-
-function metaOf(response: CallResponse): string {
+/** `data` is what of the answer the text does not hold. */
+function metaOf(response: CallResponse, data?: object): string {
   const { callId, runId, replayed, durationMs, errors, warnings } = response;
   const always = `"haft/call_id":${JSON.stringify(callId)},"haft/duration_ms":${durationMs}`;
-  if (runId === undefined && errors.length === 0 && !warnings) return `{${always}}`;
+  if (runId === undefined && errors.length === 0 && !warnings && !data) return `{${always}}`;
   const more = JSON.stringify({
     ...(runId === undefined ? {} : { 'haft/run_id': runId, 'haft/replayed': replayed }),
     ...(errors.length > 0 ? { 'haft/errors': errors } : {}),
     ...(warnings ? { 'haft/warnings': warnings } : {}),
+    ...(data ? { 'haft/data': data } : {}),
   });
   return `{${always},${more.slice(1)}`;
 }
 
-/** What the model reads: the code, the fact, and what would admit the call. */
-function errorText(error: ErrorEntry): string {
-  const admit = error.details?.admit;
-  const hint = typeof admit === 'string' ? `\nhaft.yaml would admit it with:\n${admit}` : '';
-  return `${error.code} ${error.reason}: ${error.message}${hint}`;
-}
-
-/** The JSON text of the blocks, without the brackets around them. */
-const contentBlocks = (blocks: readonly JsonObject[]): string =>
-  blocks
-    .map((block) => JSON.stringify(isBlock(block) ? block : { type: 'text', text: JSON.stringify(block) }))
-    .join(',');
+const contentBlocks = ({ content }: CallResponse): readonly string[] =>
+  (content?.blocks ?? []).map((block) =>
+    JSON.stringify(isBlock(block) ? block : { type: 'text', text: JSON.stringify(block) }),
+  );
 
 const KINDS: { readonly [type: string]: (block: JsonObject) => boolean } = {
   text: ({ text }) => typeof text === 'string',
