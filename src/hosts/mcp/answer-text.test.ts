@@ -74,7 +74,7 @@ const CASES: readonly (readonly [tool: string, data: object, text: string, args?
       changes: [{ path: 'a', change: 'create' }],
       diff: '+x\n',
     },
-    'Dry run, nothing was changed:\nwould create a\n+x\n',
+    'Dry run, nothing was changed:\nwould create a\n+x',
   ],
   [
     'file_patch',
@@ -89,7 +89,7 @@ const CASES: readonly (readonly [tool: string, data: object, text: string, args?
         },
       ],
     },
-    'rename a to b (1 hunk; hunk 1 at line 9, not where it said)',
+    'Renamed a to b (1 hunk; hunk 1 at line 9, not where it said)',
   ],
   ['fs_move', { moved: true }, 'Moved a to b', { src: 'a', dst: 'b' }],
   ['fs_delete', { deleted: false }, 'Nothing was there to delete: a', { path: 'a' }],

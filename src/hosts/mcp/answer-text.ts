@@ -121,7 +121,7 @@ function program({ stdout, stderr, code, signal, timed_out, limit, connections }
     ...(timed_out ? ['[ended: it ran longer than timeout_ms]'] : []),
     ...(limit ? [`[ended by the limit on ${limit}]`] : []),
     ...refused.map(connection),
-    ...(signal ? [`[ended by ${signal}]`] : code === 0 ? [] : [`[exit code ${code}]`]),
+    ...(timed_out || code === 0 ? [] : [signal ? `[ended by ${signal}]` : `[exit code ${code}]`]),
   ];
   return parts.join('\n') || '(no output)';
 }
@@ -156,12 +156,20 @@ const at = (lines: readonly number[] = []): string =>
 function patched({ path, change, from, hunks_applied, moved = [], sha256 }: Data): string {
   const places = moved.map(({ hunk, line }: Data) => `hunk ${hunk} at line ${line}, not where it said`);
   const facts = [counted(hunks_applied, 'hunk'), ...places, ...(sha256 ? [`sha256 ${sha256}`] : [])];
-  return `${change} ${from ? `${from} to ` : ''}${path} (${facts.join('; ')})`;
+  return `${DONE[change] ?? change} ${from ? `${from} to ` : ''}${path} (${facts.join('; ')})`;
 }
+
+const DONE: { readonly [change: string]: string } = {
+  modify: 'Modified',
+  create: 'Created',
+  delete: 'Deleted',
+  rename: 'Renamed',
+  copy: 'Copied',
+};
 
 function plan({ changes, diff }: Data): string {
   const lines = changes.map(
     ({ path, change, from }: Data) => `would ${change} ${from ? `${from} to ` : ''}${path}`,
   );
-  return ['Dry run, nothing was changed:', ...lines, ...(diff ? [diff] : [])].join('\n');
+  return ['Dry run, nothing was changed:', ...lines, ...(diff ? [diff.trimEnd()] : [])].join('\n');
 }

@@ -86,9 +86,7 @@ function notesOf({ warnings = [], data }: CallResponse): readonly string[] {
   const notes = warnings.map(({ message }) => `Note: ${message}`);
   const isCut = isRecord(data) && data.truncated === true;
   const isTold = warnings.some(({ reason }) => reason.endsWith('truncated'));
-  return isCut && !isTold
-    ? [...notes, 'Note: this is not all of it; narrow the call, or ask for more']
-    : notes;
+  return isCut && !isTold ? [...notes, 'Note: truncated; narrow the call or raise its limit'] : notes;
 }
 
 /**

@@ -36,7 +36,7 @@ const CASES: readonly (readonly [title: string, error: Partial<ErrorEntry>, text
   [
     'says where no line would do',
     { reason: 'path.protected', message: 'Cannot write haft.yaml', details: { rule: 'haft.yaml' } },
-    'E_POLICY path.protected: Cannot write haft.yaml\nWhat to do: ask the user to make this change; tools cannot.',
+    'E_POLICY path.protected: Cannot write haft.yaml\nWhat to do: no tool may do this; ask the user to do it.',
   ],
   [
     'shows what a program had printed',

@@ -50,5 +50,5 @@ function nextOf({ code, reason }: ErrorEntry, { admit, approval_id: approval, ru
 const INSTEAD: { readonly [reason: string]: string } = {
   'path.outside_workspace':
     'use a path below the workspace, or ask the user to add the folder to paths.extra_roots of haft.yaml.',
-  'path.protected': 'ask the user to make this change; tools cannot.',
+  'path.protected': 'no tool may do this; ask the user to do it.',
 };

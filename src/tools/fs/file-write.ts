@@ -43,7 +43,7 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
   title: 'Write a file',
   description:
     'Create a file or replace all of its content. To change part of a file, edit or patch it. ' +
-    'With expected_sha256 or must_create it never overwrites what you have not seen. Can be undone.',
+    'must_create never overwrites; expected_sha256 (from an earlier answer) overwrites only that version. Can be undone.',
   tags: ['filesystem', 'write'],
   mutates: true,
   previews: true,
