@@ -1,5 +1,5 @@
 // Owns: the check that docs/reference/mcp.md, the MCP host and the official client say the same.
-// Refuses: a client of its own, but for lines that no proper client would send.
+// Refuses: a client of its own; lines that no proper client would send are in mcp-lines.test.ts.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,13 +7,14 @@ import { after, before, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type CallResponse, toToolResponse } from '../src/contract/envelope.ts';
-import { callResult, toMcpTool } from '../src/hosts/mcp/mapping.ts';
+import { callResult } from '../src/hosts/mcp/call-result.ts';
+import { toMcpTool } from '../src/hosts/mcp/list-tools.ts';
 import { ENVELOPE_VERSIONS, HANDSHAKE_VERSIONS, RPC } from '../src/hosts/mcp/protocol.ts';
+import { FINDERS } from '../src/hosts/mcp/view.ts';
 import { createRuntime } from '../src/index.ts';
 import { BUILTIN_TOOLS } from '../src/tools/index.ts';
 import { NODE_ARGS } from './e2e/support/haft.ts';
 import { makeWorkspace, type Workspace } from './e2e/support/workspace.ts';
-import { type Lines, openLines } from './support/mcp-lines.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../docs/reference/mcp.md'), 'utf8');
 const SERVER = join(import.meta.dirname, 'support/mcp-server.ts');
@@ -52,10 +53,12 @@ describe('docs/reference/mcp.md', () => {
   });
 
   it('lists the fields of a tool', () => {
-    const listed = toMcpTool({ contract: BUILTIN_TOOLS[0]!, origin: 'builtin', enabled: true });
-    const { annotations, ...fields } = listed;
-    const names = [...Object.keys(fields), ...Object.keys(annotations).map((name) => `annotations.${name}`)];
-    assert.deepEqual(firstColumn('A tool').sort(), names.sort());
+    const view = { profile: 'all', outputSchemas: true } as const;
+    const names = BUILTIN_TOOLS.flatMap((contract) => {
+      const { annotations, ...fields } = toMcpTool({ contract, origin: 'builtin', enabled: true }, view);
+      return [...Object.keys(fields), ...Object.keys(annotations).map((name) => `annotations.${name}`)];
+    });
+    assert.deepEqual(firstColumn('A tool').sort(), [...new Set(names)].sort());
   });
 
   it('lists every field of a ToolResponse but the request id, which a client has its own of', () => {
@@ -64,7 +67,9 @@ describe('docs/reference/mcp.md', () => {
   });
 
   it('names every haft/ key that is produced, and no other', () => {
-    const { _meta: meta } = JSON.parse(callResult(FULL, { tool: undefined }, '').join(''));
+    const tool = BUILTIN_TOOLS.find(({ id }) => id === FULL.tool);
+    const { content: _blocks, ...plain } = FULL;
+    const { _meta: meta } = JSON.parse(callResult(plain, { tool, args: {}, structured: false }, '').join(''));
     const named = new Set([...PAGE.matchAll(/"(haft\/[a-z_]+)"/g)].map((match) => match[1]!));
     assert.deepEqual([...named].sort(), [...Object.keys(meta), ...RESOURCE_META].sort());
   });
@@ -113,31 +118,27 @@ for (const [mode, options] of Object.entries(MODES)) {
     });
 
     it('lists the tools with schemas and hints', async () => {
-      // Policy lets nothing run on docker or slurm.
-      const own = BUILTIN_TOOLS.flatMap(({ id }) => (/^(docker|slurm)_/.test(id) ? [] : [id]));
+      const own = BUILTIN_TOOLS.flatMap(({ id }) => (/^(docker|slurm|artifact)_/.test(id) ? [] : [id]));
       const listed = (await client.listTools()).tools.map((tool) => tool.name);
-      assert.deepEqual(listed, [...own].sort());
+      assert.deepEqual(listed, [...own.sort(), ...FINDERS]);
       const { tools } = await more.listTools();
       const fixed = tools.find((tool) => tool.name === 'fixed');
-      assert.deepEqual(fixed?.annotations, {
-        title: 'Answer the same',
-        readOnlyHint: true,
-        destructiveHint: false,
-        idempotentHint: true,
-        openWorldHint: true,
-      });
+      assert.deepEqual(fixed?.annotations, { readOnlyHint: true });
     });
 
     it('is told what each tool may do, and never less', async () => {
       const { tools } = await client.listTools();
       const hints = (hint: 'readOnlyHint' | 'destructiveHint' | 'openWorldHint') =>
         tools.filter((tool) => tool.annotations?.[hint]).map((tool) => tool.name);
-      const background = ['shell_signal', 'shell_start', 'shell_write'];
-      const reading = ['artifact_get', 'artifact_list', 'artifact_preview', 'file_read', 'fs_list'];
-      assert.deepEqual(hints('readOnlyHint'), [...reading, 'grep', 'proc_list', 'shell_list', 'shell_read']);
-      assert.deepEqual(hints('openWorldHint'), ['curl', 'shell_exec', 'shell_read', ...background]);
-      const files = ['file_edit', 'file_patch', 'file_write', 'fs_copy', 'fs_delete', 'fs_move'];
-      assert.deepEqual(hints('destructiveHint'), ['curl', ...files, 'shell_exec', ...background, 'undo']);
+      const reading = ['file_read', 'fs_list', 'grep', 'proc_list', 'find_tool', 'describe_tool'];
+      assert.deepEqual(hints('readOnlyHint'), reading);
+      // What is left out is true by MCP's own rules.
+      const closed = tools.flatMap(({ name, annotations }) =>
+        annotations?.openWorldHint === false ? [] : [name],
+      );
+      assert.deepEqual(closed, ['curl', 'shell_exec', 'call_tool']);
+      const writing = tools.map(({ name }) => name).filter((name) => !reading.includes(name));
+      assert.deepEqual(hints('destructiveHint'), writing);
     });
 
     it('reads the call_id of a change, and of nothing else, in the text', async () => {
@@ -159,6 +160,8 @@ for (const [mode, options] of Object.entries(MODES)) {
         const { content } = await client.callTool({ name, arguments: args });
         assert.doesNotMatch(texts(content).join('\n'), /call_id/, name);
       }
+      const echoed = await client.callTool({ name: 'shell_exec', arguments: { cmd: 'echo hi' } });
+      assert.deepEqual(texts(echoed.content), ['hi']);
       const failed = await client.callTool({ name: 'fs_delete', arguments: { path: 'nowhere' } });
       assert.match(texts(failed.content).at(-1)!, /^call_id: call_/);
     });
@@ -169,7 +172,7 @@ for (const [mode, options] of Object.entries(MODES)) {
       // It only goes on once a client that saw its lines says so.
       const cmd =
         'echo first line; until [ -e go1 ]; do sleep 0.02; done; echo next line; until [ -e go2 ]; do sleep 0.02; done';
-      const { structuredContent } = await client.callTool(
+      const { isError, content } = await client.callTool(
         { name: 'shell_exec', arguments: { cmd } },
         {
           onprogress(progress) {
@@ -182,7 +185,7 @@ for (const [mode, options] of Object.entries(MODES)) {
       );
       settled = true;
       for (const file of ['go1', 'go2']) rmSync(workspace.path(file));
-      assert.equal((structuredContent as { code: number }).code, 0);
+      assert.deepEqual([isError, texts(content)], [false, ['first line\nnext line']]);
       const said = seen.map(({ message }) => message).join('\n');
       assert.match(said, /first line\n[\s\S]*next line/);
       for (const [i, { progress, total }] of seen.entries()) {
@@ -191,26 +194,19 @@ for (const [mode, options] of Object.entries(MODES)) {
       }
     });
 
-    it('gets an answer as structured content that fits the output schema, and as text', async () => {
+    it('gets an answer as text, and the rest of it beside', async () => {
       const result = await client.callTool({ name: 'file_read', arguments: { path: 'a.txt' } });
-      assert.equal((result.structuredContent as { content: string }).content, 'one\n');
       assert.deepEqual(result.content, [{ type: 'text', text: 'one\n' }]);
+      assert.ok(!('structuredContent' in result));
+      assert.partialDeepStrictEqual(result._meta?.['haft/data'], { size: 4, encoding: 'utf-8' });
       assert.equal(result.isError, false);
       assert.match(String(result._meta?.['haft/call_id']), /^call_/);
       assert.equal(typeof result._meta?.['haft/duration_ms'], 'number');
     });
 
     it('gets text as JSON from a tool that names no field', async () => {
-      const args = { path: 'json.txt', content: 'x', dry_run: true };
-      const { content, structuredContent } = await client.callTool({ name: 'file_write', arguments: args });
-      assert.deepEqual(JSON.parse(texts(content)[0]!), structuredContent);
-    });
-
-    it('gets a list of texts line by line', async () => {
-      const { content, structuredContent } = await client.callTool({ name: 'fs_list' });
-      const { files } = structuredContent as { files: string[] };
-      assert.ok(files.length > 0);
-      assert.deepEqual(texts(content)[0]!.split('\n'), files);
+      const { content } = await more.callTool({ name: 'fixed', arguments: { x: [1] } });
+      assert.deepEqual(JSON.parse(texts(content)[0]!), { x: [1] });
     });
 
     it('gets a failure as a result, without structured content', async () => {
@@ -247,8 +243,8 @@ for (const [mode, options] of Object.entries(MODES)) {
 
     it('lists artifacts as resources, and reads them whole, in ranges and inside of trees', async () => {
       const importing = async (args: Record<string, string>) => {
-        const { structuredContent } = await client.callTool({ name: 'artifact_import', arguments: args });
-        return `haft://artifact/${(structuredContent as { artifact: string }).artifact}`;
+        const { content } = await client.callTool({ name: 'artifact_import', arguments: args });
+        return `haft://artifact/${texts(content)[0]!.split(' ')[0]}`;
       };
       const text = await importing({ content: '0123456789' });
       const bytes = await importing({ content: 'AP8B', encoding: 'base64' });
@@ -318,125 +314,6 @@ for (const [mode, options] of Object.entries(MODES)) {
     it('has nothing to complain about', () => assert.deepEqual(troubles, []));
   });
 }
-
-describe('haft mcp', () => {
-  let workspace: Workspace;
-  let lines: Lines;
-  before(() => {
-    workspace = makeWorkspace({ 'a.txt': 'one\n' });
-    lines = openLines(workspace.root);
-  });
-  after(async () => {
-    assert.equal(await lines.end(), 0);
-    workspace.remove();
-  });
-  const ask = async (line: string | Uint8Array) => {
-    lines.send(line);
-    return lines.next();
-  };
-  const request = (method: string, params?: unknown, id: unknown = 1) =>
-    JSON.stringify({ jsonrpc: '2.0', id, method, params });
-
-  const REFUSED: readonly (readonly [title: string, line: string | Uint8Array, code: number, id?: number])[] =
-    [
-      ['a line that is not UTF-8', Uint8Array.of(0x7b, 0xff, 0x7d), RPC.parse],
-      ['a line that is not JSON', '{"jsonrpc":', RPC.parse],
-      ['an empty batch', '[]', RPC.request],
-      ['a bare value', '42', RPC.request],
-      ['a message without a method', '{"jsonrpc":"2.0","id":1}', RPC.request, 1],
-      ['an id that is an object', request('ping', {}, { a: 1 }), RPC.request],
-      ['params that are a text', request('ping', 'x'), RPC.request, 1],
-    ];
-  for (const [title, line, code, readable = null] of REFUSED) {
-    it(`answers ${title} with ${code} and goes on`, async () => {
-      const { id, error } = await ask(line);
-      assert.deepEqual([id, error?.code], [readable, code]);
-      assert.deepEqual((await ask(request('ping'))).result, {});
-    });
-  }
-
-  it('answers an unknown method, a call without a name and arguments that are no object', async () => {
-    assert.equal((await ask(request('prompts/list'))).error?.code, RPC.method);
-    assert.equal((await ask(request('__proto__'))).error?.code, RPC.method);
-    assert.equal((await ask(request('tools/call', {}))).error?.code, RPC.params);
-    assert.equal((await ask(request('tools/call', { name: 'undo', arguments: [] }))).error?.code, RPC.params);
-  });
-
-  it('hands a very long id back as it came', async () => {
-    const id = 'x'.repeat(1024 * 1024);
-    assert.equal((await ask(request('ping', {}, id))).id, id);
-    assert.equal((await ask(request('ping', {}, 0))).id, 0);
-  });
-
-  it('answers a revision that it does not speak with those that it does', async () => {
-    const envelope = { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
-    const { error } = await ask(request('tools/list', { _meta: envelope }));
-    assert.equal(error?.code, RPC.version);
-    assert.deepEqual(error?.data, { supported: [...ENVELOPE_VERSIONS], requested: '2099-01-01' });
-    const { result } = await ask(request('initialize', { protocolVersion: '2099-01-01' }));
-    assert.equal(result?.protocolVersion, HANDSHAKE_VERSIONS[0]);
-    for (const protocolVersion of HANDSHAKE_VERSIONS)
-      assert.equal(
-        (await ask(request('initialize', { protocolVersion }))).result?.protocolVersion,
-        protocolVersion,
-      );
-  });
-
-  it('ignores answers and notifications that it did not ask for', async () => {
-    lines.send('{"jsonrpc":"2.0","id":99,"result":{}}');
-    lines.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"none"}}');
-    lines.send('');
-    assert.deepEqual((await ask(request('ping'))).result, {});
-  });
-
-  it('finishes calls under way when the client hangs up', async () => {
-    const other = openLines(workspace.root);
-    other.send(request('tools/call', { name: 'file_read', arguments: { path: 'a.txt' } }, 'last'));
-    const ended = other.end();
-    assert.equal((await other.next()).id, 'last');
-    assert.equal(await ended, 0);
-  });
-
-  it('says why the workspace cannot be opened, to every request about tools', async () => {
-    const broken = makeWorkspace({ 'haft.yaml': 'version: 2\n' });
-    const other = openLines(broken.root);
-    for (const method of ['tools/list', 'tools/call']) {
-      other.send(request(method, { name: 'fs_list' }));
-      const { error } = await other.next();
-      assert.equal(error?.code, RPC.internal);
-      assert.deepEqual(error?.data, { code: 'E_VALIDATION_FAIL', reason: 'policy.invalid' });
-    }
-    await other.end();
-    broken.remove();
-  });
-
-  it('is the same server after it was killed and started again', async () => {
-    const open = async () => {
-      const client = new Client({ name: 'test', version: '1.0.0' });
-      const transport = transportTo([...NODE_ARGS, 'mcp'], workspace.root);
-      await client.connect(transport);
-      return { client, pid: transport.pid! };
-    };
-    const first = await open();
-    const gone = new Promise<void>((resolve) => {
-      first.client.onclose = resolve;
-    });
-    const written = await first.client.callTool({
-      name: 'file_write',
-      arguments: { path: 'a.txt', content: 'two\n' },
-    });
-    process.kill(first.pid, 'SIGKILL');
-    await gone;
-    const second = await open();
-    const undone = await second.client.callTool({
-      name: 'undo',
-      arguments: { call_id: String(written._meta?.['haft/call_id']) },
-    });
-    assert.deepEqual(undone.structuredContent, { undone: true, restored: ['a.txt'] });
-    assert.equal(readFileSync(workspace.path('a.txt'), 'utf8'), 'one\n');
-    await second.client.close();
-  });
-});
 
 const texts = (content: readonly unknown[]) => content.map((block) => (block as { text: string }).text);
 

@@ -71,7 +71,7 @@ const comparison = (question: Question): Comparison<FileServers> => ({
   also: question.goals.some(({ figure }) => figure === 'rate') ? [] : [{ figure: 'rate', of: PEER }],
 });
 
-const filesIn = (answer: RawAnswer): string[] => resultOf(answer).structuredContent.files;
+const filesIn = (answer: RawAnswer): string[] => resultOf(answer).content[0].text.split('\n');
 const linesIn = (answer: RawAnswer): string[] => resultOf(answer).structuredContent.content.split('\n');
 
 export const mcpList = defineSubject<FileServers>({

@@ -66,7 +66,7 @@ export const mcpRead = defineSubject<FileServers>({
       for (const { bytes, files } of SIZES) makeFiles(workspace, `read-${bytes}-`, files, bytes);
     });
     for (const size of SIZES) {
-      const ours = resultOf(await readOurs(servers, size)(0)).structuredContent.content;
+      const ours = resultOf(await readOurs(servers, size)(0)).content[0].text;
       assert.equal(ours, resultOf(await readTheirs(servers, size)(0)).structuredContent.content);
       assert.equal(ours.length, size.bytes);
     }

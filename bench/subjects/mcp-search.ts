@@ -23,7 +23,7 @@ const PEER = 'Desktop Commander';
 const QUESTIONS = { 'a rare literal': 'rareNeedle', 'a regular expression': 'rare[A-Z]\\w+ = \\d+' };
 
 const ours = async ({ haft }: State, pattern: string) =>
-  resultOf(await haft.call('grep', { pattern })).structuredContent.matches.length as number;
+  (resultOf(await haft.call('grep', { pattern })).content[0].text as string).split('\n').length;
 
 /** It answers at once that a search has begun, and is asked again until it says that it has ended. */
 async function theirs({ peer, workspace }: State, pattern: string): Promise<number> {

@@ -3,9 +3,10 @@
 import { ERRORS, toErrorEntry } from '../contract/errors.ts';
 import { describeError } from '../contract/terminal-text.ts';
 import { VERSION } from '../contract/version.ts';
-import { catalogueOf, readCatalogue, writeCatalogue } from '../hosts/mcp/catalogue.ts';
+import { readCatalogue, writeCatalogue } from '../hosts/mcp/catalogue.ts';
 import { serveStdio } from '../hosts/mcp/serve-stdio.ts';
 import { standardPipes } from '../hosts/mcp/standard-pipes.ts';
+import { DEFAULT_VIEW, type McpView } from '../hosts/mcp/view.ts';
 import type { DefaultRuntime } from '../preset/default.ts';
 
 export interface McpServing {
@@ -13,8 +14,8 @@ export interface McpServing {
   open(): Promise<DefaultRuntime>;
   /** Standard error: the log. */
   say(text: string): void;
-  /** Lists three tools that stand for all of them. */
-  readonly searchable?: boolean;
+  /** What the client chose to see; absent: the default. */
+  readonly view?: McpView;
 }
 
 /** Runs of dead processes are looked after once the client's first questions are answered. */
@@ -24,9 +25,8 @@ const RECOVER_AFTER_MS = 1000;
 const OPEN_AFTER_MS = 1000;
 
 /** Answers with the exit code once the client hung up. */
-export async function serveMcp({ workspace, open, say, searchable = false }: McpServing): Promise<number> {
-  const mode = searchable ? (await import('../hosts/mcp/searchable.ts')).createSearchableMode() : undefined;
-  const kept = readCatalogue(workspace);
+export async function serveMcp({ workspace, open, say, view = DEFAULT_VIEW }: McpServing): Promise<number> {
+  const kept = readCatalogue(workspace, view);
   let opened: Promise<DefaultRuntime> | undefined;
   let unfollow: (() => void) | undefined;
   let recovering: NodeJS.Timeout | undefined;
@@ -37,8 +37,8 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
     try {
       const runtime = await open();
       // Until the servers have said which tools they have, the list is not what it will be in a moment.
-      void runtime.installations.settle().then(() => {
-        settled = true;
+      void runtime.installations.settle().then(async () => {
+        ({ listTools } = await import('../hosts/mcp/list-tools.ts'));
         tellTruth(runtime);
       });
       const { followWorkspace } = await import('../preset/follow-workspace.ts');
@@ -85,20 +85,21 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
     return opened;
   };
   let told = kept;
-  let settled = false;
+  /** Once the servers have said which tools they have. */
+  let listTools: typeof import('../hosts/mcp/list-tools.ts').listTools | undefined;
   /** Keeps what is true for the next start, and tells a client that was told otherwise. */
   const tellTruth = (live: DefaultRuntime): void => {
-    const tools = catalogueOf(live);
-    if (tools === told) return;
+    const tools = listTools?.(live, view);
+    if (tools === undefined || tools === told) return;
     // Before the first answer out of an open runtime there is nothing to take back.
-    if (!mode && told !== undefined) server.toolsChanged();
+    if (told !== undefined) server.toolsChanged();
     told = tools;
-    writeCatalogue(workspace, tools);
+    writeCatalogue(workspace, view, tools);
   };
   /** A pack that is replaced tells several times in one turn. */
   let due = false;
   const soon = (live: DefaultRuntime): void => {
-    if (due || !settled) return;
+    if (due || !listTools) return;
     due = true;
     setImmediate(() => {
       due = false;
@@ -109,7 +110,7 @@ export async function serveMcp({ workspace, open, say, searchable = false }: Mcp
   let isListed = false;
   const server = serveStdio(runtime, VERSION, {
     ...standardPipes(() => !isListed && !opened && server.isSettled()),
-    searchable: mode,
+    view,
     untrusted,
     catalogue() {
       if (opened || kept === undefined) return undefined;

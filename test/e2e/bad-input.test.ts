@@ -247,7 +247,7 @@ describe('bad input over MCP', () => {
       const huge = await mcp.ask(call(HUGE.toString()));
       assert.equal(huge.result._meta['haft/errors'][0].reason, 'input.too_large');
       const fine = await mcp.ask(call('{"path":"a.txt"}'));
-      assert.equal(fine.result.structuredContent.content, 'a\n');
+      assert.equal(fine.result.content[0].text, 'a\n');
     } finally {
       await mcp.close();
     }

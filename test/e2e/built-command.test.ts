@@ -113,7 +113,7 @@ describe('the built command', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    assert.deepEqual(answers.find(({ id }) => id === 2).result.structuredContent.files, ['notes – ü.txt']);
+    assert.equal(answers.find(({ id }) => id === 2).result.content[0].text, 'notes – ü.txt');
   });
 });
 

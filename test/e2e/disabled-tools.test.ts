@@ -70,7 +70,7 @@ describe('a tool of an engine', () => {
   for (const [policy, granted, disabled] of CASES) {
     it(`is shown over MCP only where policy grants its backend: ${policy.split('\n')[1] || 'nothing'}`, async () => {
       const workspace = makeWorkspace({ 'haft.yaml': policy });
-      const mcp = startMcp(workspace.root);
+      const mcp = startMcp(workspace.root, {}, ['--profile', 'all']);
       try {
         const { stdout } = await haft(['tools', 'list', '--json'], { cwd: workspace.root });
         const rows = (JSON.parse(stdout).tools as Row[]).filter(({ id }) => /^(docker|slurm)_/.test(id));

@@ -72,7 +72,12 @@ describe('an answer of an upstream server', () => {
   before(async () => {
     workspace = makeWorkspace({ 'haft.yaml': POLICY, 'server.mjs': SERVER });
     const env = { ...process.env } as Record<string, string>;
-    const place = { command: process.execPath, args: [...NODE_ARGS, 'mcp'], cwd: workspace.root, env };
+    const place = {
+      command: process.execPath,
+      args: [...NODE_ARGS, 'mcp', '--output-schemas'],
+      cwd: workspace.root,
+      env,
+    };
     const v2 = new Client({ name: 'test', version: '1.0.0' });
     await v2.connect(new StdioClientTransport({ ...place, stderr: 'ignore' }));
     const v1 = new ClientV1({ name: 'test', version: '1.0.0' });

@@ -28,7 +28,7 @@ describe('haft mcp, of tools that answer with a text or a list', () => {
       'a.txt': 'one\n',
     });
     client = new Client({ name: 'test', version: '1.0.0' });
-    const args = [...NODE_ARGS, 'mcp', '--workspace', workspace.root];
+    const args = [...NODE_ARGS, 'mcp', '--output-schemas', '--workspace', workspace.root];
     await client.connect(
       new StdioClientTransport({
         command: process.execPath,

@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { makeTools } from '../../bench/tool-catalogue.ts';
 import type { AnyTool } from '../../src/contract/tool.ts';
 import { createConnection } from '../../src/hosts/mcp/connection.ts';
-import { createSearchableMode, type SearchableMode } from '../../src/hosts/mcp/searchable.ts';
+import type { Profile } from '../../src/hosts/mcp/view.ts';
 import { createDefaultRuntime } from '../../src/preset/default.ts';
 import { haft, NODE_ARGS } from './support/haft.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
@@ -39,13 +39,9 @@ describe('haft mcp --searchable', () => {
   });
 
   const use = async (name: string, args: Record<string, unknown>) => {
-    const { content, structuredContent, isError } = await client.callTool({ name, arguments: args });
+    const { content, isError } = await client.callTool({ name, arguments: args });
     const [block] = content as { text: string }[];
-    return {
-      text: block?.text ?? '',
-      data: structuredContent as Record<string, unknown> | undefined,
-      isError,
-    };
+    return { text: block?.text ?? '', isError };
   };
 
   it('lists three tools, and says how to use them', async () => {
@@ -64,7 +60,6 @@ describe('haft mcp --searchable', () => {
     assert.match(described.text, /"input_schema":\{.*"properties"/);
     const called = await use('call_tool', { tool: 'file_read', arguments: { path: 'a.txt' } });
     assert.deepEqual([called.text, called.isError], ['one\n', false]);
-    assert.equal(called.data?.content, 'one\n');
   });
 
   it('decides and records a call under the name of the tool that was called', async () => {
@@ -110,20 +105,19 @@ describe('a thousand tools', () => {
     }));
     const runtime = await createDefaultRuntime({ workspace: workspace.root, tools });
     try {
-      const tokensOf = async (mode?: SearchableMode) => {
+      const tokensOf = async (profile: Profile) => {
         const answers: string[] = [];
-        const connection = createConnection(
-          async () => runtime,
-          '0',
-          (pieces) => answers.push(pieces.join('')),
-          () => undefined,
-          mode,
-        );
+        const connection = createConnection({
+          runtime: async () => runtime,
+          version: '0',
+          send: (pieces) => void answers.push(pieces.join('')),
+          view: { profile, outputSchemas: false },
+        });
         connection.receive('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
         await connection.settled();
         return Math.ceil(answers.join('').length / 4);
       };
-      const [searchable, whole] = [await tokensOf(createSearchableMode()), await tokensOf()];
+      const [searchable, whole] = [await tokensOf('searchable'), await tokensOf('all')];
       assert.ok(searchable < 500, `${searchable} tokens`);
       assert.ok(whole > 100 * searchable, `${whole} tokens without it, ${searchable} with it`);
     } finally {

@@ -131,9 +131,9 @@ describe('runs on a cluster, from one process to the next', { skip: slurm.skip }
       }
     };
     const tool = async (name: string, args: JsonObject): Promise<Data> => {
-      const { structuredContent, content } = await ask('tools/call', { name, arguments: args });
-      assert.ok(structuredContent, JSON.stringify(content));
-      return structuredContent;
+      const { content, isError } = await ask('tools/call', { name, arguments: args });
+      assert.ok(!isError, JSON.stringify(content));
+      return JSON.parse(content[0].text);
     };
     const clientInfo = { name: 'test', version: '1.0.0' };
     await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { sha256Hex } from '../../src/base/digest.ts';
 import { writeCatalogue } from '../../src/hosts/mcp/catalogue.ts';
+import { DEFAULT_VIEW } from '../../src/hosts/mcp/view.ts';
 import { createRuntime } from '../../src/index.ts';
 import '../../src/preset/trust/trust-for-tests.ts';
 import { openLines } from '../support/mcp-lines.ts';
@@ -324,7 +325,7 @@ describe('haft mcp with a policy that nobody trusts', () => {
   it('starts, lists nothing, says why, and has tools once it is trusted', async () => {
     const root = clone({ 'haft.yaml': PLAIN, '.haft/.gitignore': '*\n' });
     // As somebody who may write the folder would prepare it.
-    writeCatalogue(root, '[{"name":"evil","inputSchema":{"type":"object"}}]');
+    writeCatalogue(root, DEFAULT_VIEW, '[{"name":"evil","inputSchema":{"type":"object"}}]');
     const lines = openLines(root);
     const ask = async (id: number, method: string, params: object = {}) => {
       lines.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));

@@ -2,13 +2,12 @@
 // Refuses: to be the truth: the runtime is, and whoever opens it compares.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Runtime } from '../../contract/runtime.ts';
 import { VERSION } from '../../contract/version.ts';
 import { readOwnCache, writeOwnCache } from '../../loader/own-cache.ts';
 import { trustFilesOf } from '../../preset/trust/trust.ts';
-import { toMcpTool } from './mapping.ts';
+import type { McpView } from './view.ts';
 
-const FORMAT = 3;
+const FORMAT = 4;
 
 interface Kept {
   /** Which haft.yaml it was made under, and whose trust in it. */
@@ -17,27 +16,23 @@ interface Kept {
 }
 
 /** The JSON text of the tools, or undefined when it was never kept or haft.yaml is another one by now. */
-export function readCatalogue(workspace: string): string | undefined {
+export function readCatalogue(workspace: string, view: McpView): string | undefined {
   const { file } = trustFilesOf(workspace);
   // Whoever may write the folder could have left a list there for a policy that nobody trusts.
   if (existsSync(join(workspace, 'haft.yaml')) && !(file && existsSync(join(file.folder, file.name))))
     return undefined;
-  const kept = readOwnCache<Kept>(folderOf(workspace), VERSION, FORMAT);
+  const kept = readOwnCache<Kept>(folderOf(workspace), nameOf(view), FORMAT);
   return kept?.policy === policyOf(workspace) ? kept.tools : undefined;
 }
 
-export function writeCatalogue(workspace: string, tools: string): void {
-  writeOwnCache<Kept>(folderOf(workspace), VERSION, FORMAT, { policy: policyOf(workspace), tools });
+export function writeCatalogue(workspace: string, view: McpView, tools: string): void {
+  const kept = { policy: policyOf(workspace), tools };
+  writeOwnCache<Kept>(folderOf(workspace), nameOf(view), FORMAT, kept);
 }
 
-export function catalogueOf(runtime: Runtime): string {
-  return JSON.stringify(
-    runtime
-      .tools()
-      .filter((tool) => tool.enabled)
-      .map(toMcpTool),
-  );
-}
+/** Clients that chose otherwise are told otherwise. */
+const nameOf = ({ profile, outputSchemas }: McpView): string =>
+  `${VERSION}-${profile}${outputSchemas ? '-output' : ''}`;
 
 const folderOf = (workspace: string) => join(workspace, '.haft', 'cache', 'mcp');
 

@@ -7,8 +7,8 @@ import type { EventMessage } from '../../contract/envelope.ts';
 import { isFailure } from '../../contract/errors.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Runtime } from '../../contract/runtime.ts';
-import { catalogueOf } from './catalogue.ts';
-import { callResult, type Pieces } from './mapping.ts';
+import type { Pieces } from './call-result.ts';
+import type { UseFinder } from './finders.ts';
 import {
   BATCH_VERSION,
   ENVELOPE_VERSIONS,
@@ -23,7 +23,7 @@ import {
   rpcError,
 } from './protocol.ts';
 import type { ResourceSite } from './resources.ts';
-import type { SearchableMode } from './searchable.ts';
+import { DEFAULT_VIEW, FINDERS, hasFinders, type McpView } from './view.ts';
 
 export interface Connection {
   /** Takes one message of the client, as JSON text. Answers go to `send`, as JSON text. */
@@ -53,30 +53,39 @@ interface Request {
 const MODERN = ',"resultType":"complete"';
 const CAPABILITIES = { tools: { listChanged: true }, resources: {} };
 const INSTRUCTIONS =
-  'Every call is checked against the policy in haft.yaml and recorded. A refusal names the rule that decided and the line that would admit the call; changes of files can be taken back with the tool "undo" and the call_id at the end of their result.';
+  'Tools work in one workspace; paths are relative to its root. haft.yaml decides every call: a refusal names the rule and what to ask the user for, so do not try to get around it. Take back a change of files with undo and the call_id of its result.';
+const MORE_TOOLS =
+  'There are more tools than are listed: look for them with find_tool, see their arguments with describe_tool, call them with call_tool.';
 
-export function createConnection(
-  runtime: () => Promise<Runtime>,
-  version: string,
-  send: (message: Pieces) => void,
+export interface ConnectionSite {
+  runtime(): Promise<Runtime>;
+  readonly version: string;
+  send(message: Pieces): void;
+  /** Absent: the default. */
+  readonly view?: McpView | undefined;
   /** The tools as JSON text, where they are known without the runtime. */
-  catalogue: () => string | undefined = () => undefined,
-  /** Where three tools stand for all of them. */
-  searchable?: SearchableMode,
+  catalogue?(): string | undefined;
   /** Why there are no tools, where the policy is not trusted. */
-  untrusted: () => Promise<string | undefined> = async () => undefined,
-): Connection {
-  const usual = searchable ? `${searchable.instructions} ${INSTRUCTIONS}` : INSTRUCTIONS;
+  untrusted?(): Promise<string | undefined>;
+}
+
+export function createConnection(site: ConnectionSite): Connection {
+  const { runtime, version, send, view = DEFAULT_VIEW } = site;
+  const { catalogue = () => undefined, untrusted = async () => undefined } = site;
+  const usual = hasFinders(view) ? `${INSTRUCTIONS} ${MORE_TOOLS}` : INSTRUCTIONS;
   const instructions = async () => (await untrusted()) ?? usual;
   const toolList = async (): Promise<string> => {
     const known = catalogue();
-    if (known !== undefined) return searchable?.catalogue ?? known;
+    if (known !== undefined) return known;
     if ((await untrusted()) !== undefined) return '[]';
-    if (searchable) return searchable.catalogue;
     const host = await runtime();
-    await host.installations.settle();
-    return catalogueOf(host);
+    if (view.profile !== 'searchable') await host.installations.settle();
+    const { listTools } = await import('./list-tools.ts');
+    return listTools(host, view);
   };
+  /** Loaded with the first call: what a conversation begins with needs neither. */
+  let toResult: typeof import('./call-result.ts').callResult | undefined;
+  let useFinder: UseFinder | undefined;
   const serverInfo = { name: 'haft', title: 'Haft', version };
   const underWay = new Map<RequestId, Cancellation>();
   /** By the last handshake. */
@@ -152,7 +161,10 @@ export function createConnection(
         ? undefined
         : createProgressSender(token, (message) => cancellation.cancelled || send(message));
     const host = await runtime();
-    const used = searchable ? await searchable.use(name, args as JsonObject, host, extra) : undefined;
+    toResult ??= (await import('./call-result.ts')).callResult;
+    const isFinder = hasFinders(view) && FINDERS.includes(name) && !host.tool(name);
+    if (isFinder) useFinder ??= (await import('./finders.ts')).createFinders();
+    const used = isFinder ? await useFinder!(name, args as JsonObject, host, extra) : undefined;
     if (used && 'result' in used) return used.result;
     const asked = used?.call ?? { tool: name, args: args as JsonObject };
     const call = { ...asked, tool: host.named(asked.tool) ?? asked.tool };
@@ -163,8 +175,8 @@ export function createConnection(
     const [error] = response.errors;
     if (error?.reason === 'tool.unknown' && !used)
       throw rpcError(RPC.params, error.message, { reason: error.reason });
-    const dryRun = call.args?.dry_run === true;
-    return callResult(response, { tool: host.tool(call.tool), dryRun }, extra);
+    const tool = host.tool(call.tool);
+    return toResult(response, { tool, args: call.args ?? {}, structured: view.outputSchemas }, extra);
   }
 
   const answer = async (method: string, request: Request): Promise<void> => {

@@ -2,9 +2,8 @@
 // Refuses: to print anything else on standard output.
 import { isUtf8 } from 'node:buffer';
 import type { Runtime } from '../../contract/runtime.ts';
-import { createConnection } from './connection.ts';
-import type { Pieces } from './mapping.ts';
-import type { SearchableMode } from './searchable.ts';
+import type { Pieces } from './call-result.ts';
+import { type ConnectionSite, createConnection } from './connection.ts';
 import type { Input, Output } from './standard-pipes.ts';
 
 export interface StdioServer {
@@ -15,21 +14,16 @@ export interface StdioServer {
   isSettled(): boolean;
 }
 
-export interface StdioSite {
+export interface StdioSite extends Pick<ConnectionSite, 'view' | 'catalogue' | 'untrusted'> {
   readonly input: Input;
   readonly output: Output;
-  /** The tools as JSON text, where they are known without the runtime. */
-  catalogue?(): string | undefined;
-  readonly searchable?: SearchableMode | undefined;
-  /** Why there are no tools, where the policy is not trusted. */
-  untrusted?(): Promise<string | undefined>;
 }
 
 /** The longest line that is read. A longer one ends the connection: it cannot be answered, and it must not fill memory. */
 const LONGEST_LINE = 128 * 1024 * 1024;
 
 export function serveStdio(runtime: () => Promise<Runtime>, version: string, site: StdioSite): StdioServer {
-  const { input, output, catalogue, searchable, untrusted } = site;
+  const { input, output, ...chosen } = site;
   let outbox: (string | Uint8Array)[] = [];
   const flush = () => {
     const pieces = outbox;
@@ -41,7 +35,7 @@ export function serveStdio(runtime: () => Promise<Runtime>, version: string, sit
     if (outbox.length === 0) process.nextTick(flush);
     outbox.push(...message, '\n');
   };
-  const connection = createConnection(runtime, version, send, catalogue, searchable, untrusted);
+  const connection = createConnection({ runtime, version, send, ...chosen });
 
   const lines = createLineSplitter(LONGEST_LINE, (line) => {
     if (!isUtf8(line)) return connection.unreadable();

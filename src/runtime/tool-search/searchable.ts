@@ -38,11 +38,11 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
     name: 'find_tool',
     title: 'Find tools',
     description:
-      'Find tools by what they do. Answers their names, best first; see describe_tool for their arguments.',
+      'Find tools that are not listed (packs, runs, artifacts, …) by what they do. Returns names, best first; then use describe_tool and call_tool.',
     input: {
       type: 'object',
       properties: {
-        query: { type: 'string', description: 'What is to be done, in a few words' },
+        query: { type: 'string', description: 'What to do, in a few words.' },
         limit: { type: 'integer', minimum: 1, maximum: MOST, default: USUAL_LIMIT },
       },
       required: ['query'],
@@ -66,10 +66,10 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
   {
     name: 'describe_tool',
     title: 'Describe a tool',
-    description: 'What a tool does and the JSON Schema of its arguments.',
+    description: 'Show what a tool does and the JSON Schema of its arguments.',
     input: {
       type: 'object',
-      properties: { tool: { type: 'string', description: 'A name from find_tool' } },
+      properties: { tool: { type: 'string', description: 'A name from find_tool.' } },
       required: ['tool'],
       additionalProperties: false,
     },
@@ -102,12 +102,12 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
   {
     name: 'call_tool',
     title: 'Call a tool',
-    description: 'Call a tool by its name. It is checked and recorded as a call of that tool.',
+    description: 'Call a tool that is not listed. Policy decides it as a call of that tool.',
     input: {
       type: 'object',
       properties: {
-        tool: { type: 'string', description: 'A name from find_tool' },
-        arguments: { type: 'object', description: 'As describe_tool shows them' },
+        tool: { type: 'string', description: 'A name from find_tool.' },
+        arguments: { type: 'object', description: 'As describe_tool shows them.' },
       },
       required: ['tool'],
       additionalProperties: false,

@@ -7,13 +7,13 @@ import type { ObjectId } from '../../contract/object-store.ts';
 export const ARTIFACT_ID: JsonSchema = {
   type: 'string',
   pattern: '^sha256:[0-9a-f]{64}$',
-  description: 'The artifact: "sha256:" and 64 hex digits.',
+  description: 'Artifact id, "sha256:…".',
 };
 
 export const PATH_IN_TREE: JsonSchema = {
   type: 'string',
   minLength: 1,
-  description: 'The file in a tree, as the tree lists it. Required for content of a tree.',
+  description: 'A file inside a tree.',
 };
 
 /** Reading and hashing takes as long as the disk does. */

@@ -40,10 +40,8 @@ export const artifactGet = defineBuiltin<ArtifactGetArgs, ArtifactGetData>({
   title: 'Read an artifact',
   textField: 'content',
   description:
-    'Answers the content of an artifact, verified against its id. Text comes back as it is, anything else as base64. ' +
-    'Of a long one up to max_bytes are answered and truncated is true: read on with start_byte. ' +
-    'For a tree the answer is the list of what is in it; name one of its files by path to get content. ' +
-    'To see only how one begins use artifact_preview.',
+    'Read a stored artifact: output that was too long to return, or a file that a run made. ' +
+    'A tree answers with its entries; pass path for one file. Continue cut content with start_byte.',
   tags: ['artifacts', 'read'],
   limits: LIMITS,
   input: () =>
@@ -51,8 +49,8 @@ export const artifactGet = defineBuiltin<ArtifactGetArgs, ArtifactGetData>({
       {
         artifact: ARTIFACT_ID,
         path: PATH_IN_TREE,
-        start_byte: count(0, POSITION, 'First byte of a range, counted from 0.'),
-        end_byte: count(0, POSITION, 'End of a range, excluded; beyond the end means the end.'),
+        start_byte: count(0, POSITION, 'First byte, from 0.'),
+        end_byte: count(0, POSITION, 'End byte, excluded.'),
         ...contentProperties(1),
       },
       ['artifact'],

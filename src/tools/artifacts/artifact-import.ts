@@ -20,20 +20,18 @@ export const artifactImport = defineBuiltin<ArtifactImportArgs, ArtifactImportDa
   id: 'artifact_import',
   title: 'Import an artifact',
   description:
-    'Keeps a file, a folder or the given content as an immutable artifact and answers its id, which is its digest: equal bytes have equal ids, and are kept once. ' +
-    'Take it as an input of runs. The file or folder itself stays as it is, and later changes to it do not change the artifact. ' +
-    'A folder becomes a tree of its files (names, content, whether they can be run), without .git and .haft; one with links in it is refused.',
+    'Store a file, a folder or given content as an immutable artifact and return its id, to use as input of runs. A folder that contains links is refused.',
   tags: ['artifacts', 'write'],
   limits: { ...LIMITS, maxInputBytes: 16 * 1024 * 1024 },
   input: () =>
     record(
       {
-        path: path('The file or folder. Not together with content.'),
-        content: { type: 'string', description: 'The content itself, instead of a path.' },
+        path: path('File or folder to store.'),
+        content: { type: 'string', description: 'Instead of path.' },
         encoding: {
           enum: ['utf8', 'base64'],
           default: 'utf8',
-          description: 'How content is written: as text, or as base64 for other bytes.',
+          description: 'Of content.',
         },
       },
       [],

@@ -29,9 +29,7 @@ interface ListedArtifact extends ArtifactFields {
 export const artifactList = defineBuiltin<ArtifactListArgs, ArtifactListData>({
   id: 'artifact_list',
   title: 'List artifacts',
-  description:
-    'Lists the artifacts of the workspace, newest first: id, kind, size and when it was first imported or made. ' +
-    'For the next page pass the last id as before. For content use artifact_preview or artifact_get.',
+  description: 'List stored artifacts, newest first, with id, kind and size. Read one with artifact_get.',
   tags: ['artifacts', 'read'],
   limits: { timeoutMs: 600_000, maxInputBytes: 64 * 1024, maxOutputBytes: 4 * 1024 * 1024 },
   input: () =>
@@ -42,13 +40,13 @@ export const artifactList = defineBuiltin<ArtifactListArgs, ArtifactListData>({
           minimum: 1,
           maximum: 1000,
           default: 50,
-          description: 'How many to answer with; when there are more, truncated is true.',
+          description: 'Most artifacts to return.',
         },
         before: {
           ...(ARTIFACT_ID as object),
-          description: 'Only artifacts that were there before this one.',
+          description: 'Only older ones; the last id for the next page.',
         },
-        kind: { enum: ['file', 'tree'], description: 'Only files, or only trees.' },
+        kind: { enum: ['file', 'tree'], description: 'Only this kind.' },
       },
       [],
     ),

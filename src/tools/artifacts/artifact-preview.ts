@@ -37,8 +37,7 @@ export const artifactPreview = defineBuiltin<ArtifactPreviewArgs, ArtifactPrevie
   title: 'Preview an artifact',
   textField: 'text',
   description:
-    'Shows how an artifact begins: the first lines of text, a hex dump of the first bytes of anything else, the first names of a tree. ' +
-    'Verified against its id. For content to work with use artifact_get.',
+    'Show the beginning of an artifact: first lines of text, hex of binary, names in a tree. For all of it use artifact_get.',
   tags: ['artifacts', 'read'],
   limits: LIMITS,
   input: () =>
@@ -51,7 +50,7 @@ export const artifactPreview = defineBuiltin<ArtifactPreviewArgs, ArtifactPrevie
           minimum: 1,
           maximum: 1000,
           default: 20,
-          description: 'How many lines to show.',
+          description: 'Lines to show.',
         },
       },
       ['artifact'],

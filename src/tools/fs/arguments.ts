@@ -18,7 +18,7 @@ export function record(properties: Properties, required: readonly string[]): Jso
 export const path = (description: string): JsonSchema => ({
   type: 'string',
   minLength: 1,
-  description: `${description} Relative to the workspace root, or absolute below it.`,
+  description,
 });
 
 export const flag = (fallback: boolean, description: string): JsonSchema => ({
@@ -48,12 +48,12 @@ export const contentProperties = (least: number): Properties => ({
     minimum: least,
     maximum: 16 * 1024 * 1024,
     default: 1024 * 1024,
-    description: 'The most bytes to answer with.',
+    description: 'Most bytes to return.',
   },
   encoding: {
     enum: ['auto', 'utf8', 'base64'],
     default: 'auto',
-    description: 'auto: text where the bytes are UTF-8 without NUL, else base64. utf8: text, or refused.',
+    description: 'auto: base64 for binary.',
   },
 });
 
@@ -65,17 +65,9 @@ export interface MutationArgs {
 }
 
 export const MUTATION_PROPERTIES: Properties = {
-  expected_sha256: sha256(
-    'Refuse with file.conflict, naming the current hash, unless the file still has this SHA-256. Take it from file_read.',
-  ),
-  dry_run: flag(
-    false,
-    'Change nothing; answer with what would change. Policy is asked as for the real call.',
-  ),
-  no_undo: flag(
-    false,
-    'Keep no copy of what is replaced or deleted, which undo then cannot bring back; what the call created can still be removed. For content too large to keep.',
-  ),
+  expected_sha256: sha256('Refuse unless the file has this hash.'),
+  dry_run: flag(false, 'Only show the changes.'),
+  no_undo: flag(false, 'Keep no copy for undo.'),
 };
 
 /** What entries could not be given, as an answer lists it. */

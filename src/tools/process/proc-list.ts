@@ -26,10 +26,7 @@ export interface ProcListData {
 export const procList = defineBuiltin<ProcListArgs, ProcListData>({
   id: 'proc_list',
   title: 'List processes',
-  description:
-    'Lists processes of this machine with their command lines, those that used most processor time first. ' +
-    'cpu is in per cent of the time since the process started, mem_mb its resident memory, as ps shows them. ' +
-    'Secrets in command lines are shown as [redacted]. Kernel threads are shown in brackets.',
+  description: 'List processes of this machine, busiest first, with pid, CPU, memory and command line.',
   tags: ['process', 'read'],
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 64 * 1024 * 1024 },
   input: () => ({
@@ -39,15 +36,14 @@ export const procList = defineBuiltin<ProcListArgs, ProcListData>({
         type: 'string',
         minLength: 1,
         maxLength: 1000,
-        description:
-          'Only processes whose command line, as it is shown, this regular expression matches somewhere (no look-around, no back-references): "cargo|node".',
+        description: 'Regular expression on the command line: "cargo|node".',
       },
       limit: {
         type: 'integer',
         minimum: 1,
         maximum: 10_000,
         default: 50,
-        description: 'How many processes to answer with; when there are more, truncated is true.',
+        description: 'Most processes to return.',
       },
     },
     required: [],

@@ -44,12 +44,8 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
   id: 'shell_exec',
   title: 'Run a shell command',
   description:
-    'Runs one bash line in a sandbox: the workspace is writable, the rest of the machine is not there, and there is no network. ' +
-    'Every command in the line (also behind ;, &&, |, $() and wrappers such as timeout) must match shell_allow of haft.yaml; ' +
-    'what cannot be known before it runs (a command name from a variable, eval, sh -c with an expansion) is refused. ' +
-    'A refusal says which command and the line that would admit it. ' +
-    'The answer has the exit code, and up to 5 MiB of each stream; all of a longer one is kept as an artifact. ' +
-    'Background processes end with the line. What a command changes cannot be taken back with undo. Set allow_network to reach the hosts of network.allowed_domains, through a proxy.',
+    'Run one bash command line in a sandbox that sees only the workspace, without network. ' +
+    'Every command in it must match shell_allow of haft.yaml: keep lines simple; commands made at run time ($VAR as a command, eval) are refused. Nothing keeps running after it ends. Its changes cannot be undone.',
   tags: ['process', 'shell', 'write'],
   idempotent: false,
   // What a program changes cannot be taken back; only what redirections name is locked.
@@ -62,27 +58,26 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
   input: () => ({
     type: 'object',
     properties: {
-      cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The line, as bash reads it.' },
-      cwd: { type: 'string', default: '.', description: 'Where it runs, relative to the workspace.' },
+      cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'For bash.' },
+      cwd: { type: 'string', default: '.', description: 'Folder to run in.' },
       timeout_ms: {
         type: 'integer',
         minimum: 1,
         maximum: TEN_MINUTES,
         default: TEN_MINUTES,
-        description:
-          'The line and all it started is ended then; the call fails with E_TIMEOUT and what was printed so far.',
+        description: 'Kill it after this; the call then fails with what was printed so far.',
       },
       env: {
         type: 'object',
         additionalProperties: { type: 'string' },
         default: {},
-        description: 'Variables to add. Those that decide what runs (PATH, LD_PRELOAD, …) are refused.',
+        description: 'Variables to add; PATH and the like are refused.',
       },
-      stdin: { type: ['string', 'null'], default: null, description: 'Text for standard input.' },
+      stdin: { type: ['string', 'null'], default: null, description: 'Standard input.' },
       allow_network: {
         type: 'boolean',
         default: false,
-        description: 'Reach the hosts that policy allows, through a proxy.',
+        description: 'Reach hosts that haft.yaml allows.',
       },
     },
     required: ['cmd'],

@@ -11,7 +11,7 @@ import { record } from '../fs/arguments.ts';
 export const RUN_ID: JsonSchema = {
   type: 'string',
   pattern: '^run_[0-9a-f]{64}$',
-  description: 'The run: "run_" and 64 hex digits.',
+  description: 'Run id, "run_…".',
 };
 
 export interface RunArgs {

@@ -8,8 +8,7 @@ export const dockerJobGet = defineBuiltin<RunArgs, RunFields>({
   id: 'docker_job_get',
   title: 'Look at a run in a container',
   description:
-    'Answers how a run in a container stands: running, succeeded, failed or cancelled; and its newest attempt, with why it failed and its log as an artifact. ' +
-    'One that ended while nobody watched is finished first. Call its tool again to get what it answers: a run that succeeded is not executed again.',
+    'Show how a run in a container stands, why it failed, and its log. For its result call its tool again: it is not executed again.',
   tags: ['runs', 'docker', 'read'],
   examples: [{ title: 'A run that is under way', args: { run_id: EXAMPLE_RUN } }],
 });

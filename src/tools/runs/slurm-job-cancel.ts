@@ -19,8 +19,7 @@ export const slurmJobCancel = defineBuiltin<RunArgs, RunFields>({
   id: 'slurm_job_cancel',
   title: 'Cancel a run on Slurm',
   description:
-    'Ends the job of a run on Slurm with all that it started, and answers how the run stands then. Only the session that began it may. ' +
-    'A run that has ended stays as it is; one that was cancelled can be submitted again.',
+    'Cancel a run on Slurm and everything it started. Only the session that began it may; it can be submitted again.',
   tags: ['runs', 'slurm', 'write'],
   mutates: true,
   limits: LIMITS,

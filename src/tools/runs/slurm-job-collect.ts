@@ -19,10 +19,9 @@ export interface SlurmJobCollectData extends RunData {
 
 export const slurmJobCollect = defineBuiltin<RunArgs, SlurmJobCollectData>({
   id: 'slurm_job_collect',
-  title: 'Collect the outputs of a run on Slurm',
+  title: 'Collect a run on Slurm',
   description:
-    'Answers the result of a run that succeeded on Slurm, and its outputs as artifacts, the log last; each was verified against its digest just now. Read them with artifact_get. ' +
-    'One that is still under way is refused (run.state): ask slurm_job_get. One that failed is refused with why, and its log in the details.',
+    'Return the result of a run that succeeded on Slurm, with its outputs as artifacts. Refused while it is under way: ask slurm_job_get.',
   tags: ['runs', 'slurm', 'read'],
   limits: LIMITS,
   input: RUN_ARGS,

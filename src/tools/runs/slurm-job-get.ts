@@ -8,8 +8,7 @@ export const slurmJobGet = defineBuiltin<RunArgs, RunFields>({
   id: 'slurm_job_get',
   title: 'Look at a run on Slurm',
   description:
-    'Answers how a run that was submitted to Slurm stands: queued, running, succeeded, failed or cancelled; its newest attempt, with why it failed and its log as an artifact; and what Slurm says of its job while it is under way. ' +
-    'A job that ended while nobody watched is finished first, so that its outputs can be collected.',
+    'Show how a run on Slurm stands, why it waits or failed, and its log. When it has succeeded use slurm_job_collect.',
   tags: ['runs', 'slurm', 'read'],
   examples: [{ title: 'A run that was submitted', args: { run_id: EXAMPLE_RUN } }],
 });

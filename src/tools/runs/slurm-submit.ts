@@ -22,22 +22,18 @@ export const slurmSubmit = defineBuiltin<SlurmSubmitArgs, SlurmSubmitData>({
   id: 'slurm_submit',
   title: 'Submit a run to Slurm',
   description:
-    'Calls a tool of an installed toolpack on the Slurm cluster and answers as soon as its job is submitted: the run goes on. ' +
-    'The call is decided, counted and recorded as if it were made directly, in the same session. ' +
-    'Equal calls are one run: one that is under way is joined, and one that succeeded is answered by its result (replayed). ' +
-    'Ask slurm_job_get how it stands, take its outputs with slurm_job_collect, end it with slurm_job_cancel. ' +
-    'Call the tool itself to wait for the result.',
+    'Call a tool of a toolpack as a job on the Slurm cluster and return at once; follow it with slurm_job_get, then slurm_job_collect. To wait for it call the tool itself.',
   tags: ['runs', 'slurm', 'write'],
   mutates: true,
   limits: LIMITS,
   input: () =>
     record(
       {
-        tool: { type: 'string', minLength: 1, maxLength: 200, description: 'The tool of a toolpack.' },
+        tool: { type: 'string', minLength: 1, maxLength: 200, description: 'Tool of a toolpack.' },
         args: {
           type: 'object',
           default: {},
-          description: 'Its arguments, as a direct call would have them.',
+          description: 'Its arguments.',
         },
         placement: {
           ...(record(
@@ -49,8 +45,7 @@ export const slurmSubmit = defineBuiltin<SlurmSubmitArgs, SlurmSubmitData>({
             },
             [],
           ) as object),
-          description:
-            'Where on the cluster, among what runs.slurm of haft.yaml lists. Changes nothing in the run.',
+          description: 'Where, among what haft.yaml lists.',
         },
       },
       ['tool'],

@@ -69,7 +69,7 @@ async function openMcp(root: string): Promise<OpenDoor> {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [...NODE_ARGS, 'mcp'],
+      args: [...NODE_ARGS, 'mcp', '--output-schemas'],
       cwd: root,
       env: { ...process.env } as Record<string, string>,
       stderr: 'ignore',

@@ -10,8 +10,12 @@ export interface McpLines {
   close(): Promise<{ readonly status: number | null; readonly stderr: string }>;
 }
 
-export function startMcp(root: string, env: Readonly<Record<string, string>> = {}): McpLines {
-  const child = startHaft(['mcp'], { cwd: root, env });
+export function startMcp(
+  root: string,
+  env: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
+): McpLines {
+  const child = startHaft(['mcp', ...flags], { cwd: root, env });
   const lines = createInterface(child.stdout);
   let stderr = '';
   child.stderr.on('data', (chunk) => {

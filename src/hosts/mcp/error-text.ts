@@ -1,0 +1,54 @@
+// Owns: a failure as a model reads it: what happened, which rule decided, what was printed until then, and what to do next.
+// Refuses: advice on how to get around a rule; what a person could allow is asked of that person.
+import type { ErrorEntry } from '../../contract/errors.ts';
+
+export function errorText(error: ErrorEntry): string {
+  const { code, reason, message } = error;
+  const details = (error.details ?? {}) as Readonly<Record<string, unknown>>;
+  return [
+    `${code} ${reason}: ${message}`,
+    ...ruleOf(message, details),
+    ...printedOf(details),
+    ...nextOf(error, details),
+  ].join('\n');
+}
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** Most messages name it. */
+function ruleOf(message: string, { rule, line }: Details): string[] {
+  if (typeof rule !== 'string' || message.includes(rule)) return [];
+  return [`Rule: ${rule}${typeof line === 'number' ? ` (haft.yaml line ${line})` : ''}`];
+}
+
+/** Of a program that was ended. */
+function printedOf(details: Details): string[] {
+  return ['stdout', 'stderr'].flatMap((name) => {
+    const text = details[name];
+    return typeof text === 'string' && text !== '' ? [`[${name} until then]`, text.trimEnd()] : [];
+  });
+}
+
+function nextOf({ code, reason }: ErrorEntry, { admit, approval_id: approval, rule }: Details): string[] {
+  const lines = typeof admit === 'string' ? admit.trimEnd() : undefined;
+  if (typeof approval === 'string') {
+    const always = lines === undefined ? [] : ['To be asked no more, the user adds to haft.yaml:', lines];
+    return [
+      `What to do: ask the user to run "haft approvals grant ${approval}", then make the same call again.`,
+      ...always,
+    ];
+  }
+  if (lines !== undefined)
+    return ['What to do: if the task needs it, ask the user to allow it by adding to haft.yaml:', lines];
+  if (code !== 'E_POLICY' || typeof rule !== 'string') return [];
+  return [
+    `What to do: ${INSTEAD[reason] ?? 'do it another way, or ask the user; no line of haft.yaml allows it.'}`,
+  ];
+}
+
+/** Where no line can be named. */
+const INSTEAD: { readonly [reason: string]: string } = {
+  'path.outside_workspace':
+    'use a path below the workspace, or ask the user to add the folder to paths.extra_roots of haft.yaml.',
+  'path.protected': 'no tool may do this; ask the user to do it.',
+};
