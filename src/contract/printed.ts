@@ -32,9 +32,10 @@ export function createPrinted(): Printed {
   };
 }
 
-/** The printed text in such details, for those who read a text and no fields; "" where there is none. */
-export function printedText({ stdout, stderr }: Readonly<Record<string, unknown>>): string {
-  const part = (name: string, text: unknown) =>
-    typeof text === 'string' && text !== '' ? `\n${name} so far:\n${text.replace(/\n$/, '')}` : '';
-  return part('stdout', stdout) + part('stderr', stderr);
+/** The printed text in such details, for those who read a text and no fields. */
+export function printedText(details: Readonly<Record<string, unknown>>): readonly string[] {
+  return ['stdout', 'stderr'].flatMap((name) => {
+    const text = details[name];
+    return typeof text === 'string' && text !== '' ? [`[${name} until then]`, text.trimEnd()] : [];
+  });
 }

@@ -1,6 +1,7 @@
 // Owns: a failure as a model reads it: what happened, which rule decided, what was printed until then, and what to do next.
 // Refuses: advice on how to get around a rule; what a person could allow is asked of that person.
 import type { ErrorEntry } from '../../contract/errors.ts';
+import { printedText } from '../../contract/printed.ts';
 
 export function errorText(error: ErrorEntry): string {
   const { code, reason, message } = error;
@@ -8,7 +9,7 @@ export function errorText(error: ErrorEntry): string {
   return [
     `${code} ${reason}: ${message}`,
     ...ruleOf(message, details),
-    ...printedOf(details),
+    ...printedText(details),
     ...nextOf(error, details),
   ].join('\n');
 }
@@ -19,14 +20,6 @@ type Details = Readonly<Record<string, unknown>>;
 function ruleOf(message: string, { rule, line }: Details): string[] {
   if (typeof rule !== 'string' || message.includes(rule)) return [];
   return [`Rule: ${rule}${typeof line === 'number' ? ` (haft.yaml line ${line})` : ''}`];
-}
-
-/** Of a program that was ended. */
-function printedOf(details: Details): string[] {
-  return ['stdout', 'stderr'].flatMap((name) => {
-    const text = details[name];
-    return typeof text === 'string' && text !== '' ? [`[${name} until then]`, text.trimEnd()] : [];
-  });
 }
 
 function nextOf({ code, reason }: ErrorEntry, { admit, approval_id: approval, rule }: Details): string[] {
