@@ -12,6 +12,8 @@ export interface ExecHandle extends ProgramHandle {
    * Throws `shell.*`, `sandbox.unavailable`, and what the signal aborted with.
    */
   shell(line: ShellLine): Promise<ShellOutcome>;
+  /** Throws what `shell` would refuse the line for before it starts anything, and starts nothing. */
+  check(line: ShellLine): Promise<void>;
 }
 
 export interface ShellLine {

@@ -148,6 +148,8 @@ export interface PathRule {
    */
   readonly programs?: 'allow' | 'deny';
   readonly examples?: RuleExamples;
+  /** Of a workspace around this one, as read from here: which of its rules it is. Not for haft.yaml. */
+  readonly number?: number;
 }
 
 /** `pattern` is a linear-time regular expression over the canonical simple command. */
@@ -196,6 +198,8 @@ export interface LoadedPolicy {
   readonly resolved?: {
     readonly workspace: string;
     readonly extraRoots: readonly string[];
+    /** Which entry of `paths.extra_roots` each is, where a workspace around this one closes some of them. */
+    readonly rootNumbers?: readonly number[];
     /** Of the packs that are named by their folder, as `packFolders` lists them. */
     readonly packs: readonly string[];
     /** Files that packs are made of beside their folders, once those are open. */

@@ -196,15 +196,20 @@ export interface RuntimePolicy {
   readonly current: PolicyEngine;
   /** Takes a policy over, whole, for calls that start from now on. */
   replace(policy: LoadedPolicy): Promise<void>;
-  /** What would happen to this call, decided but not made. Throws when the arguments are not valid. */
+  /** What would happen to this call, decided but not made. Throws what refuses it before policy is asked. */
   explain(request: CallRequest, options?: Pick<CallOptions, 'backend' | 'placement'>): Promise<Explanation>;
 }
 
 export interface Explanation {
   readonly tool: string;
   readonly effects: readonly Effect[];
+  /** What the call would be told: also of a budget that is used up, an answered approval, and where links lead. */
   readonly decision: Decision;
   readonly all: readonly Decision[];
+  /** Of a call that asks: the open approval of exactly this call. Granted, the next such call is made. */
+  readonly approval?: Pick<Approval, 'id' | 'status'>;
+  /** Not looked at, a line each: what only doing it would tell, and policy decides meanwhile. */
+  readonly unseen?: readonly string[];
   /** Of a run: where it would go, by which rule and why, and where else when that does not answer. */
   readonly place?: {
     readonly backend: string;

@@ -17,6 +17,9 @@ export function shellEffects(
   place: (path: string) => string,
 ): readonly Effect[] {
   const effects: Effect[] = commands.map(({ canonical }) => ({ kind: 'exec', command: canonical }));
+  const start = shellPlace(cwd, place);
+  // Who starts in a folder reads it; that the workspace is there everybody knows.
+  if (start !== '.') effects.push({ kind: 'fs.read', path: start });
   for (const { access, candidates } of redirects) {
     for (const candidate of candidates) {
       const path = placeOf(candidate.startsWith('/') ? candidate : `${cwd}/${candidate}`, place);

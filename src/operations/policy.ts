@@ -38,14 +38,21 @@ export const policyCheck = defineOperation<{ readonly file?: string }, PolicyVer
 });
 
 export const policyExplain = defineOperation<
-  { readonly tool: string; readonly args?: JsonObject; readonly backend?: string; readonly place?: string },
+  {
+    readonly tool: string;
+    readonly args?: JsonObject;
+    readonly session?: string;
+    readonly backend?: string;
+    readonly place?: string;
+  },
   Explanation
 >({
   id: 'policy.explain',
   summary: 'Say which rule decides a call, without making it',
   usage: 'TOOL [JSON]',
   description:
-    'Of a tool of a toolpack the run is prepared, so that its image and where it may run are decided, too. Nothing is executed.',
+    "Takes the steps of the call up to the first that would do something: links are followed, edits planned, the budget and open approvals looked at; of a toolpack's tool the run is prepared, so that its image and its place are decided, too. " +
+    'Nothing is changed, sent or started, nobody is asked, and no row is left. What only the call itself can find out is listed as not looked at. A call that is refused before policy is asked is refused here alike.',
   examples: [
     `haft policy explain file_read '{"path":"src/index.ts"}'`,
     `haft policy explain file_write '{"path":"haft.yaml","content":""}'`,
@@ -53,6 +60,11 @@ export const policyExplain = defineOperation<
   args: {
     tool: word('its id'),
     args: { type: 'object', positional: true, description: 'the arguments of the call' },
+    session: {
+      type: 'string',
+      placeholder: 'ID',
+      description: 'the session that would make it, with its policy and what is left of its budget',
+    },
     backend: {
       type: 'string',
       placeholder: 'NAME',
@@ -64,24 +76,33 @@ export const policyExplain = defineOperation<
       description: 'partition, account, qos or gres of its Slurm job, among what policy lists',
     },
   },
-  result: document({
-    tool: TEXT,
-    effects: listOf('What it would touch.'),
-    decision: { type: 'object', description: 'what decides' },
-    all: listOf('Every rule that has a say.'),
-    place: { type: 'object', description: 'Of a run: where it would go.' },
-  }),
+  result: document(
+    {
+      tool: TEXT,
+      effects: listOf('What it would touch.'),
+      decision: { type: 'object', description: 'what decides' },
+      all: listOf('Every rule that has a say.'),
+    },
+    {
+      place: { type: 'object', description: 'Of a run: where it would go.' },
+      approval: {
+        type: 'object',
+        description: 'Of a call that asks: the open approval of exactly this call.',
+      },
+      unseen: listOf('What only the call itself would find out, and policy decides then.', TEXT),
+    },
+  ),
   who: 'anyone',
   lenient: true,
-  run: async ({ tool, args = {}, backend, place }, { runtime }) =>
+  run: async ({ tool, args = {}, session, backend, place }, { runtime }) =>
     (await runtime()).policy.explain(
-      { tool, args },
+      { tool, args, ...(session === undefined ? {} : { sessionId: session }) },
       {
         ...(backend === undefined ? {} : { backend }),
         ...(place === undefined ? {} : { placement: readPlacement(place) }),
       },
     ),
-  text({ tool, effects, decision, all, place }, { out }) {
+  text({ tool, effects, decision, all, place, approval, unseen = [] }, { out }) {
     const would = effects.length === 0 ? 'touch nothing' : effects.map(describeEffect).join(', ');
     out(`${tool} would ${would}\n`);
     for (const one of all) {
@@ -90,7 +111,9 @@ export const policyExplain = defineOperation<
       out(`  ${one.verdict.padEnd(5)}  ${one.rule}${line}${effect}\n`);
     }
     if (place) out(`${all.at(-1)?.message}\n`);
+    for (const one of unseen) out(`not looked at: ${one}\n`);
     out(`${decision.verdict}: ${decision.message}\n`);
+    if (approval) out(`approval ${approval.id} is ${approval.status}\n`);
     if (decision.verdict !== 'allow' && decision.admit) out(`${describeAdmit(decision.admit)}\n`);
   },
 });

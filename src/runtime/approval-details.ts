@@ -10,13 +10,18 @@ import type { ApprovalDetails } from '../contract/store.ts';
 import type { AnyTool } from '../contract/tool.ts';
 
 export interface Judgeable {
+  /** In place of the arguments' hash: the same call with another outcome is another question. */
+  readonly paramsHash: string;
+  /** For the person; asked only where there is one to ask. */
+  describe(): Promise<Described>;
+}
+
+export interface Described {
   readonly details: ApprovalDetails;
   /** Without secrets, as all that a question keeps. */
   readonly effects: readonly Effect[];
   /** Null where it would hold a secret, too. */
   readonly admit: string | null;
-  /** In place of the arguments' hash: the same call with another outcome is another question. */
-  readonly paramsHash: string;
 }
 
 interface JudgedCall {
@@ -37,9 +42,16 @@ const MOST_ARGS = 256 * 1024;
 const MOST_CHANGES = 200;
 
 export async function describeForApproval(call: JudgedCall): Promise<Judgeable> {
-  const { args, argsHash } = call;
   const notes: string[] = [];
   const ahead = await lookAhead(call, notes);
+  const bound = () => canonicalJson({ args: call.argsHash, changes: ahead.planned });
+  return {
+    paramsHash: ahead.planned.length === 0 ? call.argsHash : digest('params/v1', bound()),
+    describe: () => describe(call, ahead, notes),
+  };
+}
+
+async function describe(call: JudgedCall, ahead: Ahead, notes: string[]): Promise<Described> {
   const { createRedactor } = await import('../base/redact/create-redactor.ts');
   const redactor = createRedactor({ guess: 'settings' });
   const shown = cutter(notes);
@@ -48,7 +60,7 @@ export async function describeForApproval(call: JudgedCall): Promise<Judgeable> 
     notes.push(`${ahead.changes.length - changes.length} more paths would change`);
   const diff = ahead.diff === undefined ? {} : { diff: cutDiff(redactor.text(ahead.diff), notes) };
   const details: ApprovalDetails = {
-    args: shown(redactor.value(args)) as JsonObject,
+    args: shown(redactor.value(call.args)) as JsonObject,
     ...(changes.length > 0 ? { changes } : {}),
     ...diff,
     notes,
@@ -57,10 +69,7 @@ export async function describeForApproval(call: JudgedCall): Promise<Judgeable> 
   const isSame = canonicalText(effects) === canonicalText(call.effects);
   const admit =
     (isSame && call.admit !== undefined && redactor.text(call.admit) === call.admit && call.admit) || null;
-  const shownOf = { details, effects, admit };
-  if (ahead.planned.length === 0) return { ...shownOf, paramsHash: argsHash };
-  const bound = canonicalJson({ args: argsHash, changes: ahead.planned });
-  return { ...shownOf, paramsHash: digest('params/v1', bound) };
+  return { details, effects, admit };
 }
 
 interface Ahead {

@@ -6,15 +6,15 @@ import { fail } from '../contract/errors.ts';
 import type { JsonObject, MaybePromise } from '../contract/json.ts';
 import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
 import type { RuntimeApprovals, RuntimeParts } from '../contract/runtime.ts';
-import type { Approval, ApprovalAnswer, ApprovalDetails, ApprovalKey } from '../contract/store.ts';
+import type { Approval, ApprovalAnswer, ApprovalKey } from '../contract/store.ts';
 import type { AnyTool } from '../contract/tool.ts';
-import type { Judgeable } from './approval-details.ts';
+import type { Described, Judgeable } from './approval-details.ts';
 import { recordAct } from './management.ts';
 import type { CallRecord } from './record.ts';
 
 const STATUSES: readonly Approval['status'][] = ['pending', 'granted', 'refused', 'consumed', 'expired'];
 
-export interface ApprovedCall {
+interface AskedCall {
   readonly record: CallRecord;
   readonly tool: AnyTool;
   readonly args: JsonObject;
@@ -27,8 +27,8 @@ export interface ApprovedCall {
   inTime(work: Promise<unknown>): Promise<unknown>;
 }
 
-/** Returns the granted approval that was used up; else throws `approval.pending` or `approval.refused`. */
-export async function approveCall(parts: Parts, call: ApprovedCall): Promise<ApprovalAnswer> {
+/** What a person is asked about the call. */
+export async function questionOf(call: AskedCall): Promise<Question> {
   const { record, tool, args, engine, decision } = call;
   const { describeForApproval } = await import('./approval-details.ts');
   const describing = describeForApproval({
@@ -43,44 +43,35 @@ export async function approveCall(parts: Parts, call: ApprovedCall): Promise<App
       return { ctx: call.contextOf(dry, hidden ? record.effects : wanted), hidden };
     },
   });
-  const { paramsHash, ...shown } = (await call.inTime(describing)) as Judgeable;
-  return requireApproval(parts, {
+  const { paramsHash, describe } = (await call.inTime(describing)) as Judgeable;
+  return {
     key: { tool: record.tool, contract: record.contract, policyHash: engine.hash, paramsHash },
     session: record.session,
     decision,
     expireMs: engine.loaded.file.approvals?.expire_ms,
-    ...shown,
-  });
+    describe,
+  };
 }
 
-interface Question {
+export interface Question {
   readonly key: ApprovalKey;
   readonly session: string;
   readonly decision: Decision;
   readonly expireMs: number | undefined;
   /** For the person. */
-  readonly details: ApprovalDetails;
-  readonly effects: readonly Effect[];
-  readonly admit: string | null;
+  describe(): Promise<Described>;
 }
 
 type Parts = Pick<RuntimeParts, 'store' | 'clock' | 'newId' | 'events' | 'process'>;
 
-async function requireApproval(parts: Parts, question: Question): Promise<ApprovalAnswer> {
-  const {
-    key,
-    session,
-    decision,
-    effects,
-    admit,
-    details,
-    expireMs = POLICY_DEFAULTS.approvals.expire_ms,
-  } = question;
+/** Returns the granted approval that was used up; else throws `approval.pending` or `approval.refused`. */
+export async function requireApproval(parts: Parts, question: Question): Promise<ApprovalAnswer> {
+  const { key, session, decision, expireMs = POLICY_DEFAULTS.approvals.expire_ms } = question;
   const { store, clock, newId, events } = parts;
   const now = clock.now();
   const answer = await store.approvals.consume(key, now);
   if (answer?.status === 'granted') return answer;
-  if (answer) throw fail('approval.refused', `Cannot call "${key.tool}": a person refused it`);
+  if (answer) throw refused(key);
   const approval = await store.approvals.request({
     ...key,
     id: newId('appr'),
@@ -88,9 +79,7 @@ async function requireApproval(parts: Parts, question: Question): Promise<Approv
     createdTs: now,
     expiresTs: now + expireMs,
     rule: decision.rule,
-    effects,
-    admit,
-    details,
+    ...(await question.describe()),
   });
   events.emit({
     type: 'EventMessage',
@@ -109,6 +98,25 @@ async function requireApproval(parts: Parts, question: Question): Promise<Approv
     },
   );
 }
+
+/** The same without using anything up or asking anybody: the open approval of that call. Throws `approval.refused`. */
+export async function lookForApproval(
+  { store, clock }: Pick<Parts, 'store' | 'clock'>,
+  { key }: Question,
+): Promise<Approval | undefined> {
+  const now = clock.now();
+  const found = (await store.approvals.list({}, now)).findLast(
+    (one) => OPEN.includes(one.status) && one.expiresTs > now && KEY.every((part) => one[part] === key[part]),
+  );
+  if (found?.status === 'refused') throw refused(key);
+  return found;
+}
+
+const OPEN: readonly Approval['status'][] = ['pending', 'granted', 'refused'];
+const KEY = ['tool', 'contract', 'policyHash', 'paramsHash'] as const;
+
+const refused = ({ tool }: ApprovalKey) =>
+  fail('approval.refused', `Cannot call "${tool}": a person refused it`);
 
 /**
  * Of a call that failed: the approval holds for the next one where it is certain that nothing was done. That is so before the

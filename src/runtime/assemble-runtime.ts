@@ -13,7 +13,7 @@ import { createCapabilities } from './capabilities.ts';
 import { createContextMaker, createHistories, standingHandles } from './context.ts';
 import { createPlace, extraRootsOf } from './identity.ts';
 import { createInstallations } from './installations.ts';
-import { explainCall, type PipelineSite, runCall } from './pipeline.ts';
+import { type PipelineSite, runCall } from './pipeline.ts';
 import { createPolicyKeeper } from './proof/keep-policy.ts';
 import { createLateRows, shownError } from './record.ts';
 import { createRegistry, type ListingSite, listTools } from './registry.ts';
@@ -56,6 +56,7 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
       }),
     ),
     replay: parts.replay ?? runs.replay,
+    runs: runs.runtime,
     prepareSite: runs.prepareSite,
     chooseRun: runs.choose,
     keepPolicy: createPolicyKeeper(parts),
@@ -98,7 +99,8 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
         engine = next;
         await (await works)?.policyChanged();
       },
-      explain: (request, options) => explainCall(site, request, options),
+      explain: async (request, options) =>
+        (await import('./explain-call.ts')).explainCall(site, request, options),
     },
     installations: {
       ...installations,

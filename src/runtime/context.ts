@@ -1,5 +1,6 @@
 // Owns: the handles of a running tool, made on first use and bound to its call, and those of an installation between its calls.
 // Refuses: an access that the call did not declare or that policy does not allow; between calls, whatever is not simply allowed.
+
 import type { CallHandles } from '../contract/adapter.ts';
 import type {
   CallHistory,
@@ -10,14 +11,19 @@ import type {
   ToolContext,
 } from '../contract/capability.ts';
 import { covers, describeEffect, type Effect } from '../contract/effect.ts';
-import { fail } from '../contract/errors.ts';
+import type { EventMessage } from '../contract/envelope.ts';
+import { type Failure, fail } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
-import type { PolicyEngine, PolicyFile } from '../contract/policy.ts';
+import { POLICY_DEFAULTS, type PolicyEngine, type PolicyFile } from '../contract/policy.ts';
 import { type Program, type ProgramHandle, programEffects } from '../contract/program.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
+import type { Standing } from '../contract/shells.ts';
 import type { Store } from '../contract/store.ts';
 import type { Deadline } from './limits.ts';
+import type { HeldLocks } from './locks.ts';
+import { type CallRecord, writeIntent } from './record.ts';
 import type { RunsHandleMaker } from './runs/runs-handle.ts';
 import { createSpills } from './spills.ts';
 
@@ -38,6 +44,70 @@ interface ContextCall
 }
 
 export type ContextMaker = (call: ContextCall) => ToolContext;
+
+export interface Execution {
+  readonly engine: PolicyEngine;
+  readonly approved: boolean;
+  readonly deadline: Deadline;
+  readonly ticket?: RunTicket | undefined;
+  /** The process stays when the call is answered. */
+  readonly lasts?: boolean;
+  readonly locked?: HeldLocks['locked'] | undefined;
+  /** What this context may touch, where that is not what the call declared. */
+  readonly effects?: readonly Effect[];
+  emit(event: EventMessage): void;
+}
+
+interface ContextSite {
+  readonly parts: RuntimeParts;
+  readonly effectSite: Pick<CallScope, 'place'>;
+  readonly makeContext: ContextMaker;
+  standing(record: CallRecord, engine: PolicyEngine, stop: (why: Failure) => void): Promise<Standing>;
+}
+
+/** The context of this call; its handles re-check every access against the declared effects and policy. */
+export function contextFor(
+  site: ContextSite,
+  record: CallRecord,
+  args: JsonObject,
+  how: Execution,
+): ToolContext {
+  const { engine, approved, emit, effects = record.effects } = how;
+  const { deadline } = how;
+  const ids = { request_id: record.requestId, session_id: record.session };
+  return site.makeContext({
+    callId: record.callId,
+    requestId: record.requestId,
+    sessionId: record.session,
+    tool: record.tool,
+    effects,
+    engine,
+    approved,
+    deadline,
+    undo: {
+      keep: args.no_undo !== true,
+      maxBytes: engine.loaded.file.undo?.max_bytes ?? POLICY_DEFAULTS.undo.max_bytes,
+    },
+    intend(changes) {
+      deadline.signal.throwIfAborted();
+      return writeIntent(site.parts, record, changes);
+    },
+    progress: (progress) => emit({ type: 'EventMessage', event: 'TaskProgress', ...ids, progress }),
+    output: (stream, text) =>
+      emit({ type: 'EventMessage', event: 'TaskOutput', ...ids, data: { stream, text } }),
+    testify: (facts) => {
+      record.facts = { ...record.facts, ...facts };
+    },
+    place: site.effectSite.place,
+    warn: (warning) => void record.warnings.push(warning),
+    show: (content) => {
+      record.content = content;
+    },
+    run: how.ticket,
+    locked: how.locked,
+    standing: how.lasts ? (stop) => site.standing(record, engine, stop) : undefined,
+  });
+}
 
 type Parts = Pick<RuntimeParts, 'root' | 'objects' | 'store' | 'clock'>;
 

@@ -2,9 +2,9 @@
 // Refuses: to execute anything, and a run that policy lets go nowhere.
 import { type Failure, fail, isFailure } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { Decision, PolicyEngine } from '../contract/policy.ts';
+import type { PolicyEngine } from '../contract/policy.ts';
 import type { ChosenPlace, PrepareSite, RunChoice, RunTicket } from '../contract/runs.ts';
-import type { CallOptions, Explanation, NamedRun } from '../contract/runtime.ts';
+import type { CallOptions, NamedRun } from '../contract/runtime.ts';
 import type { AnyTool } from '../contract/tool.ts';
 import { projectRun } from '../policy/sections/runs.ts';
 import { identifyRun, runParams } from './identity.ts';
@@ -79,32 +79,6 @@ export async function prepareRun(
     place,
     ticket: { ...prepared, ...place, ...run, ...told, resume, purpose: verify ? 'verify' : 'run' },
   };
-}
-
-/** What policy decides of a prepared call once it is prepared: its image, and where it may run. */
-export async function explainPlace(
-  prepared: Promise<PreparedCall | undefined>,
-  explained: Explanation,
-): Promise<Explanation> {
-  try {
-    const { place } = (await prepared) ?? {};
-    if (!place) return explained;
-    const { backend, placement, rule = 'runs', why = 'the host says so', otherwise = [] } = place;
-    const others = otherwise.map((one) => one.backend);
-    const message = `${explained.tool} runs on ${[backend, ...others].join(', or where that does not answer on ')}: ${why}`;
-    return {
-      ...explained,
-      all: [...explained.all, { verdict: 'allow', rule, message }],
-      place: { backend, ...(placement ? { placement } : {}), rule, why, otherwise: others },
-    };
-  } catch (thrown) {
-    const rule = deniedBy(thrown);
-    if (rule === undefined || !isFailure(thrown)) throw thrown;
-    const { message, reason, details: { admit } = {} } = thrown;
-    const way = typeof admit === 'string' ? { admit } : {};
-    const decision: Decision = { verdict: 'deny', rule, message, reason, ...way };
-    return { ...explained, decision, all: [...explained.all, decision] };
-  }
 }
 
 /** The rule of `runs` that a thrown denial names; undefined for all else. */

@@ -1,6 +1,5 @@
 // Owns: the one way a tool is called, top to bottom: resolve, check, identify, authorise, replay, lock, execute, sync, check, validate, record.
 // Refuses: a second way. Nothing else calls a tool, and nothing here knows one by name.
-import type { ToolContext } from '../contract/capability.ts';
 import { type Effect, onlyLooks } from '../contract/effect.ts';
 import {
   type CallRequest,
@@ -12,28 +11,28 @@ import {
 } from '../contract/envelope.ts';
 import { type ErrorEntry, type Failure, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { type Decision, POLICY_DEFAULTS, type PolicyEngine } from '../contract/policy.ts';
+import type { Decision, PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
-import type { RunTicket } from '../contract/runs.ts';
-import { CALL_OPTIONS, type CallOptions, type Explanation, type RuntimeParts } from '../contract/runtime.ts';
+import type { RuntimeRuns } from '../contract/runs.ts';
+import { CALL_OPTIONS, type CallOptions, type NamedRun, type RuntimeParts } from '../contract/runtime.ts';
 import type { Standing } from '../contract/shells.ts';
 import type { EffectSite } from '../contract/tool.ts';
-import { type ApprovedCall, approveCall, giveBackUnused } from './approval.ts';
+import { giveBackUnused, type Question, questionOf, requireApproval } from './approval.ts';
 import type { LiveCapabilities } from './capabilities.ts';
-import type { ContextMaker } from './context.ts';
+import { type ContextMaker, contextFor, type Execution } from './context.ts';
 import { readArgs, resultDigest } from './identity.ts';
 import { type Deadline, effectiveLimits, type SizeLimit, sizeOf, startDeadline } from './limits.ts';
-import { type HeldLocks, takeLocks } from './locks.ts';
-import { askedSignal, deniedBy, explainPlace, nameRun, prepareRun, type RunNamingSite } from './name-run.ts';
-import type { KeepPolicy } from './proof/keep-policy.ts';
+import { takeLocks } from './locks.ts';
 import {
-  beginRecord,
-  type CallRecord,
-  type LateRows,
-  shownError,
-  writeIntent,
-  writeOutcome,
-} from './record.ts';
+  askedSignal,
+  deniedBy,
+  nameRun,
+  type PreparedCall,
+  prepareRun,
+  type RunNamingSite,
+} from './name-run.ts';
+import type { KeepPolicy } from './proof/keep-policy.ts';
+import { beginRecord, type CallRecord, type LateRows, shownError, writeOutcome } from './record.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import { attributionOf, type LiveSession, type Sessions } from './session.ts';
 import { createSpills } from './spills.ts';
@@ -49,6 +48,7 @@ export interface PipelineSite extends RunNamingSite {
   readonly capabilities: LiveCapabilities;
   readonly makeContext: ContextMaker;
   readonly replay: ReplaySource;
+  readonly runs: Pick<RuntimeRuns, 'attempts'>;
   readonly late: LateRows;
   /** No other call is under way. */
   isAlone(): boolean;
@@ -87,42 +87,19 @@ export async function runCall(
     checkFields(`call "${record.tool}"`, options, CALL_OPTIONS);
     session = await site.sessions.use(request.sessionId);
     const engine = await session.engine();
-    record.session = session.id;
-    record.attribution = session.attribution;
-    record.policyHash = engine.loaded.sha256;
-
-    const { registry } = site;
-    const registered =
-      registry.get(request.tool) ?? (await registry.seek(request.tool, askedSignal(options)));
-    const { tool } = registered;
-    record.contract = tool.contract;
-    const gated = tool.gate?.admit({
-      sessionId: session.id,
-      probe: options.probe,
-      signal: () => askedSignal(options),
+    const { budget } = session;
+    const call = await authorise(site, { session, engine, record, request }, options, () => {
+      giveBack = budget.reserve();
+      return budget.limited ? budget.claim(record.callId) : undefined;
     });
-    if (gated) await gated;
-    const limits = effectiveLimits(tool, engine);
-
-    const args = await checkInput(registered, record, request.args ?? {}, limits.input);
-    record.attribution = attributionOf(session, args);
-    record.effects = await tool.effects(args as never, site.effectSite);
-    looks = !tool.mutates && !tool.deterministic && onlyLooks(record.effects);
-
-    const decision = await decide(record, engine);
-    const prepared =
-      tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
-    const placed = options.backend !== undefined || options.placement !== undefined;
-    const isNamed = tool.deterministic || placed;
-    const run = prepared ? prepared.run : isNamed ? await nameRun(tool, args, engine, options) : undefined;
-    record.run = run;
+    const { registered, limits, args, decision, run } = call;
+    const { tool } = registered;
+    looks = call.looks;
     if (options.onNamed) await options.onNamed(run);
-    const ticket = prepared && { ...prepared.ticket, session: sessionOf(site, record) };
-    giveBack = session.budget.reserve();
-    if (session.budget.limited) await session.budget.claim(record.callId);
+    const ticket = call.prepared && { ...call.prepared.ticket, session: sessionOf(site, record) };
     const limit = () => startDeadline(tool.id, limits.timeoutMs, options.signal);
-    const asked = { record, tool, args, engine, decision };
-    const approved = decision.verdict === 'ask' && (await approve(site, asked, limit()));
+    const approved = decision.verdict === 'ask';
+    if (approved) record.approval = await approve(site, call, record, limit(), requireApproval);
 
     const hit = record.run && !options.verify ? await site.replay.find(record.run.runId) : undefined;
     if (hit) {
@@ -200,27 +177,70 @@ export async function runCall(
   };
 }
 
-/** The first half of the pipeline alone: what would be decided, without doing it. */
-export async function explainCall(
+/** A call that somebody wants to make, or to know about. */
+interface AskedCall {
+  readonly session: LiveSession;
+  readonly engine: PolicyEngine;
+  /** Filled in on the way. */
+  readonly record: CallRecord;
+  readonly request: CallRequest;
+}
+
+/** What is known of a call that may be made, but for the answer of a person. */
+export interface AuthorisedCall {
+  readonly engine: PolicyEngine;
+  readonly registered: RegisteredTool;
+  readonly limits: ReturnType<typeof effectiveLimits>;
+  readonly args: JsonObject;
+  /** `allow` or `ask`. */
+  readonly decision: Decision;
+  readonly prepared: PreparedCall | undefined;
+  readonly run: NamedRun | undefined;
+  /** It changes nothing. */
+  readonly looks: boolean;
+}
+
+/**
+ * From the name of a tool to the decision on the call: resolve, check input, identify, authorise. The same steps for a call and
+ * for whoever only asks about one; only `spend`, which takes a place in the session's budget or looks for one, differs.
+ */
+export async function authorise(
   site: PipelineSite,
-  given: CallRequest,
-  options: Pick<CallOptions, 'backend' | 'placement'> = {},
-): Promise<Explanation> {
-  const request = readCallRequest(given);
-  checkRequest(request);
-  const engine = await (await site.sessions.use(request.sessionId)).engine();
-  const registered =
-    site.registry.get(request.tool) ?? (await site.registry.seek(request.tool, askedSignal({})));
+  { session, engine, record, request }: AskedCall,
+  options: CallOptions,
+  spend: () => Promise<void> | undefined,
+): Promise<AuthorisedCall> {
+  record.session = session.id;
+  record.attribution = session.attribution;
+  record.policyHash = engine.loaded.sha256;
+
+  const { registry } = site;
+  const registered = registry.get(request.tool) ?? (await registry.seek(request.tool, askedSignal(options)));
   const { tool } = registered;
-  const record = beginRecord(site.parts, request, site.sessions.defaultId);
-  const args = await checkInput(registered, record, request.args ?? {}, effectiveLimits(tool, engine).input);
-  const effects = await tool.effects(args as never, site.effectSite);
-  await engine.ready?.(effects);
-  const explained = { tool: tool.id, effects, ...engine.decide(tool.id, effects) };
-  if (explained.decision.verdict === 'deny') return explained;
-  if (tool.prepare) return explainPlace(prepareRun(site, tool, args, engine, options), explained);
-  await nameRun(tool, args, engine, options);
-  return explained;
+  record.contract = tool.contract;
+  const gated = tool.gate?.admit({
+    sessionId: session.id,
+    probe: options.probe,
+    signal: () => askedSignal(options),
+  });
+  if (gated) await gated;
+  const limits = effectiveLimits(tool, engine);
+
+  const args = await checkInput(registered, record, request.args ?? {}, limits.input);
+  record.attribution = attributionOf(session, args);
+  record.effects = await tool.effects(args as never, site.effectSite);
+  const looks = !tool.mutates && !tool.deterministic && onlyLooks(record.effects);
+
+  const decision = await decide(record, engine);
+  // Before a toolpack is asked anything: its code does not run for a session that may make no call.
+  const spending = spend();
+  if (spending) await spending;
+  const prepared =
+    tool.prepare && (await prepareRun(site, tool, args, engine, options).catch(noteDenial(record)));
+  const isNamed = tool.deterministic || options.backend !== undefined || options.placement !== undefined;
+  const run = prepared ? prepared.run : isNamed ? await nameRun(tool, args, engine, options) : undefined;
+  record.run = run;
+  return { engine, registered, limits, args, decision, prepared, run, looks };
 }
 
 /** Answers the arguments with defaults filled in; the caller's own object stays as it was. */
@@ -256,23 +276,33 @@ async function decide(record: CallRecord, engine: PolicyEngine): Promise<Decisio
   return decision;
 }
 
-/** Last of all guards, so that no approval is used up by a call that another of them stops; see `giveBackUnused`. */
-async function approve(
+/**
+ * Last of all guards, so that no approval is used up by a call that another of them stops; see `giveBackUnused`. `settle` uses it
+ * up, or looks at it.
+ */
+export async function approve<T>(
   site: PipelineSite,
-  call: Pick<ApprovedCall, 'record' | 'tool' | 'args' | 'engine' | 'decision'>,
+  call: Pick<AuthorisedCall, 'registered' | 'args' | 'engine' | 'decision'>,
+  record: CallRecord,
   deadline: Deadline,
-): Promise<true> {
-  const { record, engine } = call;
+  settle: (parts: RuntimeParts, question: Question) => Promise<T>,
+): Promise<T> {
+  const { engine, args, decision } = call;
+  const { tool } = call.registered;
   // What is seen of a dry run is the person's; it leaves neither warnings nor facts.
   const aside = { ...record, warnings: [], facts: null };
   const how = { engine, approved: true, deadline, emit: () => {} };
-  record.approval = await approveCall(site.parts, {
-    ...call,
-    effectsOf: (dry) => call.tool.effects(dry as never, site.effectSite),
+  const question = await questionOf({
+    record,
+    tool,
+    args,
+    engine,
+    decision,
+    effectsOf: (dry) => tool.effects(dry as never, site.effectSite),
     contextOf: (dry, effects) => contextFor(site, aside, dry, { ...how, effects }),
     inTime: (work) => execute(record, work, deadline).finally(() => deadline.clear()),
   });
-  return true;
+  return settle(site.parts, question);
 }
 
 function denial(decision: Decision) {
@@ -297,59 +327,7 @@ const noteDenial =
 const sessionOf = ({ sessions }: PipelineSite, { session }: CallRecord): string | null =>
   session === sessions.defaultId ? null : session;
 
-interface Execution {
-  readonly engine: PolicyEngine;
-  readonly approved: boolean;
-  readonly deadline: Deadline;
-  readonly ticket?: RunTicket | undefined;
-  /** The process stays when the call is answered. */
-  readonly lasts?: boolean;
-  readonly locked?: HeldLocks['locked'] | undefined;
-  /** What this context may touch, where that is not what the call declared. */
-  readonly effects?: readonly Effect[];
-  emit(event: EventMessage): void;
-}
-
-/** The context of this call; its handles re-check every access against the declared effects and policy. */
-function contextFor(site: PipelineSite, record: CallRecord, args: JsonObject, how: Execution): ToolContext {
-  const { engine, approved, emit, effects = record.effects } = how;
-  const { deadline } = how;
-  const ids = { request_id: record.requestId, session_id: record.session };
-  return site.makeContext({
-    callId: record.callId,
-    requestId: record.requestId,
-    sessionId: record.session,
-    tool: record.tool,
-    effects,
-    engine,
-    approved,
-    deadline,
-    undo: {
-      keep: args.no_undo !== true,
-      maxBytes: engine.loaded.file.undo?.max_bytes ?? POLICY_DEFAULTS.undo.max_bytes,
-    },
-    intend(changes) {
-      deadline.signal.throwIfAborted();
-      return writeIntent(site.parts, record, changes);
-    },
-    progress: (progress) => emit({ type: 'EventMessage', event: 'TaskProgress', ...ids, progress }),
-    output: (stream, text) =>
-      emit({ type: 'EventMessage', event: 'TaskOutput', ...ids, data: { stream, text } }),
-    testify: (facts) => {
-      record.facts = { ...record.facts, ...facts };
-    },
-    place: site.effectSite.place,
-    warn: (warning) => void record.warnings.push(warning),
-    show: (content) => {
-      record.content = content;
-    },
-    run: how.ticket,
-    locked: how.locked,
-    standing: how.lasts ? (stop) => site.standing(record, engine, stop) : undefined,
-  });
-}
-
-async function execute(record: CallRecord, running: unknown, deadline: Deadline): Promise<unknown> {
+export async function execute(record: CallRecord, running: unknown, deadline: Deadline): Promise<unknown> {
   if (!(running instanceof Promise)) return running;
   deadline.arm();
   try {

@@ -222,6 +222,8 @@ const budgetOf = (file: PolicyFile | undefined): Partial<Usage> =>
   smallerBudget({}, { wallMs: file?.budgets?.wall_ms, ...file?.budgets });
 
 export interface Budget {
+  /** Throws `budget.exhausted` where one more call, after `ahead` others, would find no place. */
+  check(ahead?: number): void;
   /** Takes a place for one call, or throws `budget.exhausted`. The function gives it back. */
   reserve(): () => void;
   /** The same over all processes, where calls are limited: the store counts those that are under way elsewhere. */
@@ -259,15 +261,19 @@ export function createBudget(
       (own[key] ?? more) > most ? { admit: renderGrant({ budgets: { [NAMES[key]]: more } }) } : {};
     return fail('budget.exhausted', message, { budget: NAMES[key], used: taken, limit: most, ...admit });
   };
+  const check = (ahead = 0) => {
+    const limit = limitOf();
+    for (const key of KEYS) {
+      const most = limit[key];
+      if (most === undefined) continue;
+      const taken = key === 'calls' ? used.calls + reserved + ahead : used[key];
+      if (taken >= most) throw exhausted(key, taken, most);
+    }
+  };
   return {
+    check,
     reserve() {
-      const limit = limitOf();
-      for (const key of KEYS) {
-        const most = limit[key];
-        if (most === undefined) continue;
-        const taken = key === 'calls' ? used.calls + reserved : used[key];
-        if (taken >= most) throw exhausted(key, taken, most);
-      }
+      check();
       reserved++;
       let open = true;
       return () => {

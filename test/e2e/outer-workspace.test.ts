@@ -92,6 +92,23 @@ paths: { rules: [{ path: sub/secret.txt, read: deny }, { path: "**/*.pem", write
     assert.match(stderr, /paths\.rules\[0\] of \.\.\/haft\.yaml says deny/);
   });
 
+  it('cites rules by their number in the file that has them, whatever is left of it from here', async () => {
+    const outer = `version: 1
+paths: { rules: [{ path: elsewhere, read: deny }, { path: "**/*.log", read: deny }, { path: sub/secret.txt, read: deny }, { path: data/d.txt, write: deny }] }
+`;
+    const roots = 'version: 1\npaths: { extra_roots: ["/var", "../data"] }\n';
+    const { rule, path } = nested(outer, roots);
+    const cited = async (tool: string, args: object) => (await rule(tool, args)).decision.rule;
+    assert.equal(await cited('file_read', { path: 'secret.txt' }), 'outer:paths.rules[2]');
+    const written = { path: path('data/d.txt'), content: '' };
+    assert.equal(await cited('file_write', written), 'outer:paths.rules[3]');
+    const { all } = await rule('file_read', { path: path('data/d.txt') });
+    assert.ok(
+      all.some((one: { rule: string }) => one.rule === 'paths.extra_roots[1]'),
+      JSON.stringify(all),
+    );
+  });
+
   it('reaches no folder beside itself that the outer one does not reach, and keeps to its rules there', async () => {
     const roots = 'version: 1\npaths: { extra_roots: ["../data", "../.haft", "/var"] }\n';
     const outer = 'version: 1\npaths: { rules: [{ path: data/d.txt, write: deny }] }\n';

@@ -65,6 +65,9 @@ export function createExecCapability(openProxy: OpenProxy, names: ProcessNames):
       },
     },
     open: (scope) => ({
+      async check(line) {
+        await (await import('./run-shell.ts')).checkShell(scope, line);
+      },
       async shell(line) {
         const [made, { runShell }] = await Promise.all([load(), import('./run-shell.ts')]);
         return runShell(scope, line, made.of(scope), openProxy, made.fences);

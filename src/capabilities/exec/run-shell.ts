@@ -2,12 +2,13 @@
 // answer, all of it as an artifact when it is longer), and why it could not write or read a path that policy closes.
 // Refuses: to trust the tool that asks, to run uncontained unless policy says that this machine may, and to hold more than the
 // beginning of an output in memory; the program waits while the rest is written.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type BoundedBuffer, createBoundedBuffer } from '../../base/bounded-buffer.ts';
 import { toPrintable } from '../../base/byte-path.ts';
-import { joinRel, normalizeRelPath } from '../../base/rel-path.ts';
+import { followLinks } from '../../base/follow-links.ts';
+import { isUnder, joinRel, normalizeRelPath } from '../../base/rel-path.ts';
 import type { ShellListing } from '../../base/shell/analysis.ts';
 import { analyzeShell, shellArgv } from '../../base/shell/analyze-shell.ts';
 import { variableRisk } from '../../base/shell/risky-variables.ts';
@@ -19,7 +20,7 @@ import type { ObjectId, ObjectStore } from '../../contract/object-store.ts';
 import type { Fence } from '../../contract/policy.ts';
 import { compilePathGlob } from '../../contract/policy-match.ts';
 import type { SandboxHandle, SandboxNetwork, SandboxResult, SandboxSpec } from '../../contract/sandbox.ts';
-import { shellEffects } from '../../contract/shell-effects.ts';
+import { shellEffects, shellPlace } from '../../contract/shell-effects.ts';
 import type { Fences } from './fences/find-fences.ts';
 import type { Held } from './fences/placeholders.ts';
 import { type FenceKeeper, watchFences, withFences, withoutFences } from './fences/with-fences.ts';
@@ -36,11 +37,7 @@ export async function runShell(
   keeper: FenceKeeper,
 ): Promise<ShellOutcome> {
   const { background } = line;
-  // What a plain shell is given is decided when it is given it.
-  const analysis = await analyzeShell(background?.plain === undefined ? line.cmd : '');
-  if (!analysis.ok) throw fail(analysis.reason, analysis.message, { ...analysis.at });
-  for (const effect of shellEffects(analysis, line.cwd, line.allowNetwork, scope.place)) scope.admit(effect);
-  checkEnvironment(line.env);
+  const analysis = await checkShell(scope, line);
 
   if (background) await mustContain(sandbox);
   else if (!(await isContained(scope, sandbox, 'command'))) {
@@ -101,6 +98,28 @@ export async function runShell(
   } finally {
     await network.close();
   }
+}
+
+/** All that a line can be refused for before anything is started. */
+export async function checkShell(scope: CallScope, line: ShellLine): Promise<ShellListing> {
+  // What a plain shell is given is decided when it is given it.
+  const analysis = await analyzeShell(line.background?.plain === undefined ? line.cmd : '');
+  if (!analysis.ok) throw fail(analysis.reason, analysis.message, { ...analysis.at });
+  for (const effect of shellEffects(analysis, line.cwd, line.allowNetwork, scope.place)) scope.admit(effect);
+  checkEnvironment(line.env);
+  admitStart(scope, shellPlace(line.cwd, scope.place));
+  return analysis;
+}
+
+/** Links lead on: the folder in which it really starts is asked about as well. What is in a circle is not there. */
+function admitStart({ root, admit }: CallScope, cwd: string): void {
+  if (cwd === '.') return;
+  const led = followLinks(join(root, cwd), [root], readlinkSync);
+  if (led === undefined) return;
+  if (!isUnder(led, root))
+    throw fail('path.outside_workspace', `Cannot start in "${cwd}": it leads out of the workspace`);
+  const real = led === root ? '.' : led.slice(root.length + 1);
+  if (real !== cwd) admit({ kind: 'fs.read', path: cwd }, { kind: 'fs.read', path: real });
 }
 
 const capturesFor = ({ spills, objects }: CallScope, { captureBytes }: ShellLine) => ({

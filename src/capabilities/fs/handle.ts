@@ -16,6 +16,7 @@ import { isFailure } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
 import { locate } from './beneath.ts';
 import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
+import { whereItLeads } from './real-names.ts';
 import type { LastLink, Located, Place, Root } from './root.ts';
 import {
   absolute,
@@ -171,7 +172,13 @@ function admittedName(scope: CallScope, root: Root, path: string, verb: string):
 
 /** Where the name leads, admitted again when that is elsewhere. */
 function admittedPlace(scope: CallScope, named: Place, verb: string, last: LastLink): Located {
-  const found = locate(named.root, named.rel, verb, last);
+  let found: Located;
+  try {
+    found = locate(named.root, named.rel, verb, last);
+  } catch (thrown) {
+    admitLed(scope, named, last);
+    throw thrown;
+  }
   if (found.rel === named.rel && found.root === named.root) return found;
   try {
     refuseTemp(found, verb);
@@ -182,6 +189,14 @@ function admittedPlace(scope: CallScope, named: Place, verb: string, last: LastL
     throw thrown;
   }
   return found;
+}
+
+/** Of a place that cannot be had: why is told only to those who may look at where links lead. */
+function admitLed(scope: CallScope, named: Place, last: LastLink): void {
+  const led = whereItLeads(named, last);
+  if (!led || (led.root === named.root && led.rel === named.rel)) return;
+  const effect = { kind: 'fs.read', path: nameOf(named.root, named.rel) } as const;
+  scope.admit(effect, { kind: 'fs.read', path: nameOf(led.root, led.rel) });
 }
 
 const FLAGS = constants.O_RDONLY | constants.O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;

@@ -12,6 +12,7 @@ import type { FolderReader, PinnedFolder } from './folder-reader.ts';
 import { createFolderReader, enterFolder, leaveFolder } from './folder-reader.ts';
 import { type IgnoreScope, isIgnored } from './ignore-rules.ts';
 import { createIgnoreFiles, type IgnoreFiles } from './ignore-scope.ts';
+import { whereItLeads } from './real-names.ts';
 import { isTempName, type Located, nameOf, type Root, release } from './root.ts';
 
 export type List = (scope: CallScope, root: Root, query: ListQuery) => Promise<Listing>;
@@ -41,10 +42,18 @@ async function list(
   const effect = { kind: 'fs.read', path: base, tree: true } as const;
   scope.admit(effect);
   const start = find(root, base);
-  if (!start) return { files: [], truncated: false };
+  if (!start) {
+    // That nothing is there is told only to those who may look at where links lead.
+    const led = whereItLeads({ root, rel: base }, 'follow');
+    const path = led ? nameOf(led.root, led.rel) : base;
+    if (path !== base) scope.admit(effect, { kind: 'fs.read', path, tree: true });
+    return { files: [], truncated: false };
+  }
   try {
     const real = nameOf(start.root, start.rel);
     if (real !== base) scope.admit(effect, { kind: 'fs.read', path: real, tree: true });
+    // Who wants none asks only whether they may.
+    if (query.maxResults === 0) return { files: [], truncated: true };
     const sees = scope.visible;
     const visible = start.root.extra ? (rel: string) => sees(nameOf(start.root, rel)) : sees;
     if (!start.stat.isDirectory()) {

@@ -46,7 +46,7 @@ function whatIsThere({ root, rel }: Place, verb: string, last: LastLink): Place 
 }
 
 /** By names and links alone; undefined outside of every root. */
-function whereItLeads({ root, rel }: Place, last: LastLink): Place | undefined {
+export function whereItLeads({ root, rel }: Place, last: LastLink): Place | undefined {
   const real = whereLinksLead(root, last === 'follow' ? rel : parentOf(rel));
   if (real === undefined || real === 'circle') return undefined;
   if (last === 'follow') return real;

@@ -2,7 +2,7 @@
 // with which engine, and what the caller is told beside the matches.
 // Refuses: to promise that a folder stays where it is; what is found is held against the disk again (see confirm.ts).
 import { readlinkSync, realpathSync, statSync } from 'node:fs';
-import { leadsOut } from '../../base/follow-links.ts';
+import { followLinks, leadsOut } from '../../base/follow-links.ts';
 import type { CallScope, FsHandle } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import type { SearchQuery, SearchResult } from '../../contract/search.ts';
@@ -32,6 +32,8 @@ export async function search(
     scope.warn({ reason: 'path.not_found', message });
     return { matches: [], files: [], truncated: false };
   }
+  // Who wants none asks only whether they may.
+  if (query.maxResults === 0) return { matches: [], files: [], truncated: false };
   const {
     matches,
     files: counts,
@@ -103,7 +105,9 @@ function findPlace(scope: CallScope, base: string): Place | undefined {
   const roots = [scope.root, ...scope.extraRoots];
   // Before looking: a link that leaves says so whether or not a folder is there.
   if (leadsOut(named, roots, readlinkSync)) throw outside(base);
-  const real = realFolder(named, base);
+  const folder = realFolder(named, base);
+  // That none is there is told only to those who may look at where links lead.
+  const real = folder ?? followLinks(named, roots, readlinkSync);
   if (real === undefined) return undefined;
   const root = roots
     .filter((one) => real === one || real.startsWith(one.endsWith('/') ? one : `${one}/`))
@@ -118,7 +122,7 @@ function findPlace(scope: CallScope, base: string): Place | undefined {
       ? (path: string) => path
       : (path: string) => (path === '.' ? root : `${root}/${path}`);
   if (known(rel) !== base) scope.admit(effect, { kind: 'fs.read', path: known(rel), tree: true });
-  if (isNeverSearched(rel)) return undefined;
+  if (folder === undefined || isNeverSearched(rel)) return undefined;
   const cut = rel === '.' ? 0 : rel.length + 1;
   const head = base === '.' ? '' : `${base}/`;
   return { root, rel, known, shown: (path) => (rel === base ? path : head + path.slice(cut)) };

@@ -121,8 +121,8 @@ export const paths = {
       }),
     ],
     below: (own, _inner, seen) => ({
-      rules: (own?.rules ?? []).flatMap(({ examples: _examples, ...rule }) =>
-        seen(rule.path).map((path) => ({ ...rule, path })),
+      rules: (own?.rules ?? []).flatMap(({ examples: _examples, ...rule }, number) =>
+        seen(rule.path).map((path) => ({ ...rule, path, number })),
       ),
     }),
   }),
@@ -194,8 +194,8 @@ const plainRules = ({ rules = [] }: NonNullable<PolicyFile['paths']>): PathRule[
   }));
 
 const entriesOf = ({ file }: Layer) =>
-  (file.paths?.rules ?? []).map(({ path, read, write, programs }, at) => ({
-    rule: `paths.rules[${at}]`,
+  (file.paths?.rules ?? []).map(({ path, read, write, programs, number }, at) => ({
+    rule: `paths.rules[${number ?? at}]`,
     glob: path,
     path: compilePathGlob(path),
     read,
@@ -209,7 +209,8 @@ const ownPaths = ({ loaded }: CompiledPolicy) => protectedPaths(loaded);
 function rootsOf({ loaded }: CompiledPolicy): readonly { readonly path: string; readonly rule: string }[] {
   const written = loaded.file.paths?.extra_roots ?? [];
   const resolved = loaded.resolved?.extraRoots ?? written.filter((root) => root.startsWith('/'));
-  return resolved.map((path, at) => ({ path, rule: `paths.extra_roots[${at}]` }));
+  const numbers = loaded.resolved?.rootNumbers;
+  return resolved.map((path, at) => ({ path, rule: `paths.extra_roots[${numbers?.[at] ?? at}]` }));
 }
 
 const rootAbove = (path: string | undefined, policy: CompiledPolicy) =>

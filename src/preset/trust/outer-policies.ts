@@ -84,7 +84,12 @@ function narrowBy(inner: LoadedPolicy, workspace: string, folder: string, outer:
   const { extraRoots = [], packs = [] } = outer.resolved ?? {};
   const reachable = (root: string) =>
     extraRoots.some((one) => isUnder(root, one)) || isOpenTo(root, folder, packs);
-  const roots = (resolved?.extraRoots ?? []).filter(reachable);
+  const all = (resolved?.extraRoots ?? []).map(
+    (root, at) => [root, resolved?.rootNumbers?.[at] ?? at] as const,
+  );
+  const left = all.filter(([root]) => reachable(root));
+  const roots = left.map(([root]) => root);
+  const rootNumbers = left.map(([, number]) => number);
   // What the inner policy reaches beside itself, the outer one names as its own.
   const above = roots.some((root) => isUnder(root, folder)) ? folder : undefined;
   const seen = (glob: string): readonly string[] => [
@@ -98,7 +103,9 @@ function narrowBy(inner: LoadedPolicy, workspace: string, folder: string, outer:
     ...inner,
     file: { ...rest, ...(own && own.length > 0 ? { packs: own } : {}) },
     outer: [...(inner.outer ?? []), layer],
-    ...(resolved ? { resolved: { ...resolved, extraRoots: roots, packs: leftPacks(inner, own ?? []) } } : {}),
+    ...(resolved
+      ? { resolved: { ...resolved, extraRoots: roots, rootNumbers, packs: leftPacks(inner, own ?? []) } }
+      : {}),
   };
 }
 

@@ -4,7 +4,7 @@ import { reasonOfEnd } from '../../contract/attempt-cause.ts';
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import type { ReplaySource } from '../../contract/replay.ts';
-import { isOpen } from '../../contract/run.ts';
+import { type AttemptRecord, isOpen } from '../../contract/run.ts';
 import type { RunData, RunLook, RuntimeRuns } from '../../contract/runs.ts';
 import type { RunsHandle } from '../../contract/runs-handle.ts';
 import type { AnyTool } from '../../contract/tool.ts';
@@ -32,13 +32,7 @@ export function createRunsHandles(site: RunsHandleSite): RunsHandleMaker {
     async submit(request) {
       const { tool, backend } = request;
       scope.admit({ kind: 'run.submit', tool, backend });
-      // One that is not there is told so by its own call, with the nearest name.
-      const known = site.tool(tool);
-      if (known && !known.prepare)
-        throw fail(
-          'usage',
-          `Cannot submit "${tool}": only tools of toolpacks make runs; call "${tool}" itself`,
-        );
+      refuseOtherTools(tool, site.tool(tool));
       const { runId, replayed } = await runs.submit(request, { sessionId, requestId, signal: scope.signal });
       return { ...(await runs.look(runId)), replayed };
     },
@@ -58,19 +52,30 @@ export function createRunsHandles(site: RunsHandleSite): RunsHandleMaker {
     },
     async cancel(runId) {
       scope.admit({ kind: 'run.cancel', run: runId });
-      const session = sessionId === site.defaultSession ? null : sessionId;
-      const open = (await runs.attempts(runId)).filter(({ state }) => isOpen(state));
-      if (open.some((attempt) => attempt.session !== session))
-        throw fail(
-          'policy.denied',
-          `Cannot cancel ${runId}: another session began it; a person can, with "haft runs cancel"`,
-          { rule: 'session' },
-        );
+      const open = await ownAttempts(runs, runId, sessionId === site.defaultSession ? null : sessionId);
       if (open.length > 0) await runs.cancel(runId);
       await untilEnded(runs, runId, scope.signal);
       return runs.look(runId);
     },
   });
+}
+
+/** One that is not there is told so by its own call, with the nearest name. */
+export function refuseOtherTools(id: string, known: Pick<AnyTool, 'prepare'> | undefined): void {
+  if (!known || known.prepare) return;
+  throw fail('usage', `Cannot submit "${id}": only tools of toolpacks make runs; call "${id}" itself`);
+}
+
+/** What is under way of the run. Throws `policy.denied` where another session began it. */
+export async function ownAttempts(
+  runs: Pick<RuntimeRuns, 'attempts'>,
+  runId: string,
+  session: string | null,
+): Promise<readonly AttemptRecord[]> {
+  const open = (await runs.attempts(runId)).filter(({ state }) => isOpen(state));
+  if (open.every((attempt) => attempt.session === session)) return open;
+  const message = `Cannot cancel ${runId}: another session began it; a person can, with "haft runs cancel"`;
+  throw fail('policy.denied', message, { rule: 'session' });
 }
 
 function refuseUnfinished({ run, attempts }: RunLook): void {
