@@ -17,8 +17,8 @@ type Data = Readonly<Record<string, any>>;
 export function answerText(tool: ToolContract | undefined, data: Data, args: JsonObject): AnswerText {
   const asked = args as Data;
   if (data.dry_run === true && Array.isArray(data.changes)) return { text: plan(data), shows: ['diff'] };
-  const known = tool && Object.hasOwn(TEXTS, tool.id) ? TEXTS[tool.id] : undefined;
-  if (known) return known(data, asked);
+  const known = tool && Object.hasOwn(TEXTS, tool.id) ? TEXTS[tool.id]!(data, asked) : undefined;
+  if (known) return known;
   const field = tool?.textField;
   const shown = field === undefined ? undefined : data[field];
   const isSaid = shown !== '' || Object.keys(data).length === 1;
@@ -33,7 +33,15 @@ const isLines = (value: unknown): value is readonly string[] =>
 /** Small answers are said in the text and kept whole beside it. */
 const said = (text: string): AnswerText => ({ text, shows: [] });
 
-const TEXTS: { readonly [tool: string]: (data: Data, args: Data) => AnswerText } = {
+type Text = (data: Data, args: Data) => AnswerText | undefined;
+
+/** A tool of a program's own may have this name, too: it is known by its fields. */
+const having =
+  (fields: readonly string[], text: Text): Text =>
+  (data, args) =>
+    fields.every((field) => field in data) ? text(data, args) : undefined;
+
+const TEXTS: { readonly [tool: string]: Text } = {
   file_read: content,
   artifact_get: ({ entries, ...data }) =>
     entries
@@ -65,11 +73,16 @@ const TEXTS: { readonly [tool: string]: (data: Data, args: Data) => AnswerText }
     shows: ['processes'],
   }),
   shell_exec: (data) => ({ text: program(data), shows: ['stdout', 'stderr'] }),
+  shell_start: having(['shell_id'], ({ shell_id }) =>
+    said(`Started ${shell_id}; shell_read shows what it prints`),
+  ),
+  shell_read: having(['output', 'next', 'running'], (data) => ({ text: printed(data), shows: ['output'] })),
   curl: response,
   file_write: ({ created, bytes, sha256 }, { path }) =>
     said(`${created ? 'Created' : 'Replaced'} ${path} (${bytes} bytes, sha256 ${sha256})`),
-  file_edit: ({ replacements, lines, sha256 }, { path }) =>
+  file_edit: having(['replacements', 'lines', 'sha256'], ({ replacements, lines, sha256 }, { path }) =>
     said(`Edited ${path}: ${counted(replacements, 'replacement')}${at(lines)} (sha256 ${sha256})`),
+  ),
   file_patch: ({ files }) => said(files.map(patched).join('\n')),
   fs_copy: (_, { src, dst }) => said(`Copied ${src} to ${dst}`),
   fs_move: (_, { src, dst }) => said(`Moved ${src} to ${dst}`),
@@ -125,6 +138,22 @@ function program({ stdout, stderr, code, signal, timed_out, limit, connections }
   ];
   return parts.join('\n') || '(no output)';
 }
+
+/** What a background shell printed, and from where to read on. */
+function printed({ output, next, lost, more, running, ...end }: Data): string {
+  let text = lost > 0 ? `[${lost} bytes before this are gone]\n` : '';
+  let last = 'stdout';
+  for (const piece of output as readonly Data[]) {
+    if (piece.stream !== last) text = `${onNewLine(text)}[${piece.stream}]\n`;
+    last = piece.stream;
+    text += piece.text;
+  }
+  const how = end.ended?.message ?? (end.signal ? `ended by ${end.signal}` : `exit code ${end.code}`);
+  const state = running ? 'running' : how;
+  return `${onNewLine(text)}[${state}; ${more ? 'there is more: ' : ''}read on with since ${next}]`;
+}
+
+const onNewLine = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
 function connection({ host, port, outcome, message, admit }: Data): string {
   const said = `[connection to ${host}:${port}: ${message ?? outcome}]`;

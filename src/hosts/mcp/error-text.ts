@@ -25,7 +25,7 @@ function ruleOf(message: string, { rule, line }: Details): string[] {
 function printedOf(details: Details): string[] {
   return ['stdout', 'stderr'].flatMap((name) => {
     const text = details[name];
-    return typeof text === 'string' && text !== '' ? [`[${name} until then]`, text.trimEnd()] : [];
+    return typeof text === 'string' && text !== '' ? [`${name} so far:`, text.replace(/\n$/, '')] : [];
   });
 }
 
