@@ -63,7 +63,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
         minimum: 1,
         maximum: TEN_MINUTES,
         default: TEN_MINUTES,
-        description: 'Kill it after this.',
+        description: 'The line and everything it started is ended after this time.',
       },
       env: {
         type: 'object',
