@@ -17,6 +17,7 @@ const CASES: readonly (readonly [tool: string, data: object, text: string, args?
   ['file_read', { content: '', encoding: 'utf-8', size: 0 }, ''],
   ['file_read', { content: 'AP8=', encoding: 'base64', size: 2 }, '[not text: 2 bytes, as base64]\nAP8='],
   ['fs_list', { files: ['a', 'b/'], count: 2, truncated: false }, 'a\nb/'],
+  ['fs_list', { files: ['a\nb', 'c'], count: 2, truncated: false }, '"a\\nb"\nc'],
   ['fs_list', { files: [], count: 0, truncated: false }, '(no files)'],
   [
     'grep',

@@ -30,6 +30,9 @@ export function answerText(tool: ToolContract | undefined, data: Data, args: Jso
 const isLines = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
+/** A name with a line break in it would read as two: such a one is written as JSON. */
+const oneLine = (name: string): string => (/[\x00-\x1f\x7f]/.test(name) ? JSON.stringify(name) : name);
+
 /** Small answers are said in the text and kept whole beside it. */
 const said = (text: string): AnswerText => ({ text, shows: [] });
 
@@ -58,7 +61,7 @@ const TEXTS: { readonly [tool: string]: Text } = {
         .join('\n') || '(no artifacts)',
     shows: ['artifacts'],
   }),
-  fs_list: ({ files }) => ({ text: files.join('\n') || '(no files)', shows: ['files'] }),
+  fs_list: ({ files }) => ({ text: files.map(oneLine).join('\n') || '(no files)', shows: ['files'] }),
   grep: ({ matches, files, counts }) => ({
     text: grepLines(matches ?? [], files ?? [], counts ?? []).join('\n') || '(no matches)',
     shows: ['matches', 'files', 'counts'],
@@ -67,7 +70,7 @@ const TEXTS: { readonly [tool: string]: Text } = {
     text: [
       'PID PPID USER CPU% MEM_MB STARTED CMD',
       ...processes.map(({ pid, ppid, user, cpu, mem_mb, started, cmd }: Data) =>
-        [pid, ppid, user, cpu, mem_mb, started, cmd].join(' '),
+        [pid, ppid, user, cpu, mem_mb, started, oneLine(cmd)].join(' '),
       ),
     ].join('\n'),
     shows: ['processes'],
@@ -79,20 +82,20 @@ const TEXTS: { readonly [tool: string]: Text } = {
   shell_read: having(['output', 'next', 'running'], (data) => ({ text: printed(data), shows: ['output'] })),
   curl: response,
   file_write: ({ created, bytes, sha256 }, { path }) =>
-    said(`${created ? 'Created' : 'Replaced'} ${path} (${bytes} bytes, sha256 ${sha256})`),
+    said(`${created ? 'Created' : 'Replaced'} ${oneLine(path)} (${bytes} bytes, sha256 ${sha256})`),
   file_edit: having(['replacements', 'lines', 'sha256'], ({ replacements, lines, sha256 }, { path }) =>
-    said(`Edited ${path}: ${counted(replacements, 'replacement')}${at(lines)} (sha256 ${sha256})`),
+    said(`Edited ${oneLine(path)}: ${counted(replacements, 'replacement')}${at(lines)} (sha256 ${sha256})`),
   ),
   file_patch: ({ files }) => said(files.map(patched).join('\n')),
-  fs_copy: (_, { src, dst }) => said(`Copied ${src} to ${dst}`),
-  fs_move: (_, { src, dst }) => said(`Moved ${src} to ${dst}`),
+  fs_copy: (_, { src, dst }) => said(`Copied ${oneLine(src)} to ${oneLine(dst)}`),
+  fs_move: (_, { src, dst }) => said(`Moved ${oneLine(src)} to ${oneLine(dst)}`),
   fs_delete: ({ deleted }, { path }) =>
-    said(deleted ? `Deleted ${path}` : `Nothing was there to delete: ${path}`),
+    said(deleted ? `Deleted ${oneLine(path)}` : `Nothing was there to delete: ${oneLine(path)}`),
   undo: ({ restored = [], removed = [] }) =>
     said(
       [
-        ...restored.map((path: string) => `Restored ${path}`),
-        ...removed.map((path: string) => `Removed ${path}`),
+        ...restored.map((path: string) => `Restored ${oneLine(path)}`),
+        ...removed.map((path: string) => `Removed ${oneLine(path)}`),
       ].join('\n') || 'Nothing to restore',
     ),
 };
@@ -104,7 +107,7 @@ function content({ content: text, encoding, ...range }: Data): AnswerText {
 }
 
 const entry = ({ path, type, size }: Data): string =>
-  type === 'dir' ? `${path}/` : `${path}  ${size} bytes`;
+  type === 'dir' ? `${oneLine(path)}/` : `${oneLine(path)}  ${size} bytes`;
 
 /** As grep -n prints them: `file:line:text`, and `-` for lines around a match. */
 function grepLines(
@@ -113,7 +116,8 @@ function grepLines(
   counts: readonly Data[],
 ): readonly string[] {
   const lines: string[] = [];
-  for (const { file, line, snippet, before = [], after = [], end_line = line } of matches) {
+  for (const { file: path, line, snippet, before = [], after = [], end_line = line } of matches) {
+    const file = oneLine(path);
     const around = (texts: readonly string[], first: number) =>
       texts.map((text, i) => `${file}-${first + i}-${text}`);
     lines.push(...around(before, line - before.length));
@@ -122,7 +126,7 @@ function grepLines(
     if (before.length + after.length > 0) lines.push('--');
   }
   if (lines.at(-1) === '--') lines.pop();
-  return [...lines, ...files, ...counts.map(({ file, count }) => `${file}:${count}`)];
+  return [...lines, ...files.map(oneLine), ...counts.map(({ file, count }) => `${oneLine(file)}:${count}`)];
 }
 
 /** What it printed, and only what is not as usual beside it. */
@@ -185,8 +189,11 @@ const at = (lines: readonly number[] = []): string =>
 function patched({ path, change, from, hunks_applied, moved = [], sha256 }: Data): string {
   const places = moved.map(({ hunk, line }: Data) => `hunk ${hunk} at line ${line}, not where it said`);
   const facts = [counted(hunks_applied, 'hunk'), ...places, ...(sha256 ? [`sha256 ${sha256}`] : [])];
-  return `${DONE[change] ?? change} ${from ? `${from} to ` : ''}${path} (${facts.join('; ')})`;
+  return `${DONE[change] ?? change} ${fromTo(path, from)} (${facts.join('; ')})`;
 }
+
+const fromTo = (path: string, from?: string): string =>
+  from === undefined ? oneLine(path) : `${oneLine(from)} to ${oneLine(path)}`;
 
 const DONE: { readonly [change: string]: string } = {
   modify: 'Modified',
@@ -197,8 +204,6 @@ const DONE: { readonly [change: string]: string } = {
 };
 
 function plan({ changes, diff }: Data): string {
-  const lines = changes.map(
-    ({ path, change, from }: Data) => `would ${change} ${from ? `${from} to ` : ''}${path}`,
-  );
+  const lines = changes.map(({ path, change, from }: Data) => `would ${change} ${fromTo(path, from)}`);
   return ['Dry run, nothing was changed:', ...lines, ...(diff ? [diff.trimEnd()] : [])].join('\n');
 }
