@@ -128,17 +128,23 @@ for (const [mode, options] of Object.entries(MODES)) {
 
     it('is told what each tool may do, and never less', async () => {
       const { tools } = await client.listTools();
-      const hints = (hint: 'readOnlyHint' | 'destructiveHint' | 'openWorldHint') =>
-        tools.filter((tool) => tool.annotations?.[hint]).map((tool) => tool.name);
-      const reading = ['file_read', 'fs_list', 'grep', 'proc_list', 'find_tool', 'describe_tool'];
-      assert.deepEqual(hints('readOnlyHint'), reading);
+      const hintsOf = (names: readonly string[]) =>
+        names.map((name) => tools.find((tool) => tool.name === name)?.annotations);
       // What is left out is true by MCP's own rules.
-      const closed = tools.flatMap(({ name, annotations }) =>
-        annotations?.openWorldHint === false ? [] : [name],
-      );
-      assert.deepEqual(closed, ['curl', 'shell_exec', 'call_tool']);
-      const writing = tools.map(({ name }) => name).filter((name) => !reading.includes(name));
-      assert.deepEqual(hints('destructiveHint'), writing);
+      const hints = {
+        read: { readOnlyHint: true, openWorldHint: false },
+        change: { destructiveHint: true, openWorldHint: false },
+        reach: { destructiveHint: true },
+      };
+      const names = {
+        read: ['file_read', 'fs_list', 'grep', 'proc_list', 'find_tool', 'describe_tool'],
+        change: ['file_patch', 'file_write', 'fs_copy', 'fs_delete', 'fs_move', 'undo'],
+        reach: ['curl', 'shell_exec', 'call_tool'],
+      };
+      for (const kind of ['read', 'change', 'reach'] as const)
+        assert.deepEqual(hintsOf(names[kind]), Array(names[kind].length).fill(hints[kind]), kind);
+      for (const { name, annotations } of tools)
+        assert.notEqual(annotations?.readOnlyHint ?? false, annotations?.destructiveHint ?? false, name);
     });
 
     it('reads the call_id of a change, and of nothing else, in the text', async () => {

@@ -36,6 +36,6 @@ export function createPrinted(): Printed {
 export function printedText(details: Readonly<Record<string, unknown>>): readonly string[] {
   return ['stdout', 'stderr'].flatMap((name) => {
     const text = details[name];
-    return typeof text === 'string' && text !== '' ? [`[${name} until then]`, text.trimEnd()] : [];
+    return typeof text === 'string' && text !== '' ? [`${name} so far:`, text.replace(/\n$/, '')] : [];
   });
 }

@@ -35,7 +35,7 @@ export interface ToolContract {
   readonly limits: ToolLimits;
   /**
    * The field of the answer that a reader wants to see as it is, where there is one: a file's content, a list of paths.
-   * Doors that show text to a model show it unquoted, a list line by line; all of the answer is in the structured part.
+   * Doors that show text to a model show it unquoted, a list line by line; the other fields travel beside it.
    */
   readonly textField?: string;
   /** Calls that must work as documented: `haft tools show` prints them. */

@@ -17,6 +17,7 @@ const CASES: readonly (readonly [tool: string, data: object, text: string, args?
   ['file_read', { content: '', encoding: 'utf-8', size: 0 }, ''],
   ['file_read', { content: 'AP8=', encoding: 'base64', size: 2 }, '[not text: 2 bytes, as base64]\nAP8='],
   ['fs_list', { files: ['a', 'b/'], count: 2, truncated: false }, 'a\nb/'],
+  ['fs_list', { files: ['a\nb', 'c'], count: 2, truncated: false }, '"a\\nb"\nc'],
   ['fs_list', { files: [], count: 0, truncated: false }, '(no files)'],
   [
     'grep',
@@ -103,6 +104,30 @@ describe('answerText', () => {
       const tool = BUILTIN_TOOLS.find((one) => one.id === id)!;
       assert.equal(answerText(tool, data as JsonObject, args).text, text);
     });
+
+  it('knows a tool that a program brings by its fields, not by its name alone', () => {
+    const own = (id: string) => ({ ...BUILTIN_TOOLS[0]!, id });
+    assert.equal(answerText(own('file_edit'), { ok: 1 }, {}).text, '{"ok":1}');
+    const edited = { edited: true, replacements: 2, lines: [3, 9], sha256: SUM };
+    assert.equal(
+      answerText(own('file_edit'), edited, { path: 'a' }).text,
+      `Edited a: 2 replacements at line 3, 9 (sha256 ${SUM})`,
+    );
+    const output = [
+      { stream: 'stdout', text: 'a\n' },
+      { stream: 'stderr', text: 'b\n' },
+    ];
+    const read = { output, next: 4, lost: 0, more: false, running: true };
+    assert.equal(
+      answerText(own('shell_read'), read, {}).text,
+      'a\n[stderr]\nb\n[running; read on with since 4]',
+    );
+    const ended = { output: [], next: 4, lost: 2, more: false, running: false, code: 3 };
+    assert.equal(
+      answerText(own('shell_read'), ended, {}).text,
+      '[2 bytes before this are gone]\n[exit code 3; read on with since 4]',
+    );
+  });
 
   it('says of each field that the text leaves out that it does', () => {
     const { shows } = answerText(BUILTIN_TOOLS.find(({ id }) => id === 'shell_exec')!, PROGRAM, {});

@@ -17,8 +17,8 @@ type Data = Readonly<Record<string, any>>;
 export function answerText(tool: ToolContract | undefined, data: Data, args: JsonObject): AnswerText {
   const asked = args as Data;
   if (data.dry_run === true && Array.isArray(data.changes)) return { text: plan(data), shows: ['diff'] };
-  const known = tool && Object.hasOwn(TEXTS, tool.id) ? TEXTS[tool.id] : undefined;
-  if (known) return known(data, asked);
+  const known = tool && Object.hasOwn(TEXTS, tool.id) ? TEXTS[tool.id]!(data, asked) : undefined;
+  if (known) return known;
   const field = tool?.textField;
   const shown = field === undefined ? undefined : data[field];
   const isSaid = shown !== '' || Object.keys(data).length === 1;
@@ -30,10 +30,21 @@ export function answerText(tool: ToolContract | undefined, data: Data, args: Jso
 const isLines = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
+/** A name with a line break in it would read as two: such a one is written as JSON. */
+const oneLine = (name: string): string => (/[\x00-\x1f\x7f]/.test(name) ? JSON.stringify(name) : name);
+
 /** Small answers are said in the text and kept whole beside it. */
 const said = (text: string): AnswerText => ({ text, shows: [] });
 
-const TEXTS: { readonly [tool: string]: (data: Data, args: Data) => AnswerText } = {
+type Text = (data: Data, args: Data) => AnswerText | undefined;
+
+/** A tool of a program's own may have this name, too: it is known by its fields. */
+const having =
+  (fields: readonly string[], text: Text): Text =>
+  (data, args) =>
+    fields.every((field) => field in data) ? text(data, args) : undefined;
+
+const TEXTS: { readonly [tool: string]: Text } = {
   file_read: content,
   artifact_get: ({ entries, ...data }) =>
     entries
@@ -50,7 +61,7 @@ const TEXTS: { readonly [tool: string]: (data: Data, args: Data) => AnswerText }
         .join('\n') || '(no artifacts)',
     shows: ['artifacts'],
   }),
-  fs_list: ({ files }) => ({ text: files.join('\n') || '(no files)', shows: ['files'] }),
+  fs_list: ({ files }) => ({ text: files.map(oneLine).join('\n') || '(no files)', shows: ['files'] }),
   grep: ({ matches, files, counts }) => ({
     text: grepLines(matches ?? [], files ?? [], counts ?? []).join('\n') || '(no matches)',
     shows: ['matches', 'files', 'counts'],
@@ -59,27 +70,32 @@ const TEXTS: { readonly [tool: string]: (data: Data, args: Data) => AnswerText }
     text: [
       'PID PPID USER CPU% MEM_MB STARTED CMD',
       ...processes.map(({ pid, ppid, user, cpu, mem_mb, started, cmd }: Data) =>
-        [pid, ppid, user, cpu, mem_mb, started, cmd].join(' '),
+        [pid, ppid, user, cpu, mem_mb, started, oneLine(cmd)].join(' '),
       ),
     ].join('\n'),
     shows: ['processes'],
   }),
   shell_exec: (data) => ({ text: program(data), shows: ['stdout', 'stderr'] }),
+  shell_start: having(['shell_id'], ({ shell_id }) =>
+    said(`Started ${shell_id}; shell_read shows what it prints`),
+  ),
+  shell_read: having(['output', 'next', 'running'], (data) => ({ text: printed(data), shows: ['output'] })),
   curl: response,
   file_write: ({ created, bytes, sha256 }, { path }) =>
-    said(`${created ? 'Created' : 'Replaced'} ${path} (${bytes} bytes, sha256 ${sha256})`),
-  file_edit: ({ replacements, lines, sha256 }, { path }) =>
-    said(`Edited ${path}: ${counted(replacements, 'replacement')}${at(lines)} (sha256 ${sha256})`),
+    said(`${created ? 'Created' : 'Replaced'} ${oneLine(path)} (${bytes} bytes, sha256 ${sha256})`),
+  file_edit: having(['replacements', 'lines', 'sha256'], ({ replacements, lines, sha256 }, { path }) =>
+    said(`Edited ${oneLine(path)}: ${counted(replacements, 'replacement')}${at(lines)} (sha256 ${sha256})`),
+  ),
   file_patch: ({ files }) => said(files.map(patched).join('\n')),
-  fs_copy: (_, { src, dst }) => said(`Copied ${src} to ${dst}`),
-  fs_move: (_, { src, dst }) => said(`Moved ${src} to ${dst}`),
+  fs_copy: (_, { src, dst }) => said(`Copied ${oneLine(src)} to ${oneLine(dst)}`),
+  fs_move: (_, { src, dst }) => said(`Moved ${oneLine(src)} to ${oneLine(dst)}`),
   fs_delete: ({ deleted }, { path }) =>
-    said(deleted ? `Deleted ${path}` : `Nothing was there to delete: ${path}`),
+    said(deleted ? `Deleted ${oneLine(path)}` : `Nothing was there to delete: ${oneLine(path)}`),
   undo: ({ restored = [], removed = [] }) =>
     said(
       [
-        ...restored.map((path: string) => `Restored ${path}`),
-        ...removed.map((path: string) => `Removed ${path}`),
+        ...restored.map((path: string) => `Restored ${oneLine(path)}`),
+        ...removed.map((path: string) => `Removed ${oneLine(path)}`),
       ].join('\n') || 'Nothing to restore',
     ),
 };
@@ -91,7 +107,7 @@ function content({ content: text, encoding, ...range }: Data): AnswerText {
 }
 
 const entry = ({ path, type, size }: Data): string =>
-  type === 'dir' ? `${path}/` : `${path}  ${size} bytes`;
+  type === 'dir' ? `${oneLine(path)}/` : `${oneLine(path)}  ${size} bytes`;
 
 /** As grep -n prints them: `file:line:text`, and `-` for lines around a match. */
 function grepLines(
@@ -100,7 +116,8 @@ function grepLines(
   counts: readonly Data[],
 ): readonly string[] {
   const lines: string[] = [];
-  for (const { file, line, snippet, before = [], after = [], end_line = line } of matches) {
+  for (const { file: path, line, snippet, before = [], after = [], end_line = line } of matches) {
+    const file = oneLine(path);
     const around = (texts: readonly string[], first: number) =>
       texts.map((text, i) => `${file}-${first + i}-${text}`);
     lines.push(...around(before, line - before.length));
@@ -109,7 +126,7 @@ function grepLines(
     if (before.length + after.length > 0) lines.push('--');
   }
   if (lines.at(-1) === '--') lines.pop();
-  return [...lines, ...files, ...counts.map(({ file, count }) => `${file}:${count}`)];
+  return [...lines, ...files.map(oneLine), ...counts.map(({ file, count }) => `${oneLine(file)}:${count}`)];
 }
 
 /** What it printed, and only what is not as usual beside it. */
@@ -125,6 +142,22 @@ function program({ stdout, stderr, code, signal, timed_out, limit, connections }
   ];
   return parts.join('\n') || '(no output)';
 }
+
+/** What a background shell printed, and from where to read on. */
+function printed({ output, next, lost, more, running, ...end }: Data): string {
+  let text = lost > 0 ? `[${lost} bytes before this are gone]\n` : '';
+  let last = 'stdout';
+  for (const piece of output as readonly Data[]) {
+    if (piece.stream !== last) text = `${onNewLine(text)}[${piece.stream}]\n`;
+    last = piece.stream;
+    text += piece.text;
+  }
+  const how = end.ended?.message ?? (end.signal ? `ended by ${end.signal}` : `exit code ${end.code}`);
+  const state = running ? 'running' : how;
+  return `${onNewLine(text)}[${state}; ${more ? 'there is more: ' : ''}read on with since ${next}]`;
+}
+
+const onNewLine = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
 function connection({ host, port, outcome, message, admit }: Data): string {
   const said = `[connection to ${host}:${port}: ${message ?? outcome}]`;
@@ -156,8 +189,11 @@ const at = (lines: readonly number[] = []): string =>
 function patched({ path, change, from, hunks_applied, moved = [], sha256 }: Data): string {
   const places = moved.map(({ hunk, line }: Data) => `hunk ${hunk} at line ${line}, not where it said`);
   const facts = [counted(hunks_applied, 'hunk'), ...places, ...(sha256 ? [`sha256 ${sha256}`] : [])];
-  return `${DONE[change] ?? change} ${from ? `${from} to ` : ''}${path} (${facts.join('; ')})`;
+  return `${DONE[change] ?? change} ${fromTo(path, from)} (${facts.join('; ')})`;
 }
+
+const fromTo = (path: string, from?: string): string =>
+  from === undefined ? oneLine(path) : `${oneLine(from)} to ${oneLine(path)}`;
 
 const DONE: { readonly [change: string]: string } = {
   modify: 'Modified',
@@ -168,8 +204,6 @@ const DONE: { readonly [change: string]: string } = {
 };
 
 function plan({ changes, diff }: Data): string {
-  const lines = changes.map(
-    ({ path, change, from }: Data) => `would ${change} ${from ? `${from} to ` : ''}${path}`,
-  );
+  const lines = changes.map(({ path, change, from }: Data) => `would ${change} ${fromTo(path, from)}`);
   return ['Dry run, nothing was changed:', ...lines, ...(diff ? [diff.trimEnd()] : [])].join('\n');
 }

@@ -46,7 +46,7 @@ const CASES: readonly (readonly [title: string, error: Partial<ErrorEntry>, text
       message: 'Too long',
       details: { stdout: 'a\n', stderr: '' },
     },
-    'E_TIMEOUT time.deadline: Too long\n[stdout until then]\na',
+    'E_TIMEOUT time.deadline: Too long\nstdout so far:\na',
   ],
   [
     'adds nothing to a failure that says it all',

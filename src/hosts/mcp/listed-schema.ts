@@ -37,7 +37,16 @@ function isNoise(word: string, value: unknown): boolean {
   return LIMITS.includes(word);
 }
 
-const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'maxItems', 'pattern', 'contentEncoding'];
+const LIMITS = [
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'pattern',
+  'contentEncoding',
+];
 
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;

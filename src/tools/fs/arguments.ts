@@ -48,7 +48,7 @@ export const contentProperties = (least: number): Properties => ({
     minimum: least,
     maximum: 16 * 1024 * 1024,
     default: 1024 * 1024,
-    description: 'Most bytes to return.',
+    description: 'Most bytes.',
   },
   encoding: {
     enum: ['auto', 'utf8', 'base64'],
@@ -65,9 +65,9 @@ export interface MutationArgs {
 }
 
 export const MUTATION_PROPERTIES: Properties = {
-  expected_sha256: sha256('Refuse unless the file has this hash.'),
+  expected_sha256: sha256('Refuse if the hash differs.'),
   dry_run: flag(false, 'Only show the changes.'),
-  no_undo: flag(false, 'Keep no copy for undo.'),
+  no_undo: flag(false, 'Keep no copy.'),
 };
 
 /** What entries could not be given, as an answer lists it. */

@@ -34,7 +34,7 @@ export const fsCopy = defineBuiltin<FsCopyArgs, FsCopyData>({
   id: 'fs_copy',
   title: 'Copy',
   description:
-    'Copy a file or folder. dst is the new path itself, not a folder to copy into; refused if something is there, unless overwrite. Can be undone.',
+    'Copy a file or folder. dst is the new path, not a folder to copy into; refused if it exists, unless overwrite. Can be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,

@@ -32,7 +32,7 @@ export const fsMove = defineBuiltin<FsMoveArgs, FsMoveData>({
   id: 'fs_move',
   title: 'Move or rename',
   description:
-    'Move or rename a file or folder. dst is the new path itself, not a folder to move into; refused if something is there, unless overwrite. Can be undone.',
+    'Move or rename a file or folder. dst is the new path, not a folder to move into; refused if it exists, unless overwrite. Can be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,

@@ -61,7 +61,7 @@ export const grep = defineBuiltin<GrepArgs, GrepData>({
   title: 'Search file contents',
   description:
     'Search file contents by regular expression (ripgrep; no look-around). Prefer it to grep or rg in shell_exec. ' +
-    'Binary, ignored and dot files and dependencies are left out unless asked for. mode "files" gives an overview; to find files by name use fs_list.',
+    'Binary, ignored and dot files and dependencies are left out unless asked for. To find files by name use fs_list.',
   tags: ['filesystem', 'read', 'search'],
   limits: { timeoutMs: 10_000, maxInputBytes: 64 * 1024, maxOutputBytes: 32 * 1024 * 1024 },
   input: () =>

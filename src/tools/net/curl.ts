@@ -19,7 +19,7 @@ export const curl = defineBuiltin<CurlArgs, CurlData>({
   title: 'Make an HTTP request',
   description:
     'Send one HTTP request and return status, headers and body. Only hosts that haft.yaml allows can be reached. ' +
-    'Any status is an answer, also 404. Cookies and credentials are redacted.',
+    'Any status is an answer, also 404. Credentials are redacted.',
   tags: ['network', 'http'],
   idempotent: false,
   limits: { timeoutMs: TIMEOUT_MS, maxInputBytes: 16 * MIB, maxOutputBytes: 8 * MIB },

@@ -65,7 +65,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
         minimum: 1,
         maximum: TEN_MINUTES,
         default: TEN_MINUTES,
-        description: 'Kill it after this; the call then fails with what was printed so far.',
+        description: 'The line and all it started is ended then; what was printed is in the failure.',
       },
       env: {
         type: 'object',
