@@ -73,6 +73,8 @@ COMP_WORDS=(haft "$@"); COMP_CWORD=$#; COMPREPLY=(); _haft; echo "\${COMPREPLY[*
     assert.equal(complete('audit', 'ver'), 'verify');
     assert.equal(complete('audit', 'verify', '--he'), '--head --help');
     assert.equal(complete('completion', ''), 'bash zsh fish --json --workspace --trust --frozen --help');
+    assert.equal(complete('mcp', 'ins'), 'install');
+    assert.equal(complete('mcp', 'install', 'c'), 'claude codex cursor');
     assert.equal(complete('nothing', ''), '');
   });
 });

@@ -190,6 +190,23 @@ describe('haft mcp install', () => {
     assert.deepEqual(mcpServers.b, {});
   });
 
+  it('keeps what somebody added to the entry, says so, and removes it only with --force', async () => {
+    await run(['codex', '--no-check']);
+    const file = join(workspace, '.codex/config.toml');
+    const table = '\n[mcp_servers.haft.env]\nNODE_OPTIONS = "--require ./x.cjs"\n';
+    writeFileSync(
+      file,
+      `a = 1\n\n${readFileSync(file, 'utf8').replace(process.execPath, '/old/node')}${table}`,
+    );
+    const { stdout } = await run(['codex', '--no-check']);
+    assert.match(stdout, /^-command = "\/old\/node"\n\+command = /m);
+    assert.match(stdout, /Note: the entry also has env/);
+    assert.match((await run(['codex', '--uninstall'])).stderr, /somebody added "env/);
+    assert.ok(readFileSync(file, 'utf8').endsWith(table));
+    await run(['codex', '--uninstall', '--force']);
+    assert.equal(readFileSync(file, 'utf8'), 'a = 1\n');
+  });
+
   it('follows a link of the user, and writes where it leads', async () => {
     const kept = put(join(base, 'dotfiles/claude.json'), '{\n  "a": 1\n}\n');
     symlinkSync(kept, join(home, '.claude.json'));
