@@ -2,6 +2,7 @@
 // Refuses: to touch a server of another, or one that somebody changed, unless --force says so. Clients are in ../mcp-clients/.
 import { existsSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
+import { closest } from '../../../base/closest.ts';
 import { isRecord } from '../../../base/is-record.ts';
 import { createRedactor } from '../../../base/redact/create-redactor.ts';
 import { makeUnifiedDiff } from '../../../base/unified-diff/make-diff.ts';
@@ -48,8 +49,11 @@ export const command: Command = {
   async run({ positionals, flags, workspace, io, json }) {
     const id = positionals[0]!;
     const client = Object.hasOwn(MCP_CLIENTS, id) ? MCP_CLIENTS[id]! : undefined;
-    if (!client)
-      throw fail('usage', `Cannot install for "${id.slice(0, 80)}": take one of ${CLIENTS.join(', ')}`);
+    if (!client) {
+      const near = closest(id, CLIENTS);
+      const instead = near ? `did you mean ${near}?` : `take one of ${CLIENTS.join(', ')}`;
+      throw fail('usage', `Cannot install for "${id.slice(0, 80)}": ${instead}`);
+    }
     const job = { client, workspace, scope: scopeOf(flags.scope), name: nameOf(flags.name) };
     const start = ownCommand(workspace);
     checkExpansion(client, start);
