@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -95,7 +96,7 @@ describe('haft mcp install', () => {
         const now = readFileSync(file, 'utf8');
         assert.ok(now.includes(JSON.stringify(workspace)), now);
         assert.equal(statSync(file).mode & 0o777, 0o640);
-        assert.equal((await asJson(client, '--scope', scope, '--no-check')).action, 'unchanged');
+        if (scope === 'project') assert.equal((await asJson(client, '--no-check')).action, 'unchanged');
         assert.equal((await asJson(client, '--scope', scope, '--uninstall')).action, 'removed');
         assert.equal(readFileSync(file, 'utf8'), text);
       });
@@ -107,8 +108,7 @@ describe('haft mcp install', () => {
       assert.match(stdout, /\n\+.*--workspace/);
       assert.match(stdout, /The server starts and lists \d\d tools\./);
       await run([client, '--uninstall']);
-      assert.ok(!existsSync(join(workspace, project.replace('jsonc', 'json'))));
-      assert.ok(dirname(project) === '.' || !existsSync(join(workspace, dirname(project))));
+      assert.deepEqual(readdirSync(workspace), ['.haft']);
     });
   }
 
@@ -180,6 +180,12 @@ describe('haft mcp install', () => {
       const { stderr } = await run(['gemini']);
       assert.match(stderr, /Cannot configure Gemini CLI: it would replace a part of the path/);
     });
+  });
+
+  it('keeps the folder that it works in, though it is empty', async () => {
+    await run(['claude', '--no-check']);
+    await run(['claude', '--uninstall']);
+    assert.deepEqual(readdirSync(workspace), []);
   });
 
   it('replaces the server of another with --force, and keeps its neighbours', async () => {
