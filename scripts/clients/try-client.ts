@@ -2,7 +2,7 @@
 // Refuses: to believe the client: the file, the model's side and the audit are looked at.
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { builtCommand } from '../../test/support/built-command.ts';
 import { type Step, startModel } from './model-server.ts';
@@ -125,7 +125,10 @@ export async function tryEditor(client: string, title: string, place: Place): Pr
   const isWhole = isDeepStrictEqual(servers.haft, entry);
   const problems = installed.ok && isWhole && server.tools > 0 ? [] : [installed.text];
   const rest = { read: '', write: '', denied: '', audit: '' };
-  const says = 'its configuration only';
+  // It takes over what some editors have.
+  const { text } = await run(join(place.bin, 'mcporter'), ['list'], { cwd: site.workspace, env });
+  const isRead = text.includes(`[source: ${relative(site.workspace, file)}]`);
+  const says = `its configuration only${isRead ? ', which mcporter connects by' : ''}`;
   return { title, version: '', problems, cells: { 'install says': says, tools: `${server.tools}`, ...rest } };
 }
 

@@ -6,7 +6,7 @@ export const COMMANDS: Commands = {
   ...CLI_COMMANDS,
   serve: { summary: 'Serve the tools over HTTP', load: async () => (await import('./serve.ts')).command },
   mcp: {
-    summary: 'Serve the tools over MCP on standard input and output',
+    summary: 'Serve the tools over MCP; haft mcp install configures clients',
     load: async () => (await import('./mcp.ts')).command,
     commands: {
       install: {

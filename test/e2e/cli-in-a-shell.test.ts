@@ -76,6 +76,8 @@ COMP_WORDS=(haft "$@"); COMP_CWORD=$#; COMPREPLY=(); _haft; echo "\${COMPREPLY[*
       complete('completion', ''),
       'bash zsh fish --json --workspace --trust --frozen --color --utc --verbose --quiet --help',
     );
+    assert.equal(complete('mcp', 'ins'), 'install');
+    assert.equal(complete('mcp', 'install', 'c'), 'claude codex cursor');
     assert.equal(complete('nothing', ''), '');
   });
 });

@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -95,7 +96,7 @@ describe('haft mcp install', () => {
         const now = readFileSync(file, 'utf8');
         assert.ok(now.includes(JSON.stringify(workspace)), now);
         assert.equal(statSync(file).mode & 0o777, 0o640);
-        assert.equal((await asJson(client, '--scope', scope, '--no-check')).action, 'unchanged');
+        if (scope === 'project') assert.equal((await asJson(client, '--no-check')).action, 'unchanged');
         assert.equal((await asJson(client, '--scope', scope, '--uninstall')).action, 'removed');
         assert.equal(readFileSync(file, 'utf8'), text);
       });
@@ -107,8 +108,7 @@ describe('haft mcp install', () => {
       assert.match(stdout, /\n\+.*--workspace/);
       assert.match(stdout, /The server starts and lists \d\d tools\./);
       await run([client, '--uninstall']);
-      assert.ok(!existsSync(join(workspace, project.replace('jsonc', 'json'))));
-      assert.ok(dirname(project) === '.' || !existsSync(join(workspace, dirname(project))));
+      assert.deepEqual(readdirSync(workspace), ['.haft']);
     });
   }
 
@@ -182,12 +182,35 @@ describe('haft mcp install', () => {
     });
   });
 
+  it('keeps the folder that it works in, though it is empty', async () => {
+    await run(['claude', '--no-check']);
+    await run(['claude', '--uninstall']);
+    assert.deepEqual(readdirSync(workspace), []);
+  });
+
   it('replaces the server of another with --force, and keeps its neighbours', async () => {
     const file = put(join(workspace, '.cursor/mcp.json'), '{"mcpServers":{"haft":{"url":"x"},"b":{}}}');
     assert.equal((await asJson('cursor', '--force', '--no-check')).action, 'updated');
     const { mcpServers } = JSON.parse(readFileSync(file, 'utf8'));
     assert.deepEqual(Object.keys(mcpServers.haft), ['command', 'args']);
     assert.deepEqual(mcpServers.b, {});
+  });
+
+  it('keeps what somebody added to the entry, says so, and removes it only with --force', async () => {
+    await run(['codex', '--no-check']);
+    const file = join(workspace, '.codex/config.toml');
+    const table = '\n[mcp_servers.haft.env]\nNODE_OPTIONS = "--require ./x.cjs"\n';
+    writeFileSync(
+      file,
+      `a = 1\n\n${readFileSync(file, 'utf8').replace(process.execPath, '/old/node')}${table}`,
+    );
+    const { stdout } = await run(['codex', '--no-check']);
+    assert.match(stdout, /^-command = "\/old\/node"\n\+command = /m);
+    assert.match(stdout, /Note: the entry also has env/);
+    assert.match((await run(['codex', '--uninstall'])).stderr, /somebody added "env/);
+    assert.ok(readFileSync(file, 'utf8').endsWith(table));
+    await run(['codex', '--uninstall', '--force']);
+    assert.equal(readFileSync(file, 'utf8'), 'a = 1\n');
   });
 
   it('follows a link of the user, and writes where it leads', async () => {

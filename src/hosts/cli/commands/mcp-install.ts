@@ -1,6 +1,9 @@
 // Owns: `haft mcp install`: one client's configuration for this workspace: shown, written, taken out, tried.
 // Refuses: to touch a server of another, or one that somebody changed, unless --force says so. Clients are in ../mcp-clients/.
-import { relative, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
+import { closest } from '../../../base/closest.ts';
+import { isRecord } from '../../../base/is-record.ts';
 import { createRedactor } from '../../../base/redact/create-redactor.ts';
 import { makeUnifiedDiff } from '../../../base/unified-diff/make-diff.ts';
 import { fail } from '../../../contract/errors.ts';
@@ -46,15 +49,19 @@ export const command: Command = {
   async run({ positionals, flags, workspace, io, json }) {
     const id = positionals[0]!;
     const client = Object.hasOwn(MCP_CLIENTS, id) ? MCP_CLIENTS[id]! : undefined;
-    if (!client)
-      throw fail('usage', `Cannot install for "${id.slice(0, 80)}": take one of ${CLIENTS.join(', ')}`);
+    if (!client) {
+      const near = closest(id, CLIENTS);
+      const instead = near ? `did you mean ${near}?` : `take one of ${CLIENTS.join(', ')}`;
+      throw fail('usage', `Cannot install for "${id.slice(0, 80)}": ${instead}`);
+    }
     const job = { client, workspace, scope: scopeOf(flags.scope), name: nameOf(flags.name) };
     const start = ownCommand(workspace);
     checkExpansion(client, start);
     const entry = client.entry(start);
     const format = client.format === 'toml' ? tomlConfig : jsonConfig(client.format === 'json');
     if (flags.print) {
-      io.out(format.put('', client.under, job.name, entry));
+      const text = format.put('', client.under, job.name, entry);
+      io.out(json ? `${JSON.stringify({ client: id, text, entry })}\n` : text);
       return 0;
     }
     const file = chooseFile(job, format);
@@ -69,6 +76,7 @@ export const command: Command = {
     const shouldCheck = !flags['dry-run'] && !flags['no-check'] && !flags.uninstall;
     const server = shouldCheck ? await tryServer(start, workspace) : undefined;
     const says = server?.ok ? await askClient(client.lists, job.name, workspace) : undefined;
+    const notes = flags.uninstall ? [] : notesOn(plan, start, workspace);
     if (json) {
       const { action, diff } = plan;
       const { scope, name } = job;
@@ -76,10 +84,13 @@ export const command: Command = {
         `${JSON.stringify({
           ok: server?.ok !== false && says?.state !== 'failed',
           ...{ client: id, scope, name, file: file.path, action, written: shouldWrite, diff, entry },
-          ...{ server: server ?? null, client_says: says ?? null },
+          ...{ server: server ?? null, client_says: says ?? null, notes },
         })}\n`,
       );
-    } else if (server) tellCheck(io, job, server, says);
+    } else {
+      if (server) tellCheck(io, job, server, says);
+      for (const note of notes) io.out(`Note: ${note}\n`);
+    }
     return server?.ok === false || says?.state === 'failed' ? 1 : 0;
   },
 };
@@ -89,6 +100,25 @@ interface Job {
   readonly workspace: string;
   readonly scope: Scope;
   readonly name: string;
+}
+
+/** What is not wrong, and what its user would want to know. */
+function notesOn({ kept }: Plan, [, haft = '']: readonly string[], workspace: string): string[] {
+  return [
+    ...(kept.length > 0
+      ? [
+          `the entry also has ${kept.join(', ')}, which stay; look whether they are yours, since they can change what is started.`,
+        ]
+      : []),
+    ...(haft.includes(`${sep}_npx${sep}`)
+      ? [
+          'Haft was started by npx, from a cache that npm clears; after "npm install --global haft" run this again.',
+        ]
+      : []),
+    ...(existsSync(join(workspace, 'haft.yaml'))
+      ? []
+      : ['there is no haft.yaml here, so the defaults hold (no shell, no network); "haft init" writes one.']),
+  ];
 }
 
 function scopeOf(given: unknown): Scope {
@@ -138,6 +168,8 @@ interface Plan {
   readonly text: string | undefined;
   readonly file: ConfigFile;
   readonly diff: string;
+  /** Keys of the entry that are not from here. */
+  readonly kept: readonly string[];
 }
 
 async function makePlan(
@@ -154,7 +186,7 @@ async function makePlan(
   if (!isOurs && !force) throw notOurs(job, file, there, uninstall);
   const text = edit(client, file, () => {
     if (uninstall) {
-      const changed = isOurs && there !== undefined ? addedKey(there, entry) : undefined;
+      const [changed] = isOurs ? addedKeys(there, entry) : [];
       if (changed !== undefined && !force) throw changedSince(job, file, changed);
       return format.remove(before, client.under, name);
     }
@@ -175,11 +207,11 @@ async function makePlan(
   );
   const isSame = text === file.text || (uninstall && there === undefined);
   const action = isSame ? 'unchanged' : uninstall ? 'removed' : there === undefined ? 'added' : 'updated';
-  return { action, text, file, diff: isSame ? '' : redacted.text(diff) };
+  return { action, text, file, diff: isSame ? '' : redacted.text(diff), kept: addedKeys(now, entry) };
 }
 
-const addedKey = (there: Json, entry: ServerEntry): string | undefined =>
-  Object.keys(there as object).find((key) => !Object.hasOwn(entry, key));
+const addedKeys = (there: Json | undefined, entry: ServerEntry): string[] =>
+  isRecord(there) ? Object.keys(there).filter((key) => !Object.hasOwn(entry, key)) : [];
 
 function notOurs({ client, name, workspace }: Job, { path }: ConfigFile, there: Json, uninstall: boolean) {
   const other = workspaceOf(there);
@@ -223,7 +255,9 @@ function tellCheck(
 ): void {
   const next = client.next[scope];
   if (!server.ok) {
-    io.err(`haft: The server does not start: ${server.says}\n`);
+    io.err(
+      `haft: The server does not start: ${server.says}\nThe configuration was written; --uninstall removes it.\n`,
+    );
     return;
   }
   const tools = `${server.tools} tool${server.tools === 1 ? '' : 's'}`;

@@ -36,6 +36,8 @@ export interface ConfigFile {
   /** Undefined where there is none yet. Without a byte order mark. */
   readonly text: string | undefined;
   readonly bytes: Buffer | undefined;
+  /** The folder that it must lie in, if any. */
+  readonly inside: string | undefined;
 }
 
 const MARK = '\ufeff';
@@ -51,10 +53,10 @@ export function readConfig(path: string, inside: string | undefined): ConfigFile
     );
   const bytes = bytesOf(real, path);
   const text = bytes && decode(bytes, path);
-  return { path, real, bytes, text: text?.startsWith(MARK) ? text.slice(1) : text };
+  return { path, real, bytes, inside, text: text?.startsWith(MARK) ? text.slice(1) : text };
 }
 
-/** Undefined takes the file away, and its folder where nothing else is in it. */
+/** Undefined takes the file away, and a folder of the workspace where nothing else is in it. */
 export function replaceConfig(file: ConfigFile, text: string | undefined): void {
   try {
     if (text === undefined) return remove(file);
@@ -152,7 +154,7 @@ function remove(file: ConfigFile): void {
   accessSync(file.real, constants.W_OK);
   rmSync(file.real);
   const folder = dirname(file.real);
-  if (folder !== homedir()) ignoreErrors(() => rmdirSync(folder));
+  if (file.inside !== undefined && folder !== file.inside) ignoreErrors(() => rmdirSync(folder));
 }
 
 const placeOfFolder = (path: string): string => join(placeOf(dirname(path)), basename(path));

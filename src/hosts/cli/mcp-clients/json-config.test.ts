@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from '../../../../test/support/properties.ts';
 import { isDoubt } from './config-format.ts';
 import { jsonConfig } from './json-config.ts';
 
@@ -43,6 +44,22 @@ describe('jsonConfig', () => {
     });
   }
 
+  it('keeps the meaning of any JSON, and gives back its bytes', () => {
+    const rest = fc.dictionary(fc.constantFrom('a', 'z', 'servers2'), fc.jsonValue());
+    const servers = fc.option(fc.dictionary(fc.constantFrom('b', 'hafts', 'é'), fc.jsonValue()));
+    const spaces = fc.constantFrom(0, 1, 4, '\t');
+    fc.assert(
+      fc.property(rest, servers, spaces, fc.constantFrom('', '\n'), (first, found, space, end) => {
+        const data = { ...first, ...(found ? { servers: found } : {}), ...(first.z ? { last: first } : {}) };
+        const text = JSON.stringify(data, null, space) + end;
+        const put = lenient.put(text, 'servers', 'haft', ENTRY);
+        const before = JSON.parse(text);
+        assert.deepEqual(JSON.parse(put), { ...before, servers: { ...before.servers, haft: ENTRY } });
+        assert.equal(lenient.remove(put, 'servers', 'haft'), text);
+      }),
+    );
+  });
+
   it('takes out what looks made for the server with it: an empty object over two lines', () => {
     for (const [text, left] of [
       ['{\n}\n', undefined],
@@ -68,6 +85,12 @@ describe('jsonConfig', () => {
   it('takes out a server that others came behind', () => {
     const text = '{\n  "s": {\n    "haft": {}, // ours\n    "b": {}\n  }\n}';
     assert.equal(lenient.remove(text, 's', 'haft'), '{\n  "s": { // ours\n    "b": {}\n  }\n}');
+  });
+
+  it('does not let a comment swallow what follows a server that is taken out', () => {
+    const text = '{"s": {"a": 1, // x\n"haft": {}, "b": 2}}';
+    assert.equal(lenient.remove(text, 's', 'haft'), '{"s": {"a": 1, // x\n "b": 2}}');
+    assert.equal(lenient.remove('{"s": {// x\n"haft": {}}, "b": 2}', 's', 'haft'), '{"s": {// x\n}, "b": 2}');
   });
 
   const REFUSED: Readonly<Record<string, readonly [text: string, line: number, says: RegExp]>> = {

@@ -158,28 +158,38 @@ function cut(text: string, object: Node, key: string): string {
   const start = tokens(text, at > 0 ? ends(before!) : object.offset + 1, own!.offset);
   const close = after?.offset ?? ends(object) - 1;
   const follow = tokens(text, ends(own!), close);
-  if (follow.comma !== undefined) {
-    const between = text.slice(ends(own!), follow.comma);
-    return text.slice(0, start.end) + between + text.slice(follow.comma + 1);
-  }
-  const head = at > 0 ? withoutChar(text.slice(0, start.end), start.comma!) : text.slice(0, start.end);
-  return head + text.slice(ends(own!));
+  const rest =
+    follow.comma === undefined
+      ? text.slice(ends(own!))
+      : text.slice(ends(own!), follow.comma) + text.slice(follow.comma + 1);
+  // What follows must not become a part of the comment before it.
+  const breaks = start.isLineComment && !/^[ \t]*\r?\n/.test(rest);
+  const head = text.slice(0, breaks ? text.indexOf('\n', start.end) + 1 : start.end);
+  return (follow.comma === undefined && at > 0 ? withoutChar(head, start.comma!) : head) + rest;
 }
 
 const withoutChar = (text: string, at: number) => text.slice(0, at) + text.slice(at + 1);
 
 /** Of what lies between two places: where its last comment or comma ends, and where the comma is. */
-function tokens(text: string, from: number, to: number): { end: number; comma: number | undefined } {
+interface Between {
+  readonly end: number;
+  readonly comma: number | undefined;
+  readonly isLineComment: boolean;
+}
+
+function tokens(text: string, from: number, to: number): Between {
   const scanner = createScanner(text, false);
   scanner.setPosition(from);
   let end = from;
   let comma: number | undefined;
+  let isLineComment = false;
   for (scanner.scan(); scanner.getTokenLength() > 0 && scanner.getTokenOffset() < to; scanner.scan()) {
     const at = scanner.getTokenOffset();
     const token = text.slice(at, at + scanner.getTokenLength());
     if (token.trim() === '') continue;
     if (token === ',') comma = at;
+    isLineComment = token.startsWith('//');
     end = at + token.length;
   }
-  return { end, comma };
+  return { end, comma, isLineComment };
 }

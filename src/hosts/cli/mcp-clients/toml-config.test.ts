@@ -51,6 +51,10 @@ describe('tomlConfig', () => {
     assert.equal(remove(`a = 1\n\n${changed}\n[b]\n`), 'a = 1\n\n[b]\n');
   });
 
+  it('takes out tables below it that come before it', () => {
+    assert.equal(remove('[mcp_servers.haft.env]\nA = 1\n[x]\n[mcp_servers.haft]\nb = 1\n'), '[x]\n');
+  });
+
   const REFUSED: Readonly<Record<string, readonly [text: string, line: number]>> = {
     'an inline table of servers': ['a = 1\nmcp_servers = { haft = { command = "x" } }\n', 2],
     'a server by dotted keys': ['mcp_servers.haft.command = "x"\n', 1],

@@ -32,13 +32,14 @@ export const tomlConfig: ConfigFormat = {
     const server = serverOf(text, under, name);
     if (!server) return text;
     if (this.put('', under, name, server.entry) === text) return undefined;
+    const isAlone = server.tables.length === 1;
     // From the end, so that the places of the others stay.
     return server.tables.toReversed().reduce((left, { from, to }) => {
       const head = left.slice(0, from);
       const rest = left.slice(to).replace(/^\r?\n/, '');
       const bare = head.replace(/\r?\n$/, '');
       const hasGap = /(^|\n)\r?\n$/.test(head);
-      const isLast = rest === '' && this.put(bare, under, name, server.entry) === text;
+      const isLast = isAlone && rest === '' && this.put(bare, under, name, server.entry) === text;
       return (isLast || hasGap ? bare : head) + rest;
     }, text);
   },
