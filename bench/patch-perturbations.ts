@@ -55,7 +55,7 @@ const each =
 
 /** The same diff as `diff -u` would write it: nothing says which version it is for. */
 const plain = (patch: string) => patch.replace(/^(?:diff|index|old mode|new mode|similarity) .*\n/gm, '');
-const lf = ({ old, fresh }: Diff) => !`${old}${fresh}`.includes('\r');
+export const lf = ({ old, fresh }: Diff) => !`${old}${fresh}`.includes('\r');
 
 export const PERTURBATIONS: readonly Perturbation[] = [
   { name: 'nothing', make: each(() => ({})) },
@@ -134,11 +134,11 @@ export const PERTURBATIONS: readonly Perturbation[] = [
   },
 ];
 
-const crlf = (text: string) => text.replaceAll('\n', '\r\n');
+export const crlf = (text: string) => text.replaceAll('\n', '\r\n');
 const bareHunks = (patch: string) => plain(patch).replace(/^@@ .*$/gm, '@@');
 
 /** By lines of the file itself, which look like what the hunks are about, or by lines that stand nowhere else. */
-function shifted(
+export function shifted(
   { old, fresh }: Diff,
   random: (below: number) => number,
   patch: string,
@@ -153,7 +153,7 @@ function shifted(
 }
 
 /** Lines above each hunk that no hunk shows, each time another number. */
-function between(diff: Diff, random: (below: number) => number): Partial<Tried> | undefined {
+export function between(diff: Diff, random: (below: number) => number): Partial<Tried> | undefined {
   const [old, fresh] = [diff.old.split('\n'), diff.fresh.split('\n')];
   const headers = [...diff.patch.matchAll(/^@@ -(\d+)(?:,\d+)? \+(\d+)/gm)].map((match) => [
     Number(match[1]) - 1,
@@ -168,7 +168,7 @@ function between(diff: Diff, random: (below: number) => number): Partial<Tried> 
   return { file: old.join('\n'), patch: plain(diff.patch), right: [fresh.join('\n')] };
 }
 
-function copied({ old, fresh, patch }: Diff, random: (below: number) => number): Partial<Tried> {
+export function copied({ old, fresh, patch }: Diff, random: (below: number) => number): Partial<Tried> {
   const hunks = hunksOf(patch);
   const hunk = hunks[random(hunks.length)]!;
   const block = hunk
@@ -178,7 +178,7 @@ function copied({ old, fresh, patch }: Diff, random: (below: number) => number):
   return { file: block + old, right: [block + fresh] };
 }
 
-function hunksOf(patch: string): string[][] {
+export function hunksOf(patch: string): string[][] {
   const hunks: string[][] = [];
   for (const line of patch.split('\n').slice(0, -1)) {
     if (line.startsWith('@@ ')) hunks.push([]);
@@ -258,7 +258,7 @@ function wrongNumbers(patch: string, random: (below: number) => number): string 
   );
 }
 
-function editedContext(
+export function editedContext(
   { old, fresh, patch }: Diff,
   random: (below: number) => number,
 ): Partial<Tried> | undefined {
@@ -277,13 +277,13 @@ function editedContext(
   return { file: lines.join('\n'), patch: plain(patch), right: [after.join('\n')] };
 }
 
-function withoutNewline({ old, fresh, patch }: Diff): Partial<Tried> | undefined {
+export function withoutNewline({ old, fresh, patch }: Diff): Partial<Tried> | undefined {
   if (!old.endsWith('\n') || !fresh.endsWith('\n')) return undefined;
   return { file: old.slice(0, -1), patch: plain(patch), right: [fresh.slice(0, -1)] };
 }
 
 /** Small and seeded (mulberry32). */
-function generator(seed: number): (below: number) => number {
+export function generator(seed: number): (below: number) => number {
   let state = seed * 0x9e3779b1;
   return (below) => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,4 +1,5 @@
-// Owns: `node bench/patches.ts`: diffs between published versions of packages, spoilt in many ways, given to the engine of file_patch.
+// Owns: `node bench/patches.ts`: diffs between published versions of packages, spoilt in many ways, given to the engine of file_patch; and
+// the same as "*** Begin Patch" texts and as calls of file_edit.
 // Refuses: to call a result right that is not, byte for byte, what the diff was made to give.
 import { spawnSync } from 'node:child_process';
 import {
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
+import { FORMAT_PERTURBATIONS, FORMATS, triedAs } from './patch-formats.ts';
 import { type Diff, PERTURBATIONS, patched, type Tried } from './patch-perturbations.ts';
 import { writeSection } from './sections.ts';
 
@@ -62,16 +64,7 @@ function main(): void {
   console.log(`${diffs.length} diffs of ${Object.keys(PACKAGES).length} packages`);
   const scratch = mkdtempSync(join(tmpdir(), 'haft-patches-'));
   const rows = PERTURBATIONS.filter(({ name }) => name.includes(values.only)).map(({ name, apart, make }) => {
-    const row: Row = {
-      name,
-      apart: apart === true,
-      tried: 0,
-      right: 0,
-      refused: 0,
-      wrong: 0,
-      apartWrong: 0,
-      git: { asked: 0, right: 0, wrong: 0 },
-    };
+    const row = emptyRow(name, apart === true);
     for (const [i, diff] of diffs.entries()) {
       for (const tried of make(diff, i, diffs)) judge(row, tried, i, { scratch, show: values.show });
     }
@@ -79,11 +72,72 @@ function main(): void {
     return row;
   });
   rmSync(scratch, { recursive: true });
-  const wrong = rows.reduce((sum, row) => sum + (row.apart ? 0 : row.wrong), 0);
+  const formats = FORMATS.map(({ name }) => ({ name, rows: formatRows(name, diffs, values) }));
+  for (const [name, all] of [
+    ['unified diff', rows],
+    ...formats.map((one) => [one.name, one.rows] as const),
+  ] as const) {
+    const sum = (of: (row: Row) => number) => all.reduce((total, row) => total + of(row), 0);
+    console.log(
+      `${name}: ${sum((row) => row.tried)} tried, ${sum((row) => row.refused)} refused, ${sum(wrongOf)} silently wrong`,
+    );
+  }
+  const wrong = [...rows, ...formats.flatMap((one) => one.rows)].reduce((sum, row) => sum + wrongOf(row), 0);
   const seconds = Math.round((performance.now() - start) / 1000);
   console.log(`${wrong} silently wrong, in ${seconds} s`);
-  if (values.write) writeSection('patches', section(rows, diffs.length, seconds));
+  if (values.write) writeSection('patches', section(rows, formats, diffs.length, seconds));
   process.exitCode = wrong > 0 || diffs.length < 1000 ? 1 : 0;
+}
+
+function wrongOf({ apart, wrong }: Row): number {
+  return apart ? 0 : wrong;
+}
+
+function emptyRow(name: string, apart: boolean): Row {
+  return {
+    name,
+    apart,
+    tried: 0,
+    right: 0,
+    refused: 0,
+    wrong: 0,
+    apartWrong: 0,
+    git: { asked: 0, right: 0, wrong: 0 },
+  };
+}
+
+/** The same diffs in another format. */
+function formatRows(
+  name: string,
+  diffs: readonly Diff[],
+  { only, show }: { only: string; show: boolean },
+): Row[] {
+  const format = FORMATS.find((one) => one.name === name)!;
+  const wanted = FORMAT_PERTURBATIONS.filter((one) => (one.only ?? name) === name && one.name.includes(only));
+  return wanted.map((perturbation) => {
+    const row = emptyRow(perturbation.name, false);
+    for (const [i, diff] of diffs.entries()) {
+      const tried = triedAs(format, perturbation, diff, i);
+      if (!tried) continue;
+      row.tried++;
+      if (typeof tried.result !== 'string') row.refused++;
+      else if (tried.right.includes(tried.result)) row.right++;
+      else {
+        row.wrong++;
+        if (show) {
+          console.log(`--- ${name}, ${row.name}: ${diff.name}`);
+          writeFileSync(
+            join(tmpdir(), `haft-wrong-${name.replace(/\W+/g, '')}-${row.wrong}.json`),
+            JSON.stringify(tried),
+          );
+        }
+      }
+    }
+    console.log(
+      `${name}, ${row.name}: ${row.tried} tried, ${row.right} right, ${row.refused} refused, ${row.wrong} wrong`,
+    );
+    return row;
+  });
 }
 
 function judge(
@@ -194,7 +248,12 @@ function line({ name, tried, right, refused, wrong, apartWrong, git }: Row): str
   return `${name}: ${tried} tried, ${right} right, ${refused} refused, ${wrong} wrong, ${apartWrong} at a boundary; git ${git.right} right, ${git.wrong} wrong of ${git.asked}`;
 }
 
-function section(rows: readonly Row[], diffs: number, seconds: number): string {
+function section(
+  rows: readonly Row[],
+  formats: readonly { readonly name: string; readonly rows: readonly Row[] }[],
+  diffs: number,
+  seconds: number,
+): string {
   const percent = (part: number, all: number) => (all === 0 ? '–' : `${((100 * part) / all).toFixed(1)} %`);
   return [
     `Written by \`node bench/patches.ts --write\` (${new Date().toISOString().slice(0, 10)}, ${seconds} s): ${diffs} diffs between published versions of`,
@@ -209,5 +268,16 @@ function section(rows: readonly Row[], diffs: number, seconds: number): string {
       ({ name, apart, tried, right, refused, wrong, apartWrong, git }) =>
         `| ${name} | ${tried} | ${percent(right, tried)} | ${percent(refused, tried)} | ${apart ? '–' : wrong} | ${apart ? wrong + apartWrong : apartWrong} | ${percent(git.right, git.asked)} | ${percent(git.wrong, git.asked)} |`,
     ),
+    ...formats.flatMap(({ name, rows: all }) => [
+      '',
+      `The same as ${name === 'file_edit' ? 'calls of `file_edit`, an edit for each hunk' : `\`${name}\` texts`}; what must be refused is no result at all:`,
+      '',
+      '| spoilt by | tried | right | refused | silently wrong |',
+      '|---|---|---|---|---|',
+      ...all.map(
+        (row) =>
+          `| ${row.name} | ${row.tried} | ${percent(row.right, row.tried)} | ${percent(row.refused, row.tried)} | ${row.wrong} |`,
+      ),
+    ]),
   ].join('\n');
 }

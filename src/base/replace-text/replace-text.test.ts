@@ -64,6 +64,28 @@ describe('replaceText', () => {
     assert.equal(refused('😀', edit('\ud83d', 'x')).reason, 'input.encoding');
   });
 
+  it('adds whole lines once, and again where more of the text says so', () => {
+    const { reason, fact } = refused('a\nb\nc\n', edit('b\n', 'a\nb\n'));
+    assert.equal(reason, 'patch.stale');
+    assert.match(fact, /made already/);
+    assert.equal(replaced('a\nb\nc\n', edit('a\nb\n', 'a\na\nb\n')).text, 'a\na\nb\nc\n');
+    assert.equal(replaced('    b\n', edit('b\n', '  b\n')).text, '      b\n');
+  });
+
+  it('takes the end of a file without its last line end for one more place', () => {
+    const { reason, candidates } = refused('a\nb\na', edit('a\n', 'x\n'));
+    assert.deepEqual([reason, candidates], ['patch.ambiguous', [1, 3]]);
+    assert.equal(refused('a\nb\na', edit('a\n', 'x\n', 2)).reason, 'patch.ambiguous');
+    assert.equal(replaced('a\nb\nba', edit('a', 'x', 2)).text, 'x\nb\nbx');
+  });
+
+  it('does not take the end of the line above for an empty line', () => {
+    assert.match(refused('a\nb\nc\n', edit('\nb\n', '')).fact, /that of line 1: two lines would become one/);
+    assert.equal(replaced('a\n\nb\nc\n', edit('\n\nb\n', '\n')).text, 'a\nc\n');
+    assert.equal(replaced('a\nb\nc\n', edit('\nb', '')).text, 'a\nc\n');
+    assert.equal(replaced('\nb\nc\n', edit('\nb\n', '')).text, 'c\n');
+  });
+
   describe('of line ends', () => {
     it('takes those of the file, and says so', () => {
       assert.deepEqual(replaced('a\r\nb\r\nc\r\n', edit('a\nb\n', 'x\ny\nz\n')), {
@@ -130,8 +152,13 @@ describe('replaceText', () => {
 
     it('says when the new text is there, or nothing like it', () => {
       assert.match(refused('alpha beta gamma\n', edit('delta', 'alpha beta')).fact, /made already/);
-      assert.match(refused('alpha\n', edit('}\n', 'x')).fact, /nothing like it/);
+      assert.match(refused('alpha\n', edit('}\n', 'x')).fact, /nothing like it was found/);
       assert.match(refused('', edit('x', 'y')).fact, /nothing like it/);
+    });
+
+    it('is not looked for in a large file', () => {
+      const { fact, actual } = refused(' x y\n'.repeat(1_000_000), edit('x  y', 'z'));
+      assert.deepEqual([actual, /nothing like it was found/.test(fact)], [undefined, true]);
     });
 
     it('shows only the beginning of what is long', () => {
@@ -164,7 +191,10 @@ describe('replaceText', () => {
         }
         const places = old === '' ? 0 : file.split(own(old)).length - 1;
         const certain = places === count && own(old) !== own(fresh) && !(crlf && lf);
-        assert.ok(!certain || /overlap/.test(result.fact), JSON.stringify([file, old, fresh, count, result]));
+        assert.ok(
+          !certain || /overlap|end of the file|made already|become one/.test(result.fact),
+          JSON.stringify([file, old, fresh, count, result]),
+        );
       }),
       { numRuns: 1000 },
     );

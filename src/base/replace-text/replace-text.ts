@@ -57,8 +57,20 @@ export function replaceText(original: string, edits: readonly TextEdit[]): Repla
     }
     const found = placesOf(original, old, edit.count);
     if (found.starts.length === 0) return notFound(original, old, fresh, ends, refused);
-    if (found.overlap || found.starts.length !== edit.count) {
+    if (found.unclear !== undefined || found.starts.length !== edit.count) {
       return miscounted(original, found, edit.count, refused);
+    }
+    const joining = found.starts.find((start) => joinsLines(original, start, old, fresh));
+    if (joining !== undefined) {
+      const [line] = linesAt(original, [joining]);
+      const fact = `old begins with a line end, which in the file is that of line ${line}: two lines would become one; begin old with that line`;
+      return refused('patch.ambiguous', fact, { candidates: [line!] });
+    }
+    const made = found.starts.slice(0, MOST_LOOKED_AT).find((start) => isMade(original, start, old, fresh));
+    if (made !== undefined) {
+      const [line] = linesAt(original, [made]);
+      const fact = `old is at line ${line} with the lines of new around it: the change was made already; to make it again, add more of the text around it`;
+      return refused('patch.stale', fact, { candidates: [line!] });
     }
     // The mark stays where it is: one that comes with the new text would stand twice.
     if (byteOrderMark(fresh) !== '' && byteOrderMark(old) === '') {
@@ -103,8 +115,8 @@ type Refused = (
 
 interface Found {
   readonly starts: readonly number[];
-  /** Two places share text: which of them is meant cannot be said. */
-  readonly overlap: boolean;
+  /** Which of them is meant cannot be said, whatever their number is, since they stand so. */
+  readonly unclear?: string;
 }
 
 /** CR LF is one end of a line: no place begins or ends within it. */
@@ -116,18 +128,48 @@ function placesOf(text: string, old: string, expected: number): Found {
     if (old[0] === '\n' && text[at - 1] === '\r') continue;
     if (old.endsWith('\r') && text[end] === '\n') continue;
     starts.push(at);
-    if (starts.length > 1 && at < starts.at(-2)! + old.length) return { starts, overlap: true };
+    if (starts.length > 1 && at < starts.at(-2)! + old.length)
+      return { starts, unclear: 'at places that overlap' };
   }
-  return { starts, overlap: false };
+  // The end of a file that lacks only its last line end is as good a place as one that has it.
+  const open = old.replace(/\r?\n$/, '');
+  if (starts.length > 0 && open !== old && open !== '' && text.endsWith(open)) {
+    const unclear = 'and, but for its last line end, at the end of the file';
+    return { starts: [...starts, text.length - open.length], unclear };
+  }
+  return { starts };
 }
 
-function miscounted(text: string, { starts, overlap }: Found, expected: number, refused: Refused) {
+/** Whole lines, the first of them empty, where the file has no empty line: a line end of another line would go with them. */
+function joinsLines(text: string, start: number, old: string, fresh: string): boolean {
+  const empty = /^\r?\n/;
+  const whole =
+    empty.test(old) && old.endsWith('\n') && !empty.test(fresh) && (fresh === '' || fresh.endsWith('\n'));
+  return whole && start > 0 && text[start - 1] !== '\n';
+}
+
+/** Of places, and of places within what is added: repeated lines have many. */
+const MOST_LOOKED_AT = 100;
+
+/** Whole lines that add to whole lines, and stand around them already: a call that was made twice would add them twice. */
+function isMade(text: string, start: number, old: string, fresh: string): boolean {
+  if (!old.endsWith('\n') || !fresh.endsWith('\n') || (start > 0 && text[start - 1] !== '\n')) return false;
+  let inside = fresh.indexOf(old);
+  for (let n = 0; n < MOST_LOOKED_AT && inside >= 0 && inside <= start; n++) {
+    const at = start - inside;
+    if ((at === 0 || text[at - 1] === '\n') && text.startsWith(fresh, at)) return true;
+    inside = fresh.indexOf(old, inside + 1);
+  }
+  return false;
+}
+
+function miscounted(text: string, { starts, unclear }: Found, expected: number, refused: Refused) {
   const candidates = linesAt(text, starts.slice(0, MOST_PLACES));
   const more = starts.length > MOST_PLACES;
   const times = starts.length === 1 ? 'once' : `${more ? `more than ${MOST_PLACES}` : starts.length} times`;
   const where = `${candidates.length === 1 ? 'line' : 'lines'} ${candidates.join(', ')}${more ? ' and more' : ''}`;
-  const fact = overlap
-    ? `old is in the file at places that overlap (${where}), so which of them is meant is not certain; add more of the text around it`
+  const fact = unclear
+    ? `old is in the file ${unclear} (${where}), so which of them is meant is not certain; add more of the text around it`
     : `old is in the file ${times} (${where}), and expected_count is ${expected}; add more of the text around it until it is there only where you mean, or set expected_count to the number of places that shall change`;
   return refused('patch.ambiguous', fact, { candidates, ...(more ? {} : { found: starts.length }) });
 }
@@ -143,7 +185,10 @@ function notFound(text: string, old: string, fresh: string, ends: LineEnds, refu
         `old is not in the file, and new is, at line ${line}: the change was made already`,
       );
     }
-    return refused('patch.stale', 'old is not in the file, and nothing like it is; read the file again');
+    return refused(
+      'patch.stale',
+      'old is not in the file, and nothing like it was found; read the file again',
+    );
   }
   const lines = `line${actual.from === actual.to ? '' : 's'} ${actual.from}${actual.from === actual.to ? '' : `–${actual.to}`}`;
   const shown = `:\n${actual.text}`;

@@ -14,7 +14,11 @@ interface Similar {
 
 const MOST_PLACES = 20;
 
+/** A larger text is not looked through: everybody would wait for an explanation. */
+const MOST_EXPLAINED = 4 * 1024 * 1024;
+
 export function similarLines(text: string, wanted: string): Similar {
+  if (text.length > MOST_EXPLAINED) return { exact: false, candidates: [] };
   const lines = textLines(text);
   const spans = spansWithoutSpace(text, wanted).map(([start, end]) => ({
     from: lineOf(lines, start),

@@ -97,8 +97,12 @@ export function explainStale(
   });
 }
 
+/** A file with more lines is not looked through only to explain. */
+const MOST_EXPLAINED = 200_000;
+
 /** Where the old lines stand but for white space around them, and say something. */
 function placesButForSpace(target: MatchTarget, hunk: Hunk): readonly number[] {
+  if (target.lines.count > MOST_EXPLAINED) return [];
   if (!oneSide(hunk, '-').some(({ text }) => /[\p{L}\p{N}]/u.test(text))) return [];
   const { lines, old } = target.loosely();
   return findLines(lines, old(hunk));
