@@ -50,6 +50,18 @@ const flag = fc.boolean();
 
 const two = fc.record({ src: path, dst: path, overwrite: flag, create_dirs: flag, dry_run: flag });
 
+const line = fc.record({
+  cmd: fc.constantFrom(
+    'true',
+    'cat a.txt',
+    'true && echo x',
+    'echo x > new.txt',
+    'cat < secrets/key',
+    'rm -rf $(',
+  ),
+  allow_network: flag,
+});
+
 /** One line for each tool: the calls that are made of it. */
 const CALLS: { readonly [tool: string]: fc.Arbitrary<JsonObject> } = {
   artifact_get: fc.record({ artifact }),
@@ -76,17 +88,12 @@ const CALLS: { readonly [tool: string]: fc.Arbitrary<JsonObject> } = {
   fs_move: two,
   grep: fc.record({ pattern: fc.constant('x'), glob }),
   proc_list: fc.constant({ limit: 1 }),
-  shell_exec: fc.record({
-    cmd: fc.constantFrom(
-      'true',
-      'cat a.txt',
-      'true && echo x',
-      'echo x > new.txt',
-      'cat < secrets/key',
-      'rm -rf $(',
-    ),
-    allow_network: flag,
-  }),
+  shell_exec: line,
+  shell_list: fc.constant({}),
+  shell_read: fc.record({ shell_id: fc.constant('shell_0') }),
+  shell_signal: fc.record({ shell_id: fc.constant('shell_0') }),
+  shell_start: line,
+  shell_write: fc.record({ shell_id: fc.constant('shell_0'), input: fc.constant('x') }),
   slurm_job_cancel: fc.record({ run_id: runId }),
   slurm_job_collect: fc.record({ run_id: runId }),
   slurm_job_get: fc.record({ run_id: runId }),
