@@ -170,8 +170,8 @@ export interface ScopePolicy {
   readonly packs: readonly string[];
   /** `sandbox: optional`: where no sandbox can be had, run and say so. */
   readonly sandboxOptional: boolean;
-  /** `limits.max_shells`. */
-  readonly maxShells?: number | undefined;
+  /** `limits.max_shells`, and the line that would let a session have more. */
+  readonly shells?: { readonly most: number; readonly admit?: string };
 }
 
 /** A policy that has nothing to say about programs. */

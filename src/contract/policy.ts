@@ -54,8 +54,12 @@ export interface PolicyFile {
   readonly runs?: RunsPolicy;
 }
 
+/** Background shells of a host: each is a sandbox of some processes. */
+export const MOST_SHELLS = 64;
+
 /** What holds where a policy names no number. A number that is not here is one that is not limited, or that others limit too. */
 export const POLICY_DEFAULTS = {
+  limits: { max_shells: 8 },
   approvals: { expire_ms: 15 * 60_000 },
   undo: { max_bytes: 64 * 1024 * 1024 },
   undoKeep: { days: 30, bytes: 512 * 1024 * 1024 },

@@ -15,12 +15,13 @@ import type { EventMessage } from '../contract/envelope.ts';
 import { type Failure, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
-import { POLICY_DEFAULTS, type PolicyEngine, type PolicyFile } from '../contract/policy.ts';
+import { MOST_SHELLS, POLICY_DEFAULTS, type PolicyEngine, type PolicyFile } from '../contract/policy.ts';
 import { type Program, type ProgramHandle, programEffects } from '../contract/program.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
 import type { Standing } from '../contract/shells.ts';
 import type { Store } from '../contract/store.ts';
+import { renderGrant } from '../policy/grant.ts';
 import type { Deadline } from './limits.ts';
 import type { HeldLocks } from './locks.ts';
 import { type CallRecord, writeIntent } from './record.ts';
@@ -229,8 +230,18 @@ export function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
     programs: programsOf(file.shell_allow ?? []),
     packs: (file.packs ?? []).filter((pack) => typeof pack === 'string'),
     sandboxOptional: file.sandbox === 'optional',
-    maxShells: file.limits?.max_shells,
+    get shells() {
+      return shellsOf(engine);
+    },
   };
+}
+
+/** What a session was opened with, no line of haft.yaml raises. */
+function shellsOf({ loaded, host }: PolicyEngine): NonNullable<ScopePolicy['shells']> {
+  const { max_shells: most = POLICY_DEFAULTS.limits.max_shells } = loaded.file.limits ?? {};
+  const isHost = host.limits?.max_shells === loaded.file.limits?.max_shells;
+  const more = Math.min(MOST_SHELLS, Math.max(2 * most, 1));
+  return { most, ...(isHost && more > most ? { admit: renderGrant({ limits: { max_shells: more } }) } : {}) };
 }
 
 /** The first word of each pattern that begins with one: `^cargo(\\s|$)` is about cargo. */

@@ -242,6 +242,12 @@ export const DENIALS: Readonly<Record<string, Denial>> = {
     tool: 'file_write',
     args: args({ path: 'a.txt', content: 'x'.repeat(100) }),
   },
+  'the number of background shells': {
+    reason: 'shell.limit',
+    policy: policy('limits:\n  max_shells: 0\n'),
+    tool: 'shell_start',
+    args: args({ cmd: 'bash' }),
+  },
   'the size of an answer': {
     reason: 'output.too_large',
     policy: policy('limits:\n  max_output_bytes: 20\n'),

@@ -9,6 +9,7 @@ import type { Warning } from '../../../contract/envelope.ts';
 import { type Failure, fail, isFailure, toErrorEntry } from '../../../contract/errors.ts';
 import type { ShellLine, ShellOutcome } from '../../../contract/exec.ts';
 import type { JsonObject } from '../../../contract/json.ts';
+import { MOST_SHELLS } from '../../../contract/policy.ts';
 import type { SandboxControl } from '../../../contract/sandbox.ts';
 import type {
   BackgroundLine,
@@ -39,12 +40,11 @@ export interface ShellsSite {
 }
 
 const KEPT_BYTES = 1024 * 1024;
-const USUAL_MOST = 8;
-/** Each is a sandbox of some processes. */
-const MOST_IN_ALL = 64;
 /** Those that ended, of one session. */
 const REMEMBERED = 16;
 const IDLE_MS = 30 * 60_000;
+
+type Allowed = NonNullable<CallScope['policy']['shells']>;
 
 interface Shell {
   readonly standing: Standing;
@@ -66,19 +66,15 @@ export function createShells(site: ShellsSite): Shells {
   const shells = new Map<string, Shell>();
   /** Of each that is on its way, its session. */
   const starting = new Set<{ readonly session: string }>();
-  const reserve = (session: string, most: number): { release(): void } => {
+  const reserve = (session: string, { most, admit }: Allowed = { most: 0 }): { release(): void } => {
     const running = [...shells.values()].flatMap(({ end, standing }) => (end ? [] : [standing]));
     const all = [...running, ...starting];
-    if (all.filter((one) => one.session === session).length >= most)
-      throw fail(
-        'shell.limit',
-        `Cannot start a shell: the session has ${most}, as many as limits.max_shells allows`,
-      );
-    if (all.length >= MOST_IN_ALL)
-      throw fail(
-        'shell.limit',
-        `Cannot start a shell: all sessions together have ${MOST_IN_ALL}, as many as a host runs`,
-      );
+    if (all.filter((one) => one.session === session).length >= most) {
+      const message = `Cannot start a shell: the session has ${most}, as many as limits.max_shells allows`;
+      throw fail('shell.limit', message, admit ? { admit } : {});
+    }
+    if (all.length >= MOST_SHELLS)
+      throw fail('shell.limit', `Cannot start a shell: a host runs ${MOST_SHELLS}, and as many are running`);
     const place = { session };
     starting.add(place);
     return { release: () => void starting.delete(place) };
@@ -100,7 +96,7 @@ export function createShells(site: ShellsSite): Shells {
     handle: (scope) => ({
       async start(line) {
         const { session, standing } = mustStay(scope);
-        const place = reserve(session, scope.policy.maxShells ?? USUAL_MOST);
+        const place = reserve(session, scope.policy.shells);
         try {
           const add = (shell: Shell) => {
             shells.set(shell.standing.id, shell);
