@@ -11,11 +11,16 @@ export function findWorkspace(given: string | undefined): string {
   if (given !== undefined) return findFolder(given);
   const start = realFolder('.');
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'haft.yaml')) || existsSync(join(folder, '.haft')))
-      return folder === start ? start : findFolder(folder);
+    if (isWorkspace(folder)) return folder === start ? start : findFolder(folder);
     if (dirname(folder) === folder) return start;
   }
 }
+
+export const hasState = (workspace: string): boolean => existsSync(join(workspace, '.haft'));
+
+/** Somebody made it one; any other folder can be used as one all the same. */
+export const isWorkspace = (folder: string): boolean =>
+  existsSync(join(folder, 'haft.yaml')) || hasState(folder);
 
 export function findFolder(given: string): string {
   const real = realFolder(given);

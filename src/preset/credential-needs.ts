@@ -10,7 +10,7 @@ export type DeclaredNeed = PackNeed;
 /** Packs that are disabled need nothing. Where haft.yaml cannot be read nothing is known, and nothing is needed. */
 export async function credentialNeeds(workspace: string): Promise<readonly DeclaredNeed[]> {
   try {
-    const entries = await withWorkspacePacks(workspace, (packs) => packs.entries());
+    const entries = await withWorkspacePacks(workspace, (packs) => packs.entries(), { looks: true });
     const needs = entries.map((entry) => sourceOf(entry, workspace).needs?.(entry, workspace) ?? []);
     return (await Promise.all(needs)).flat();
   } catch (thrown) {
