@@ -25,6 +25,8 @@ export interface OperationHandles {
   readonly trust: TrustHandles;
   readonly policies: PolicyHandles;
   readonly proofs: ProofHandles;
+  /** Whether the workspace has a `.haft`. */
+  hasState(): Promise<boolean>;
   /** Where runs can be executed, whether or not policy grants it. */
   backendNames(): Promise<readonly string[]>;
   /** Everything that Haft needs, tried. */

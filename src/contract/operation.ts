@@ -59,6 +59,10 @@ export interface Operation<Args = any, Value = any> {
   readonly reads?: true;
   /** It works also where a pack is wrong: that one is left out, and said. So does whatever only reads. */
   readonly lenient?: true;
+  /** Of one that changes something: whether it only looks with these arguments. */
+  looks?(args: Args): boolean;
+  /** It answers also where there is no workspace: what else only reads is refused there. */
+  readonly worksBare?: true;
   /** With `--json` the command line prints only the last of its lines. */
   readonly lastLine?: true;
   /** The work. Failures of the table may be thrown. */
@@ -102,6 +106,8 @@ export interface Reader<Args> {
   readonly args: Args;
   /** A person is looking, rather than a pipe. */
   readonly tty: boolean;
+  /** A screen that has room for little: what is seldom looked at is left out. */
+  readonly brief: boolean;
   readonly workspace: string;
   out(text: string): void;
   err(text: string): void;
@@ -116,7 +122,7 @@ export interface Reader<Args> {
   diff(text: string): void;
 }
 
-export interface Terminal {
+export interface Terminal extends Pick<Reader<unknown>, 'table' | 'time'> {
   readonly json: boolean;
   readonly tty: boolean;
   out(text: string): void;

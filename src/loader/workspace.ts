@@ -11,11 +11,15 @@ import { isWithin } from './is-within.ts';
 export function findWorkspace(given: string | undefined): string {
   if (given !== undefined) return findFolder(given);
   const start = realFolder('.');
-  const found = foldersUp(start).find(
-    (folder) => existsSync(join(folder, 'haft.yaml')) || existsSync(join(folder, '.haft')),
-  );
+  const found = foldersUp(start).find(isWorkspace);
   return found === undefined || found === start ? start : findFolder(found);
 }
+
+export const hasState = (workspace: string): boolean => existsSync(join(workspace, '.haft'));
+
+/** Somebody made it one; any other folder can be used as one all the same. */
+export const isWorkspace = (folder: string): boolean =>
+  existsSync(join(folder, 'haft.yaml')) || hasState(folder);
 
 export function findFolder(given: string): string {
   const real = realFolder(given);

@@ -1,6 +1,7 @@
 // Owns: the operations that read the audit: rows as people and programs read them, its head, all of it.
 // Refuses: arguments of calls: the audit never had them. To say that the chain is whole; audit-verify.ts does.
-import { checkWord, defineOperation, type Operation } from '../contract/operation.ts';
+import { describeEffect } from '../contract/effect.ts';
+import { checkWord, defineOperation, type Operation, type Reader } from '../contract/operation.ts';
 import { MANAGEMENT } from '../contract/policy.ts';
 import { auditRowToWire } from '../contract/spelling.ts';
 import type { AuditHead, AuditQuery, AuditRow } from '../contract/store.ts';
@@ -41,14 +42,15 @@ export const auditList = defineOperation<Filters, readonly AuditRow[]>({
   reads: true,
   run: async (args, { runtime }) => (await runtime()).audit.rows(queryOf(args)),
   json: (rows) => ({ rows: rows.map(auditRowToWire) }),
-  text(rows, { out, table, time, args: { tool, session, call, outcome } }) {
+  text(rows, reader) {
+    const { tool, session, call, outcome } = reader.args;
     const isFiltered = [tool, session, call, outcome].some((one) => one !== undefined);
     if (rows.length > 0)
-      table(
-        rows.map((row) => cells(row, time)),
-        HEADER,
+      reader.table(
+        rows.map((row) => cells(row, reader)),
+        headerOf(reader),
       );
-    else out(isFiltered ? 'No row matches.\n' : 'No calls yet.\n');
+    else reader.out(isFiltered ? 'No row matches.\n' : 'No calls yet.\n');
   },
 });
 
@@ -79,7 +81,7 @@ export const auditTail = defineOperation<Filters, AsyncIterable<AuditRow>>({
     })();
   },
   json: auditRowToWire,
-  text: (row, { table, time }) => table([cells(row, time)]),
+  text: (row, reader) => reader.table([cells(row, reader)]),
 });
 
 export const auditHead = defineOperation<object, AuditHead>({
@@ -121,24 +123,36 @@ export const auditExport = defineOperation<object, AsyncIterable<AuditRow>>({
   json: auditRowToWire,
 });
 
-const HEADER = ['SEQ', 'WHEN', 'TOOL', 'PHASE', 'OUTCOME', 'RULE', 'CALL', 'BY'];
+type Look = Pick<Reader<unknown>, 'time' | 'brief'>;
+type Column = readonly [name: string, cell: (row: AuditRow, look: Look) => string];
 
-const cells = (row: AuditRow, time: (ts: number) => string): string[] => [
-  String(row.seq),
-  time(row.startTs),
-  row.tool,
-  row.phase,
-  row.errors[0] ? `${row.outcome} (${row.errors[0].reason})` : row.outcome,
-  row.decision.rule,
-  row.callId,
-  whoDid(row),
+/** A screen has no room for the last ones, unless it is asked for all. */
+const BRIEF: readonly Column[] = [
+  ['SEQ', ({ seq }) => String(seq)],
+  ['WHEN', ({ startTs }, { time }) => time(startTs)],
+  ['TOOL', ({ tool }) => tool],
+  ['TOUCHED', touched],
+  ['OUTCOME', ({ errors: [error], outcome }) => (error ? `${outcome} (${error.reason})` : outcome)],
+  ['CALL', ({ callId }) => callId],
+];
+const COLUMNS: readonly Column[] = [
+  ...BRIEF,
+  ['PHASE', ({ phase }) => phase],
+  ['RULE', ({ decision }) => decision.rule],
+  ['BY', ({ attribution }) => (typeof attribution?.by === 'string' ? attribution.by : '')],
 ];
 
-/** Of what a person changed outside of calls: who, and what. */
-function whoDid({ decision, attribution, facts }: AuditRow): string {
-  if (decision.rule !== MANAGEMENT) return '';
-  const what = Object.entries(facts ?? {}).map(([key, value]) => `${key}=${shortText(value)}`);
-  return [String(attribution?.by ?? ''), ...what].join(' ');
+const columnsOf = ({ brief }: Look): readonly Column[] => (brief ? BRIEF : COLUMNS);
+const headerOf = (look: Look): string[] => columnsOf(look).map(([name]) => name);
+
+const cells = (row: AuditRow, look: Look): string[] => columnsOf(look).map(([, cell]) => cell(row, look));
+
+/** The paths, commands and hosts of a call; of what a person changed outside of calls, what that was. */
+function touched({ decision, effects, facts }: AuditRow): string {
+  if (decision.rule !== MANAGEMENT) return effects.map(describeEffect).join('; ');
+  return Object.entries(facts ?? {})
+    .map(([key, value]) => `${key}=${shortText(value)}`)
+    .join(' ');
 }
 
 const shortText = (value: unknown): string => {

@@ -8,6 +8,7 @@ import type { OperationEntry } from '../contract/operation.ts';
  * and `check`, `tools check`, `runs collect`, `runs verify-bundle`.
  */
 export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
+  status: op('Say where you are, and what to do next', async () => (await import('./status.ts')).status),
   trust: op(
     'Trust the policy of this workspace on this machine',
     async () => (await import('./trust.ts')).trust,
@@ -107,7 +108,7 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
     async () => (await import('./artifacts.ts')).artifactsGc,
   ),
   gc: op('Clean up the state', async () => (await import('./upkeep.ts')).gc),
-  undo: op('Take back what a call changed', async () => (await import('./upkeep.ts')).undo),
+  undo: op('Take back what a call changed', async () => (await import('./undo.ts')).undo),
   doctor: op('Check this machine and workspace', async () => (await import('./upkeep.ts')).doctor),
 };
 

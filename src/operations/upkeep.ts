@@ -1,13 +1,10 @@
-// Owns: the operations that keep a workspace in order: cleaning up its state, checking that all is here, taking a call back.
+// Owns: the operations that keep a workspace in order: cleaning up its state, checking that all is here.
 // Refuses: to remove a row of the audit or an artifact, and to repair anything: each failed check says what to type.
 import { shownSize } from '../base/shown-size.ts';
-import { type CallResponse, toToolResponse } from '../contract/envelope.ts';
-import { ERRORS } from '../contract/errors.ts';
 import { defineOperation } from '../contract/operation.ts';
 import type { CleanUpReport, Finding, StateSizes } from '../contract/operation-handles.ts';
 import { toWire } from '../contract/spelling.ts';
-import { describeError } from '../contract/terminal-text.ts';
-import { COUNT, document, flag, list as listOf, word, YES } from './schemas.ts';
+import { COUNT, document, flag, list as listOf, YES } from './schemas.ts';
 
 interface Cleaned {
   readonly dryRun: boolean;
@@ -34,6 +31,7 @@ export const gc = defineOperation<{ readonly dry_run?: boolean }, Cleaned>({
   }),
   who: 'person',
   changes: true,
+  looks: ({ dry_run }) => dry_run === true,
   async run({ dry_run: dryRun = false }, { runtime, signal, progress, record }) {
     const live = await runtime();
     const report = await live.cleanUp({
@@ -117,56 +115,4 @@ function describeFinding({ state, name, evidence, fix }: Finding, said: Set<stri
   for (const line of details) said.add(line);
   const below = [...fresh, ...(fix && state !== 'ok' ? [fix] : [])].map((line) => `         ${line}\n`);
   return `${MARKS[state]}  ${name}: ${fact}\n${below.join('')}`;
-}
-
-interface UndoArgs {
-  readonly call: string;
-  readonly dry_run?: boolean;
-}
-
-/** The call of the tool `undo`: policy and audit see it like any other. */
-export const undo = defineOperation<UndoArgs, CallResponse>({
-  id: 'undo',
-  summary: 'Take back what a call changed',
-  description:
-    'Restores exactly what that call changed, and refuses, with the difference, when something changed since. ' +
-    'CALL is the call_id of an answer; haft audit list shows them.',
-  examples: ['haft undo call_0123456789abcdefghij', 'haft undo call_0123456789abcdefghij --dry-run'],
-  args: {
-    call: word('the call_id of an answer'),
-    dry_run: flag('show the difference and change nothing'),
-  },
-  result: document({ ok: YES, data: {}, errors: listOf('Why it was refused.') }),
-  who: 'anyone',
-  changes: true,
-  lenient: true,
-  async run({ call, dry_run }, { runtime, signal }) {
-    const args = { call_id: call, ...(dry_run ? { dry_run: true } : {}) };
-    return (await runtime()).call({ tool: 'undo', args }, { signal });
-  },
-  json: toToolResponse,
-  text(response, { out, err, diff: showDiff, args: { dry_run: dryRun } }) {
-    const [error] = response.errors;
-    if (error) {
-      err(describeError(error));
-      const { conflicts = [] } = (error.details ?? {}) as { conflicts?: readonly { diff?: string }[] };
-      for (const { diff } of conflicts) if (diff) err(diff);
-      return;
-    }
-    const { restored = [], removed = [], not_restored = [], diff } = response.data as UndoAnswer;
-    if (diff) showDiff(diff.endsWith('\n') ? diff : `${diff}\n`);
-    for (const path of restored) out(`${dryRun ? 'would restore' : 'restored'} ${path}\n`);
-    for (const path of removed) out(`${dryRun ? 'would remove' : 'removed'} ${path}\n`);
-    for (const { path, what, why } of not_restored)
-      err(`haft: not restored: ${what.replaceAll('_', ' ')} of ${path}: ${why}\n`);
-    if (!dryRun) out(`undone; "haft undo ${response.callId}" takes this back\n`);
-  },
-  exit: ({ errors: [error] }) => (error ? ERRORS[error.reason].exit : 0),
-});
-
-interface UndoAnswer {
-  readonly restored?: readonly string[];
-  readonly removed?: readonly string[];
-  readonly not_restored?: readonly { readonly path: string; readonly what: string; readonly why: string }[];
-  readonly diff?: string;
 }

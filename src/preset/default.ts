@@ -95,7 +95,11 @@ export interface DefaultRuntime extends HostRuntime {
   packHealth(): HealthMonitor | undefined;
 }
 
-export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}): Promise<DefaultRuntime> {
+/** `state` is the state folder, where it is another than `.haft`: of who only looks. */
+export async function createDefaultRuntime(
+  options: DefaultRuntimeOptions = {},
+  state?: string,
+): Promise<DefaultRuntime> {
   checkFields('create a runtime', options, OPTIONS);
   const { tools = [], capabilities = [], clock = SYSTEM_CLOCK, onWarning } = options;
   checkTools(tools);
@@ -105,7 +109,7 @@ export async function createDefaultRuntime(options: DefaultRuntimeOptions = {}):
   const given = givenTrust(options.trust);
   const { policy, closed } = await startPolicy(root, given, options);
   const identity = processIdentity();
-  const folder = `${root}/.haft`;
+  const folder = state ?? `${root}/.haft`;
   const opened = await openSqliteStore({
     folder,
     process: identity,

@@ -11,9 +11,11 @@ import { toErrorEntry } from '../contract/errors.ts';
 import type { Finding, StateSizes } from '../contract/operation-handles.ts';
 import type { RunsPolicy } from '../contract/policy.ts';
 import { backendsInUse } from '../contract/policy-match.ts';
+import { openToLook } from '../loader/empty-state.ts';
 import { outerFolders } from '../loader/haft-yaml/outer-folders.ts';
+import { hasState } from '../loader/workspace.ts';
 import { belowOuter } from './adopt-policy.ts';
-import { createDefaultRuntime, type DefaultRuntime } from './default.ts';
+import { createDefaultRuntime, type DefaultRuntime, type DefaultRuntimeOptions } from './default.ts';
 import { loadPolicy } from './load-policy.ts';
 import { backendSite, inTime } from './runs/run-parts.ts';
 import { givenTrust, judgeTrust } from './trust/trust.ts';
@@ -55,7 +57,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   packs: async (workspace) => {
     const wrong: string[] = [];
     const onBrokenPack = (message: string) => void wrong.push(message);
-    const runtime = await createDefaultRuntime({ workspace, untrusted: 'closed', onBrokenPack });
+    const runtime = await lookWith({ workspace, untrusted: 'closed', onBrokenPack });
     try {
       const packs = runtime.installations.all();
       const tools = packs.reduce((sum, pack) => sum + pack.tools.length, 0);
@@ -76,7 +78,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
       const object = await objects.put(new TextEncoder().encode('haft doctor\n'));
       return {
         state: (await objects.verify(object)) === 'ok' ? 'ok' : 'failed',
-        evidence: `.haft opens, ${head.count} audit rows, the object store keeps and verifies bytes`,
+        evidence: `${hasState(workspace) ? '.haft opens' : 'the first call makes .haft'}, ${head.count} audit rows, the object store keeps and verifies bytes`,
       };
     }),
   'state size': (workspace) =>
@@ -107,10 +109,14 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }),
 };
 
+/** A look leaves no `.haft` behind. */
+const lookWith = (options: DefaultRuntimeOptions & { readonly workspace: string }) =>
+  openToLook(options.workspace, (state) => createDefaultRuntime(options, state));
+
 /** With what is recorded there, whatever the policy and the packs are. */
 async function withState<T>(workspace: string, use: (runtime: DefaultRuntime) => Promise<T>): Promise<T> {
   const options = { workspace, untrusted: 'closed', serversMs: 0, onBrokenPack: () => {} } as const;
-  const runtime = await createDefaultRuntime(options);
+  const runtime = await lookWith(options);
   try {
     return await use(runtime);
   } finally {
@@ -182,7 +188,7 @@ async function diagnoseEngines(workspace: string): Promise<readonly Finding[]> {
 
 /** Every server, tried: a start does not wait for any of them, and so says nothing of them. */
 async function diagnosePacks(workspace: string): Promise<readonly Finding[]> {
-  const runtime = await createDefaultRuntime({ workspace, serversMs: 0 }).catch(() => undefined);
+  const runtime = await lookWith({ workspace, serversMs: 0 }).catch(() => undefined);
   if (!runtime) return [];
   try {
     const names = runtime.packs().map(({ name }) => name);

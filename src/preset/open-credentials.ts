@@ -2,6 +2,7 @@
 // Refuses: to open the store, or to make a key, before somebody needs it.
 import type { CredentialRows, Credentials } from '../contract/credentials.ts';
 import type { Store } from '../contract/store.ts';
+import { openToLook } from '../loader/empty-state.ts';
 import { createSchemaCompiler } from '../loader/schema/schema-compiler.ts';
 import { createCredentials } from '../runtime/credentials/create-credentials.ts';
 import { createCredentialFiles, ensureHostKey, readHostKey } from '../stores/machine/host-key.ts';
@@ -32,10 +33,13 @@ export function openCredentials({ workspace, users, env = process.env }: Credent
 export async function withCredentials<T>(
   workspace: string,
   use: (credentials: Credentials) => Promise<T>,
+  looks = false,
 ): Promise<T> {
   let opened: Promise<Store> | undefined;
+  const open = (folder = `${workspace}/.haft`) =>
+    openSqliteStore({ folder, process: processIdentity(), clock: Date });
   const users = async () => {
-    opened ??= openSqliteStore({ folder: `${workspace}/.haft`, process: processIdentity(), clock: Date });
+    opened ??= looks ? openToLook(workspace, open) : open();
     return (await opened).credentials;
   };
   try {

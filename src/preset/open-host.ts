@@ -9,15 +9,17 @@ interface RuntimeUse {
   readonly reads?: boolean;
   /** A pack that is wrong is left out, and said. */
   readonly lenient?: boolean;
+  /** It changes nothing: where there is no `.haft` none is made. */
+  readonly looks?: boolean;
 }
 
 /** Standard error is the log: what an earlier process left undone, and the words of a bug, which no caller gets. */
 export async function openHost(
   workspace: string,
   say: (text: string) => void,
-  { frozen = false, living = false, reads = false, lenient = reads }: RuntimeUse = {},
+  { frozen = false, living = false, reads = false, lenient = reads, looks = false }: RuntimeUse = {},
 ): Promise<DefaultRuntime> {
-  const runtime = await createDefaultRuntime({
+  const options = {
     workspace,
     // What a command is about may have nothing to do with any server.
     serversMs: 0,
@@ -27,7 +29,12 @@ export async function openHost(
       ? { onBrokenPack: (message: string) => say(`haft: a pack is left out here: ${message}\n`) }
       : {}),
     ...(living ? { living, onWarning: (message: string) => say(`haft: ${message}\n`) } : {}),
-  });
+  } as const;
+  const runtime = looks
+    ? await (await import('../loader/empty-state.ts')).openToLook(workspace, (state) =>
+        createDefaultRuntime(options, state),
+      )
+    : await createDefaultRuntime(options);
   for (const { tool, callId, changes } of runtime.startup.inFlight) {
     const next =
       changes.length > 0 ? `"haft undo ${callId}" takes back what it did` : 'what it changed is not known';

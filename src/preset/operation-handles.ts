@@ -7,6 +7,7 @@ import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { OperationSite } from '../contract/operation.ts';
 import type { PolicyHandles, TrustHandles, TrustQuestion } from '../contract/operation-handles.ts';
+import { hasState } from '../loader/workspace.ts';
 import type { FindTools } from '../runtime/tool-search/create-tool-search.ts';
 import type { DefaultRuntime } from './default.ts';
 import type { WorkspacePacks } from './packs/workspace-packs.ts';
@@ -17,6 +18,8 @@ export type Asking = Pick<
   'workspace' | 'by' | 'frozen' | 'signal' | 'watched' | 'say' | 'progress'
 > & {
   runtime(): Promise<DefaultRuntime>;
+  /** It only looks: where there is no `.haft` none is made. */
+  readonly looks?: boolean;
 };
 
 /** Of a host that lives: what is changed holds there at once, and files are named from the workspace, in it. */
@@ -37,9 +40,9 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     opened ??= runtime();
     return opened;
   };
-  const packs = async <T>(use: (packs: WorkspacePacks) => Promise<T>): Promise<T> => {
+  const packs = async <T>(use: (packs: WorkspacePacks) => Promise<T>, looks = false): Promise<T> => {
     const { withWorkspacePacks } = await import('./packs/workspace-packs.ts');
-    return withWorkspacePacks(at(), use, { frozen, by });
+    return withWorkspacePacks(at(), use, { frozen, by, looks });
   };
   /** What was asked for is done by then. Where another pack has a problem, the log of the host says so. */
   const takeOver = async () => {
@@ -68,7 +71,8 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     progress: asking.progress,
     async record(action: string, facts: JsonObject) {
       const { recordManagement } = await import('./record-management.ts');
-      const live = living ? open() : opened;
+      // Who only looks may have opened a state that is gone with it.
+      const live = living ? open() : asking.looks ? undefined : opened;
       await recordManagement(at(), { action, by, facts }, live && (await live).audit);
     },
     runtime: open,
@@ -87,8 +91,8 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     },
     unnamedPacks: async () => (await import('./adopt-policy.ts')).tellUnnamedPacks(at()),
     packs: {
-      list: () => packs((all) => all.list()),
-      show: (name) => packs((all) => all.show(name)),
+      list: () => packs((all) => all.list(), true),
+      show: (name) => packs((all) => all.show(name), true),
       add: (name, entry) => change((all) => all.add(name, entry)),
       configure: (name, config) => change((all) => all.configure(name, config)),
       remove: (name) => change((all) => all.remove(name)),
@@ -111,7 +115,8 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
         return { ...report, lines: report.drifts.map(describeDrift) };
       },
     },
-    credentials: async (use) => (await import('./open-credentials.ts')).withCredentials(at(), use),
+    credentials: async (use) =>
+      (await import('./open-credentials.ts')).withCredentials(at(), use, asking.looks),
     credentialNeeds: async () => (await import('./packs/check-packs.ts')).credentialNeeds(at()),
     trust: trustHandles(at),
     policies: policyHandles(at, open, living !== undefined),
@@ -124,6 +129,7 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
       keptHead: async () => (await import('./kept-head.ts')).checkKeptHead(at(), (await open()).audit),
       acceptHead: async () => (await import('./kept-head.ts')).acceptHead(at(), (await open()).audit),
     },
+    hasState: async () => hasState(at()),
     backendNames: async () => (await import('./runs/choose-place.ts')).BACKEND_NAMES,
     diagnose: async () => (await import('./diagnose.ts')).diagnose(at()),
   };

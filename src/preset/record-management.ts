@@ -10,9 +10,9 @@ import { openSqliteStore, type SqliteStore } from '../stores/sqlite/open-sqlite-
 export { localPerson } from '../runtime/management.ts';
 
 /** The state of a workspace without a runtime; what is appended to its audit is kept outside as well. */
-export function openState(workspace: string): Promise<SqliteStore> {
+export function openState(workspace: string, folder = `${workspace}/.haft`): Promise<SqliteStore> {
   return openSqliteStore({
-    folder: `${workspace}/.haft`,
+    folder,
     process: processIdentity(),
     clock: Date,
     onProgress: (progress) => openAuditHeads({ env: process.env, workspace }).keep(progress),

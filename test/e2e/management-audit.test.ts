@@ -109,7 +109,10 @@ describe('the audit of management', { timeout: 180_000 }, () => {
       );
       await good(['audit', 'verify']);
       const list = (await good(['audit', 'list'])).stdout;
-      assert.match(list, new RegExp(`haft tools add +outcome +ok +management +act_\\w+ +${ME} .*pack=hub`));
+      assert.match(
+        list,
+        new RegExp(`haft tools add +.*pack=hub .* ok +act_\\w+ +outcome +management +${ME}`),
+      );
       assert.match((await good(['policy', 'replay', 'haft.yaml'])).stdout, /Nothing would change/);
       assert.ok(!JSON.stringify(rows).includes(SECRET));
     }));

@@ -48,8 +48,8 @@ export interface Invocation {
   readonly json: boolean;
   /** The absolute workspace folder. */
   readonly workspace: string;
-  /** Opens the runtime on first use; closed when the command ends. */
-  runtime(): Promise<DefaultRuntime>;
+  /** Opens the runtime on first use; closed when the command ends. Who only looks leaves no `.haft` where there was none. */
+  runtime(use?: { readonly looks?: boolean }): Promise<DefaultRuntime>;
   readonly io: Io;
 }
 

@@ -24,6 +24,7 @@ export const CLI_COMMANDS: Commands = {
     summary: 'Write a haft.yaml for this folder',
     load: async () => (await import('./commands/init.ts')).command,
   },
+  status: operation('status'),
   trust: operation('trust'),
   call: {
     summary: 'Call a tool',

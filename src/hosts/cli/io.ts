@@ -30,7 +30,7 @@ export function processIo(): Io {
       return isTerminal(2);
     },
     get columns() {
-      return process.stdout.columns ?? process.stderr.columns ?? 80;
+      return process.stdout.columns || process.stderr.columns || 80;
     },
     readStdin: (limit) => readAll(limit),
     async *stdin() {

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import { type Argument, type Operation, type Terminal, withDefaults } from '../../contract/operation.ts';
+import { isWorkspace } from '../../loader/workspace.ts';
 import { isFrozenRun } from '../../preset/open-host.ts';
 import { operationSite } from '../../preset/operation-handles.ts';
 import { localPerson } from '../../runtime/management.ts';
@@ -63,6 +64,8 @@ async function run(
 ): Promise<number> {
   const { io, json } = invocation;
   const isWatched = io.errTty && !invocation.flags.quiet;
+  let args = withDefaults(operation, await parse(invocation, words, flags));
+  const looks = operation.looks?.(args) ?? (operation.reads === true || !operation.changes);
   const site = operationSite({
     get workspace() {
       return invocation.workspace;
@@ -80,9 +83,10 @@ async function run(
     progress: (step) => {
       if (isWatched) progressOf(io).show(step);
     },
-    runtime: invocation.runtime,
+    runtime: () => invocation.runtime({ looks }),
+    looks,
   });
-  let args = withDefaults(operation, await parse(invocation, words, flags));
+  if (invocation.flags.workspace === undefined) refuseBare(operation, invocation);
   if (operation.atTerminal) {
     const next = await operation.atTerminal(args, terminalOf(invocation), site);
     if (typeof next === 'number') return next;
@@ -126,6 +130,14 @@ async function run(
   await values.return?.();
   if (json && lastLine && last !== undefined) io.out(lineOf(last));
   return last === undefined ? 0 : exit(last);
+}
+
+/** Where there is no workspace nothing was recorded: an empty answer would look like that of the wrong folder. */
+function refuseBare({ id, reads, worksBare }: Operation, { workspace, io, flags }: Invocation): void {
+  if (worksBare || isWorkspace(workspace)) return;
+  const fact = 'there is no workspace here: neither haft.yaml nor .haft in this folder or above';
+  if (reads) throw fail('usage', `Cannot run haft ${id.replace('.', ' ')}: ${fact}; "haft init" makes one`);
+  if (io.errTty && !flags.quiet) io.err(`haft: ${fact}; "haft init" makes one\n`);
 }
 
 const MOST_UNWRITTEN = 64 * 1024;
@@ -175,11 +187,15 @@ async function parsed(text: string, { type }: Argument, what: string, name: stri
     : readObjectArgument(text, what);
 }
 
-function terminalOf({ io, json, flags }: Invocation): Terminal {
+function terminalOf(invocation: Invocation): Terminal {
+  const { io, json, flags } = invocation;
+  const { table, time } = readerOf({}, invocation);
   const { out, err, tty, ask, askSecret, readStdin, stdin } = io;
   return {
     json,
     tty,
+    table,
+    time,
     out(text) {
       endProgress(io);
       out(text);

@@ -14,6 +14,7 @@ export function readerOf<Args>(args: Args, { io, flags, workspace }: Invocation)
   return {
     args,
     tty,
+    brief: columns !== undefined,
     workspace,
     out: io.out,
     err: io.err,

@@ -16,7 +16,7 @@ import { findWorkspace } from '../../loader/workspace.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 import { openHost } from '../../preset/open-host.ts';
 import { givenTrust } from '../../preset/trust/trust.ts';
-import type { Command, Io } from './command.ts';
+import { COMMON_FLAGS, type Command, type Io } from './command.ts';
 import type { CommandEntry, CommandGroup, Commands } from './commands.ts';
 import { processIo } from './io.ts';
 import { type Parsed, parseFlags } from './parse-flags.ts';
@@ -80,10 +80,10 @@ async function runCommand(
       get workspace() {
         return find();
       },
-      runtime() {
+      runtime({ looks = false } = {}) {
         const frozen = run.flags.frozen === true;
         const { lives: living = false, reads = false, lenient = reads } = command;
-        opened ??= openHost(find(), run.io.err, { frozen, living, reads, lenient });
+        opened ??= openHost(find(), run.io.err, { frozen, living, reads, lenient, looks });
         return opened;
       },
     });
@@ -113,7 +113,7 @@ type Found =
 function findCommand(argv: readonly string[], commands: Commands): Found {
   const at = wordAt(argv);
   const word = argv[at];
-  if (word === undefined) return withoutCommand(argv);
+  if (word === undefined) return withoutCommand(argv, commands);
   const rest = argv.toSpliced(at, 1);
   if (word === 'help') return findCommand([...rest, '--help'], commands);
   if (word === 'version') return { version: true };
@@ -140,15 +140,19 @@ const wordAt = (argv: readonly string[]) =>
 
 const asksForHelp = (argv: readonly string[]) => argv.includes('--help') || argv.includes('-h');
 
-const ALONE = ['--json', '--workspace', '--help', '-h'];
-
-function withoutCommand(argv: readonly string[]): Found {
+function withoutCommand(argv: readonly string[], commands: Commands): Found {
   if (argv.includes('--version') || argv.includes('-V')) return { version: true };
-  const flag = argv.find((one) => one.startsWith('-') && !ALONE.includes(one.split('=', 1)[0]!));
+  const flag = argv.find((one) => /^--?[^-]/.test(one) && !isCommon(one));
   if (flag !== undefined)
     throw fail('usage', `Cannot run haft ${flag.slice(0, 80)}: a command is missing (see haft help)`);
-  return { help: undefined, asked: asksForHelp(argv) };
+  const { status } = commands;
+  // Alone it says where one is.
+  if (!asksForHelp(argv) && status && 'load' in status) return { name: 'status', entry: status, rest: argv };
+  return { help: undefined, asked: true };
 }
+
+const isCommon = (flag: string): boolean =>
+  /^-[hvq]$/.test(flag) || Object.hasOwn(COMMON_FLAGS, flag.slice(2).split('=', 1)[0]!);
 
 function lookUp<T>(word: string, among: Readonly<Record<string, T>>, what: string): T {
   if (Object.hasOwn(among, word)) return among[word]!;

@@ -57,7 +57,7 @@ export interface TableStyle {
 
 const LEAST_COLUMN = 10;
 /** What people copy: cut, it would name nothing. */
-const ID = /^(?:call|appr|run|sess|art|wf)[a-z]*_[0-9a-z]+$|^[0-9a-f]{32,}$/;
+const ID = /^(?:call|act|appr|run|sess|req)_[0-9a-z]{12,}$|^(?:sha256:)?[0-9a-f]{32,}$/;
 
 export function fitTable(
   rows: readonly (readonly string[])[],

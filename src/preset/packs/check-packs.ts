@@ -54,7 +54,7 @@ async function placesIn(file: string): Promise<(path: string) => Place> {
 /** Packs that are disabled need nothing. Where haft.yaml cannot be read nothing is known, and nothing is needed. */
 export async function credentialNeeds(workspace: string): Promise<readonly PackNeed[]> {
   try {
-    const entries = await withWorkspacePacks(workspace, (packs) => packs.entries());
+    const entries = await withWorkspacePacks(workspace, (packs) => packs.entries(), { looks: true });
     const needs = entries.map((entry) => sourceOf(entry, workspace).needs?.(entry, workspace) ?? []);
     return (await Promise.all(needs)).flat();
   } catch (thrown) {

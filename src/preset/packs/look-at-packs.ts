@@ -25,7 +25,7 @@ export async function lookAtPacks(
   try {
     for (const pack of runtime.installations.all())
       for (const subject of healthSubjects(runtime, pack)) monitor.watch(subject);
-    const packs = await withWorkspacePacks(runtime.workspace, (all) => all.list());
+    const packs = await withWorkspacePacks(runtime.workspace, (all) => all.list(), { looks: true });
     const off = packs.filter(({ enabled }) => !enabled);
     const disabled = off.map(({ name }) => [name, { status: 'disabled', checkedTs: null }] as const);
     const watched = monitor.reports().map(([name]) => name);

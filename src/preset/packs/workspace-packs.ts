@@ -10,6 +10,7 @@ import type { LockFile } from '../../contract/lock.ts';
 import type { PackListing } from '../../contract/operation-handles.ts';
 import type { LoadedPolicy } from '../../contract/policy.ts';
 import type { InstallationRecord, Store } from '../../contract/store.ts';
+import { openToLook } from '../../loader/empty-state.ts';
 import { compareLock, isQuarantined } from '../../loader/lock/compare-lock.ts';
 import { readLockFile, writeLockFile } from '../../loader/lock/lock-file.ts';
 import { pinPacks, replacePack } from '../../loader/lock/pin-tools.ts';
@@ -53,6 +54,8 @@ export interface WorkspacePacksOptions {
   readonly frozen?: boolean;
   /** Who asks, for the audit; by default the account that runs this process. */
   readonly by?: string;
+  /** Nothing is changed: where there is no `.haft` none is made. */
+  readonly looks?: boolean;
 }
 
 /** Without a runtime of the workspace: packs can be put right also where nothing would start. */
@@ -63,7 +66,8 @@ export async function withWorkspacePacks<T>(
 ): Promise<T> {
   const { file, outer } = await readPolicy(workspace);
   const written = file.packs ?? [];
-  const store = await openState(workspace);
+  const open = (folder?: string) => openState(workspace, folder);
+  const store = await (options.looks ? openToLook(workspace, open) : open());
   const { by = localPerson() } = options;
   const record = (action: string, facts: JsonObject) =>
     recordManagement(workspace, { action, by, facts }, store.audit);

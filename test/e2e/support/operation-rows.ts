@@ -86,6 +86,14 @@ export const ROWS: readonly Row[] = [
   { id: 'undo', before: write('a.txt', 'one\n'), args: ({ call }) => ({ call }), leaves: 'undo' },
   { id: 'undo', what: 'of no call', args: { call: 'call_none' }, leaves: 'undo' },
   {
+    id: 'status',
+    shown: ({ policy, tools, pending_approvals, next }) => ({ policy, tools, pending_approvals, next }),
+    check: ({ policy, last_calls }) => {
+      assert.equal(policy, 'trusted');
+      assert.equal(last_calls.at(-1).tool, 'undo');
+    },
+  },
+  {
     id: 'gc',
     what: 'tried',
     before: write('a.txt', 'two\n'),
