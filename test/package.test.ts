@@ -37,6 +37,9 @@ describe('the package', () => {
   });
 
   it('says how it is installed', () => {
-    assert.match(readFileSync(join(ROOT, 'README.md'), 'utf8'), /npm install --global haft/);
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    assert.ok(readme.includes(`npm install --global ./haft-${version}.tgz`));
+    assert.ok(readme.includes(`npm install ./haft-${version}.tgz`));
   });
 });

@@ -91,6 +91,14 @@ describe('the installed package', () => {
     assert.deepEqual(refused, ['input.schema', 'input.schema', 'tool.unknown', 'tool.unknown']);
   });
 
+  it('runs the program of the README', () => {
+    const [, code = ''] =
+      /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? [];
+    writeFileSync(join(project, 'readme.ts'), code);
+    const manifest = readFileSync(join(project, 'package.json'), 'utf8');
+    assert.equal(run(process.execPath, ['readme.ts']), `${manifest}\n`);
+  });
+
   it('is a command of that project for npx', () => {
     assert.equal(run('npx', ['--no-install', 'haft', '--version']), `haft ${version}\n`);
     assert.match(run('npx', ['--no-install', 'haft', 'call', 'file_read', '{"path":"notes.txt"}']), /one/);
