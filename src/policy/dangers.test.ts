@@ -69,7 +69,14 @@ describe('dangersOf', () => {
       'kubectl delete x',
       'apt-get install x',
     ],
-    '*',
+    ...[
+      '*',
+      'git -C . push',
+      'npm --prefix a publish',
+      'busybox rm x',
+      'bash /dev/stdin',
+      'cat ../../etc/passwd',
+    ],
   ];
   for (const command of COMMANDS)
     it(`takes the command ${JSON.stringify(command)} for dangerous`, async () => {

@@ -41,6 +41,9 @@ const commandOf = (pattern: string): string =>
     .replace(/(\(\\s\|\$\)|\$)$/, '')
     .replaceAll(/\\([\\^$.*+?()[\]{}|])/g, '$1');
 
+/** One of these words, wherever it stands: options may come before it. */
+const verb = (words: string): RegExp => new RegExp(`(^|\\s)(${words})(\\s|$)`);
+
 /** Programs, each with the arguments that make it dangerous; none: all of them. */
 const COMMANDS: readonly (readonly [programs: string, why: string, args?: RegExp])[] = [
   ['rm', 'deletes whole folders', /(^|\s)(-[a-zA-Z]*[rR]|--recursive)|\*/],
@@ -48,12 +51,12 @@ const COMMANDS: readonly (readonly [programs: string, why: string, args?: RegExp
   ['sudo su doas pkexec run0 runuser setpriv chroot nsenter unshare', 'runs programs with other rights'],
   // `curl … | sh`: without a script of its own a shell runs what it is sent.
   [
-    'sh bash dash zsh ksh mksh ash fish csh tcsh busybox',
+    'sh bash dash zsh ksh mksh ash fish csh tcsh',
     'runs whatever it is sent',
-    /^$|(^|\s)-(\s|$|\w*[cs])/,
+    /^$|(^|\s)(-(\s|$|\w*[cs])|\/dev\/)/,
   ],
-  ['python python3 node deno perl ruby php', 'runs whatever it is sent', /^-?$/],
-  ['eval source . exec', 'runs whatever it is given'],
+  ['python python3 node deno perl ruby php', 'runs whatever it is sent', /^(-|\/dev\/\S*)?$/],
+  ['eval source . exec busybox', 'runs whatever it is given'],
   [
     'chmod chown chgrp',
     'changes the rights of whole folders',
@@ -63,17 +66,25 @@ const COMMANDS: readonly (readonly [programs: string, why: string, args?: RegExp
   ['shutdown reboot halt poweroff init telinit', 'stops the machine'],
   ['mount umount modprobe insmod sysctl iptables nft', 'changes the system'],
   ['systemctl service crontab at batch useradd usermod passwd visudo', 'changes the system'],
-  ['apt apt-get dnf yum apk pacman brew snap', 'changes the system', /^(install|remove|purge|upgrade|-S)/],
-  ['docker podman nerdctl', 'starts containers, which no sandbox holds', /^(run|exec|create|compose|build)/],
-  ['kubectl helm terraform', 'changes other machines', /^(apply|delete|destroy|install|upgrade|exec)/],
+  [
+    'apt apt-get dnf yum apk pacman brew snap',
+    'changes the system',
+    verb('install|remove|purge|upgrade|-S\\w*'),
+  ],
+  [
+    'docker podman nerdctl',
+    'starts containers, which no sandbox holds',
+    verb('run|exec|create|compose|build'),
+  ],
+  ['kubectl helm terraform', 'changes other machines', verb('apply|delete|destroy|install|upgrade|exec')],
   ['ssh scp sftp nc ncat netcat socat telnet', 'reaches other machines'],
-  ['npm pnpm yarn bun cargo gem poetry twine', 'publishes packages', /^(publish|push|upload)(\s|$)/],
-  ['git hg', 'throws work away or publishes it', /^(push|clean|reset|filter-branch|update)(\s|$)/],
+  ['npm pnpm yarn bun cargo gem poetry twine', 'publishes packages', verb('publish|push|upload')],
+  ['git hg', 'throws work away or publishes it', verb('push|clean|reset|filter-branch')],
 ];
 
 /** Paths of the machine and of its users. */
 const PLACES =
-  /(^|[\s'"=:<>])(\/(etc|root|boot|proc|sys|var\/run|var\/lib)(\/|\s|$)|\/dev\/(?!(null|zero|full|u?random|std\w+|tty|fd)\b)|\/(\s|$|\*)|~|\$HOME|\/home\/[^/\s]+(\/?(\s|$)|\/\.))/;
+  /(^|[\s'"=:<>])((\/|(\.\.\/)+)(etc|root|boot|proc|sys|var\/run|var\/lib)(\/|\s|$)|\/dev\/(?!(null|zero|full|u?random|std\w+|tty|fd)\b)|\/(\s|$|\*)|~|\$HOME|\/home\/[^/\s]+(\/?(\s|$)|\/\.))/;
 const SECRETS =
   /(^|[/\s])(\.ssh|\.aws|\.gnupg|\.netrc|\.pgpass|\.kube|\.docker\/config\.json|id_(rsa|dsa|ecdsa|ed25519)\b)/;
 

@@ -60,7 +60,8 @@ describe('findProjects', () => {
       for (let at = 0; at < 1100; at++) mkdirSync(join(folder, `f${String(at).padStart(4, '0')}`));
       writeFileSync(join(folder, 'f1099', 'Cargo.toml'), '');
       assert.deepEqual(namesIn(folder), ['Node.js', 'Go']);
-      assert.deepEqual(findProjects(folder).scripts, { names: [], all: 0 });
+      const { scripts, isPartial } = findProjects(folder);
+      assert.deepEqual([scripts, isPartial], [{ names: [], all: 0 }, true]);
     }));
 
   it('names scripts that are words, counts the others, and reads no package.json of many megabytes', () => {
@@ -79,10 +80,10 @@ describe('findProjects', () => {
 
   it('makes the same policy whatever folders are called', () =>
     inFolder({ 'a\nb"\': {}/go.mod': '', 'x/go.mod': '' }, (folder) => {
-      const { kinds, scripts } = findProjects(folder);
+      const found = findProjects(folder);
       const go = PROJECT_KINDS.find(({ id }) => id === 'go')!;
-      assert.equal(renderPolicy(kinds), renderPolicy([{ kind: go, folders: ['any'] }]));
-      assert.match(describePolicy({ kinds, scripts }, 'usual'), /Go in x, … \(2 in all\): go, gofmt/);
+      assert.equal(renderPolicy(found.kinds), renderPolicy([{ kind: go, folders: ['any'] }]));
+      assert.match(describePolicy(found, 'usual'), /Go in x, … \(2 in all\): go, gofmt/);
     }));
 });
 

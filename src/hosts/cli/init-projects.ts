@@ -106,11 +106,13 @@ export interface FoundProjects {
   readonly kinds: readonly FoundKind[];
   /** Scripts of package.json of the workspace that can be named as they are, and how many there are. */
   readonly scripts: { readonly names: readonly string[]; readonly all: number };
+  /** There was more than is looked at. */
+  readonly isPartial: boolean;
 }
 
 /** So that an archive of everything is not walked through. */
 const MOST_FOLDERS = 1000;
-const MOST_ENTRIES = 2000;
+const MOST_ENTRIES = 20_000;
 const DEEPEST = 3;
 /** What is installed or made there is no project of this folder. */
 const PASSED_OVER = new Set([
@@ -121,10 +123,12 @@ const PASSED_OVER = new Set([
 /** Links are not followed, and nothing is executed. */
 export function findProjects(folder: string): FoundProjects {
   const found = new Map<ProjectKind, string[]>();
+  let isPartial = false;
   const open: { readonly path: string; readonly depth: number }[] = [{ path: '', depth: 0 }];
   for (let at = 0; at < open.length && at < MOST_FOLDERS; at++) {
     const { path, depth } = open[at]!;
     const entries = entriesOf(join(folder, path));
+    isPartial ||= entries.length === MOST_ENTRIES;
     const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
     for (const kind of PROJECT_KINDS)
       if (kind.marks.some((mark) => isIn(mark, names))) found.set(kind, [...(found.get(kind) ?? []), path]);
@@ -137,7 +141,11 @@ export function findProjects(folder: string): FoundProjects {
     const folders = found.get(kind);
     return folders ? [{ kind, folders }] : [];
   });
-  return { kinds, scripts: scriptsOf(join(folder, 'package.json')) };
+  return {
+    kinds,
+    scripts: scriptsOf(join(folder, 'package.json')),
+    isPartial: isPartial || open.length > MOST_FOLDERS,
+  };
 }
 
 const isIn = (mark: string, names: readonly string[]): boolean =>

@@ -49,6 +49,10 @@ export const command: Command = {
     const facts = { sha256, trusted, template, ...(backup === undefined ? {} : { backup }) };
     await recordManagement(workspace, { action: 'haft init', by: localPerson(), facts });
     if (!trusted) io.err('haft: the new haft.yaml is not trusted yet; run haft trust\n');
+    if (found.isPartial && !kind)
+      io.err(
+        'haft: the folder is large, and was looked at in part; add what is missing, or name a --template\n',
+      );
     const names = kinds.map((one) => one.kind.name);
     if (json) {
       const document = { written: 'haft.yaml', template, kinds: names, trusted };
