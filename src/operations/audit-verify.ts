@@ -84,9 +84,7 @@ export const auditCheckpoint = defineOperation<
   description:
     'A signed note: how many rows, and the Merkle root over them. Keep it outside of the workspace: "haft audit verify --checkpoint FILE" then shows a cut tail or a rewritten past. The key that signs is derived from the key of this host, which no workspace holds.',
   examples: ['haft audit checkpoint > ~/audit.checkpoint', 'haft audit checkpoint --key > host.pub'],
-  args: {
-    key: local(flag('print the public key instead, for those who check bundles and checkpoints')),
-  },
+  args: { key: local(flag('print the public key instead, for those who check bundles and checkpoints')) },
   result: document({ size: COUNT, checkpoint: TEXT, key: TEXT }),
   who: 'person',
   reads: true,

@@ -22,9 +22,7 @@ export const policyCheck = defineOperation<{ readonly file?: string }, PolicyVer
   description:
     'Reports all problems at once, each with line, column and what to type instead; also runs the examples of its rules, and tells what a start would refuse of its packs. Starts nothing.',
   examples: ['haft policy check', 'haft policy check proposed.yaml --json'],
-  args: {
-    file: optionalWord('another file than haft.yaml, seen from the workspace'),
-  },
+  args: { file: optionalWord('another file than haft.yaml, seen from the workspace') },
   result: document({ ok: YES, diagnostics: listOf('Every problem, with its place.') }),
   who: 'person',
   run: ({ file }, { policies }) => policies.check(file),
@@ -100,9 +98,7 @@ export const policySuggest = defineOperation<{ readonly last: number }, PolicySu
   description:
     'Prints lines to merge into haft.yaml. Denied calls for which none is offered are counted, with the reason: paths outside of the workspace, which the audit does not keep, and what nothing admits.',
   examples: ['haft policy suggest', 'haft policy suggest --last 50 --json'],
-  args: {
-    last: count(1000, 'look at this many of the newest audit rows (default: 1000)'),
-  },
+  args: { last: count(1000, 'look at this many of the newest audit rows (default: 1000)') },
   result: document({
     suggestions: listOf('The most wanted first.'),
     admit: TEXT,

@@ -4,6 +4,7 @@
 import type { BigIntStats } from 'node:fs';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { parentOf } from '../../base/rel-path.ts';
+import { isFailure } from '../../contract/errors.ts';
 import type { Attempt, LastLink, Located, Root } from './root.ts';
 import {
   absolute,
@@ -141,4 +142,15 @@ function realParentOf({ root, rel }: Attempt): string {
   const slash = path.lastIndexOf('/');
   const parent = realpathSync.native(path.slice(0, slash) || '/');
   return `${parent === '/' ? '' : parent}${path.slice(slash)}`;
+}
+
+/** What `find` finds; undefined where nothing is there. */
+export function unlessAbsent<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch (thrown) {
+    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory'))
+      return undefined;
+    throw thrown;
+  }
 }

@@ -140,10 +140,7 @@ export function startKeptShell(): KeptShell {
           onGone = () => resolve({ code: undefined, complaints: '' });
           if (kept.exited) return onGone();
           converse(child, program, kill, complaints, (code) =>
-            resolve({
-              code,
-              complaints: Buffer.concat(complaints).toString('utf8', 0, MAX_COMPLAINTS),
-            }),
+            resolve({ code, complaints: Buffer.concat(complaints).toString('utf8', 0, MAX_COMPLAINTS) }),
           );
         });
       } finally {
