@@ -18,101 +18,75 @@ import type { Program, ProgramConfig, ProgramNeeds, ProgramStart } from '../cont
 import { NO_NEEDS } from '../contract/program.ts';
 import type { ReadInputs } from '../contract/runs.ts';
 
+const list = (description: string, items: object = { type: 'string' }) => ({
+  type: 'array',
+  items,
+  description,
+});
+export const atLeast = (minimum: number, description: string) => ({ type: 'integer', minimum, description });
+export const texts = (description: string) => ({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description,
+});
+export const fields = (properties: Readonly<Record<string, object>>, description: string) => ({
+  type: 'object',
+  properties,
+  additionalProperties: false,
+  description,
+});
+
 /** JSON Schema of the fields that all kept programs share; an adapter adds its own. */
 export const PROGRAM_CONFIG = {
   command: {
-    type: 'array',
-    items: { type: 'string', minLength: 1 },
+    ...list('The program and its arguments; no shell reads them.', { type: 'string', minLength: 1 }),
     minItems: 1,
-    description: 'The program and its arguments; no shell reads them.',
   },
   cwd: { type: 'string', description: 'Relative to the workspace; by default its root.' },
-  parts: {
-    type: 'array',
-    items: { type: 'string' },
-    description:
-      'Folders and files that the program is made of, shown to it read-only. Those of its script are known.',
-  },
-  env: {
-    type: 'object',
-    properties: {
-      passthrough: {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'Names of variables of the host that it sees; never those of Haft itself.',
-      },
-      set: {
-        type: 'object',
-        additionalProperties: { type: 'string' },
-        description: 'Variables with their values, which may name secrets of `credentials`.',
-      },
+  parts: list(
+    'Folders and files that the program is made of, shown to it read-only. Those of its script are known.',
+  ),
+  env: fields(
+    {
+      passthrough: list('Names of variables of the host that it sees; never those of Haft itself.'),
+      set: texts('Variables with their values, which may name secrets of `credentials`.'),
     },
-    additionalProperties: false,
-    description: 'All that it sees of the environment beside PATH, HOME, TMPDIR and LANG.',
-  },
-  caps: {
-    type: 'object',
-    properties: {
-      network: {
-        type: 'array',
-        items: { enum: ['http', 'https'] },
-        description: 'Which schemes it may connect by; to which hosts is decided by `network` of haft.yaml.',
-      },
-      filesystem: {
-        type: 'object',
-        properties: {
-          read: {
-            type: 'array',
-            items: { type: 'string' },
-            description: 'Paths of the workspace that it may read, each with all that is below.',
-          },
-          write: {
-            type: 'array',
-            items: { type: 'string' },
-            description: 'Those that it may write, and so read.',
-          },
+    'All that it sees of the environment beside PATH, HOME, TMPDIR and LANG.',
+  ),
+  caps: fields(
+    {
+      network: list('Which schemes it may connect by; to which hosts is decided by `network` of haft.yaml.', {
+        enum: ['http', 'https'],
+      }),
+      filesystem: fields(
+        {
+          read: list('Paths of the workspace that it may read, each with all that is below.'),
+          write: list('Those that it may write, and so read.'),
         },
-        additionalProperties: false,
-        description: 'What it sees of the workspace beside its own code. By default nothing.',
-      },
+        'What it sees of the workspace beside its own code. By default nothing.',
+      ),
       subprocess: { type: 'boolean', description: 'Whether it may start programs; false by default.' },
     },
-    additionalProperties: false,
-    description: 'What it needs. Policy has to grant each, and what is not named it does not get.',
-  },
-  credentials: {
-    type: 'array',
-    items: { type: 'string', pattern: '^[a-z][a-z0-9_-]*$' },
-    description: 'Providers whose secrets `env.set` and `headers` may name: {{ credentials.hub.token }}.',
-  },
-  start_timeout_ms: {
-    type: 'integer',
-    minimum: 1,
-    description: 'Until it has to answer for the first time.',
-  },
-  idle_ms: { type: 'integer', minimum: 1, description: 'After so long without a call it is ended.' },
-  timeout_ms: { type: 'integer', minimum: 1, description: 'Of one call.' },
-  max_output_bytes: { type: 'integer', minimum: 1, description: 'Of one answer.' },
-  health: {
-    type: 'object',
-    properties: {
-      interval_ms: { type: 'integer', minimum: 100, description: 'Between two looks; 30000 by default.' },
-      timeout_ms: { type: 'integer', minimum: 1, description: 'Of one look; 5000 by default.' },
-      failure_threshold: {
-        type: 'integer',
-        minimum: 1,
-        description: 'So many failures in a row make it unhealthy; 3 by default.',
-      },
-      success_threshold: {
-        type: 'integer',
-        minimum: 1,
-        description: 'So many successes make it ready again; 1 by default.',
-      },
+    'What it needs. Policy has to grant each, and what is not named it does not get.',
+  ),
+  credentials: list(
+    'Providers whose secrets `env.set` and `headers` may name: {{ credentials.hub.token }}.',
+    { type: 'string', pattern: '^[a-z][a-z0-9_-]*$' },
+  ),
+  start_timeout_ms: atLeast(1, 'Until it has to answer for the first time.'),
+  idle_ms: atLeast(1, 'After so long without a call it is ended.'),
+  timeout_ms: atLeast(1, 'Of one call.'),
+  max_output_bytes: atLeast(1, 'Of one answer.'),
+  health: fields(
+    {
+      interval_ms: atLeast(100, 'Between two looks; 30000 by default.'),
+      timeout_ms: atLeast(1, 'Of one look; 5000 by default.'),
+      failure_threshold: atLeast(1, 'So many failures in a row make it unhealthy; 3 by default.'),
+      success_threshold: atLeast(1, 'So many successes make it ready again; 1 by default.'),
     },
-    additionalProperties: false,
-    description: 'How it is looked at by a host that stays.',
-  },
-} as const;
+    'How it is looked at by a host that stays.',
+  ),
+};
 
 /** Asked at each start of a server. */
 export type StartFor = (installation: Installation) => ProgramStart;

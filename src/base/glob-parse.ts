@@ -148,9 +148,8 @@ function expandBraces(raw: readonly RawToken[]): GlobToken[][] {
 function multiply(before: readonly GlobToken[][], after: readonly GlobToken[][]): GlobToken[][] {
   const tokens = (ways: readonly GlobToken[][]): number => ways.reduce((sum, way) => sum + way.length, 0);
   const size = tokens(before) * after.length + tokens(after) * before.length;
-  if (before.length * after.length > MAX_ALTERNATIVES || size > MAX_TOKENS) {
+  if (before.length * after.length > MAX_ALTERNATIVES || size > MAX_TOKENS)
     throw badGlob('its braces stand for too many alternatives');
-  }
   return before.flatMap((head) => after.map((tail) => [...head, ...tail]));
 }
 

@@ -146,22 +146,29 @@ export interface Inclusion {
 /** RFC 9162, section 2.1.3.2. */
 export function verifyInclusion({ leaf, index, size, proof, root }: Inclusion): boolean {
   if (!isCount(size) || !isCount(index) || index >= size || !proof.every(isHash)) return false;
-  let node = index;
-  let last = size - 1;
   let hash = leaf;
+  const atTop = climb(index, size - 1, proof, (sibling, isLeft) => {
+    hash = isLeft ? nodeHash(sibling, hash) : nodeHash(hash, sibling);
+  });
+  return atTop && equal(hash, root);
+}
+
+/** Up from a node to the root, past each hash of a proof. Answers whether that is as many as there are levels. */
+function climb(
+  start: number,
+  end: number,
+  proof: readonly MerkleHash[],
+  join: (sibling: MerkleHash, isLeft: boolean) => void,
+): boolean {
+  let [node, last] = [start, end];
   for (const sibling of proof) {
     if (last === 0) return false;
-    if (node % 2 === 1 || node === last) {
-      hash = nodeHash(sibling, hash);
-      while (node % 2 === 0 && node !== 0) {
-        node = half(node);
-        last = half(last);
-      }
-    } else hash = nodeHash(hash, sibling);
-    node = half(node);
-    last = half(last);
+    const isLeft = node % 2 === 1 || node === last;
+    join(sibling, isLeft);
+    while (isLeft && node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
+    [node, last] = [half(node), half(last)];
   }
-  return last === 0 && equal(hash, root);
+  return last === 0;
 }
 
 export interface Consistency {
@@ -182,26 +189,14 @@ export function verifyConsistency({ earlier, earlierRoot, size, root, proof }: C
   if (!first) return false;
   let node = earlier - 1;
   let last = size - 1;
-  while (node % 2 === 1) {
-    node = half(node);
-    last = half(last);
-  }
+  while (node % 2 === 1) [node, last] = [half(node), half(last)];
   let before = first;
   let after = first;
-  for (const sibling of path) {
-    if (last === 0) return false;
-    if (node % 2 === 1 || node === last) {
-      before = nodeHash(sibling, before);
-      after = nodeHash(sibling, after);
-      while (node % 2 === 0 && node !== 0) {
-        node = half(node);
-        last = half(last);
-      }
-    } else after = nodeHash(after, sibling);
-    node = half(node);
-    last = half(last);
-  }
-  return last === 0 && equal(before, earlierRoot) && equal(after, root);
+  const atTop = climb(node, last, path, (sibling, isLeft) => {
+    if (isLeft) before = nodeHash(sibling, before);
+    after = isLeft ? nodeHash(sibling, after) : nodeHash(after, sibling);
+  });
+  return atTop && equal(before, earlierRoot) && equal(after, root);
 }
 
 /** Shifting would cut numbers off at 32 bits. */

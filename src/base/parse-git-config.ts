@@ -58,9 +58,7 @@ function readValue(source: string, from: number): { value: string; end: number }
       if (value !== '') spaces += ' ';
       continue;
     }
-    if (!quoted && (char === '#' || char === ';')) {
-      return { value, end: source.indexOf('\n', at) + 1 };
-    }
+    if (!quoted && (char === '#' || char === ';')) return { value, end: source.indexOf('\n', at) + 1 };
     value += spaces;
     spaces = '';
     if (char === '"') quoted = !quoted;

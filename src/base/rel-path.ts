@@ -10,9 +10,8 @@ export type RelPath =
 /** `.` for the root; otherwise components joined by single slashes, without `.`, `..` or a slash at either end. */
 export function normalizeRelPath(input: string): RelPath {
   if (input === '') return refuse('path.invalid', 'it is empty');
-  if (input.length > MAX_PATH || Buffer.byteLength(input) > MAX_PATH) {
+  if (input.length > MAX_PATH || Buffer.byteLength(input) > MAX_PATH)
     return refuse('path.invalid', `it is longer than ${MAX_PATH} bytes`);
-  }
   if (input.includes('\0')) return refuse('path.invalid', 'it holds a NUL character');
   if (!input.isWellFormed()) return refuse('path.invalid', 'it holds a lone surrogate');
   if (input.startsWith('/'))

@@ -12,9 +12,8 @@ export function parseStrict(text: string): unknown {
     throw rejection('input.not_json', `Cannot parse the text as JSON: ${whyNotJson(error)}`);
   }
   // A duplicate vanishes from the value but not from the text, so it shows in the counts. No tree, no sets.
-  if (typeof value === 'object' && value !== null && countMembers(value, 1) !== countKeys(text)) {
+  if (typeof value === 'object' && value !== null && countMembers(value, 1) !== countKeys(text))
     throw findCulprit(text);
-  }
   return value;
 }
 

@@ -238,9 +238,7 @@ const rows = () => ({
   'bundle.altered': row(
     'E_INTERNAL',
     'A run bundle is not what was signed; each part that was altered is named.',
-    {
-      exit: 1,
-    },
+    { exit: 1 },
   ),
   'policy.differs': row('E_POLICY', 'Under the other policy some calls would be decided otherwise.', {
     exit: 1,
@@ -262,10 +260,7 @@ const rows = () => ({
   'run.infrastructure': row(
     'E_INTERNAL',
     'The engine failed the run, not the program; it can be tried again.',
-    {
-      retryable: true,
-      http: 503,
-    },
+    { retryable: true, http: 503 },
   ),
   'run.attempt_lost': row('E_INTERNAL', 'The attempt was started and nobody can say how it ended.', {
     retryable: true,

@@ -1,21 +1,10 @@
 // Owns: what a pack is before it is tools: its origin, its tools' contracts, how they are reached, its health.
 // Refuses: transports. `binding.adapter` names one; only that adapter understands `binding.target`.
 import type { Diagnostic } from './diagnostic.ts';
-import type { JsonObject, JsonSchema } from './json.ts';
+import type { JsonObject } from './json.ts';
 import type { HealthReport, ToolContract } from './tool.ts';
 
 export type { HealthReport, HealthStatus } from './tool.ts';
-
-/** A source of tools as a loader read it. Independent of any adapter or store. */
-export interface PackManifest {
-  readonly name: string;
-  readonly origin: string;
-  /** `toolpack/v1` digest over everything that can change what the pack does. */
-  readonly digest: string;
-  readonly config?: JsonSchema;
-  readonly credentials?: JsonSchema;
-  readonly tools: readonly BoundTool[];
-}
 
 export interface BoundTool {
   readonly contract: ToolContract;

@@ -100,9 +100,7 @@ export const approvalsGrant = deciding('granted', {
     'haft approvals grant appr_0123456789abcdefghij',
     'haft approvals grant appr_0123456789abcdefghij --always',
   ],
-  args: {
-    always: local(flag('also print the haft.yaml line that admits such calls from now on')),
-  },
+  args: { always: local(flag('also print the haft.yaml line that admits such calls from now on')) },
 });
 
 export const approvalsRefuse = deciding('refused', {

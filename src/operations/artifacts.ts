@@ -102,9 +102,7 @@ export const artifactsList = defineOperation<{ readonly last: number }, readonly
   id: 'artifacts.list',
   summary: 'List the newest artifacts',
   examples: ['haft artifacts list', 'haft artifacts list --last 1000 --json'],
-  args: {
-    last: count(20, 'how many (default: 20)'),
-  },
+  args: { last: count(20, 'how many (default: 20)') },
   result: document({ artifacts: listOf('The newest first.') }),
   who: 'person',
   reads: true,

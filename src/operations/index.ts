@@ -78,10 +78,10 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   'audit.list': op('List the newest rows', async () => (await import('./audit.ts')).auditList),
   'audit.tail': op('Print rows as they are written', async () => (await import('./audit.ts')).auditTail),
   'audit.head': op('Print count and hash', async () => (await import('./audit.ts')).auditHead),
-  'audit.verify': op('Recompute the hash chain', async () => (await import('./audit-verify.ts')).auditVerify),
+  'audit.verify': op('Recompute the hash chain', async () => (await import('./audit.ts')).auditVerify),
   'audit.checkpoint': op(
     'Print a signed checkpoint',
-    async () => (await import('./audit-verify.ts')).auditCheckpoint,
+    async () => (await import('./audit.ts')).auditCheckpoint,
   ),
   'audit.export': op('Write every row as JSON', async () => (await import('./audit.ts')).auditExport),
   'runs.list': op('List the newest', async () => (await import('./runs.ts')).runsList),

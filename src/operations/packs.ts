@@ -214,9 +214,7 @@ export const toolsHealth = defineOperation<{ readonly names?: readonly string[] 
   usage: '[PACK | TOOL]...',
   description: 'Starts or reaches each of them. Exits with 70 when one is unhealthy.',
   examples: ['haft tools health', 'haft tools health hub --json'],
-  args: {
-    names: words(64, 'packs and tools; all by default'),
-  },
+  args: { names: words(64, 'packs and tools; all by default') },
   result: document({ ok: YES, health: listOf('By name: how each is.') }),
   who: 'person',
   async run({ names = [] }, { packs, unnamedPacks }) {
@@ -246,10 +244,7 @@ export const toolsLogs = defineOperation<
     'The last lines, without secrets, of all hosts of this workspace: when each was kept, and when the server was started and ended (--). ' +
     'About 256 KiB are kept for each server, in .haft/logs.',
   examples: ['haft tools logs hub', 'haft tools logs hub --lines 20 --json'],
-  args: {
-    pack: PACK,
-    lines: count(100, 'the most to show (default: 100)'),
-  },
+  args: { pack: PACK, lines: count(100, 'the most to show (default: 100)') },
   result: document({ pack: TEXT, lines: TEXTS }),
   who: 'person',
   async run({ pack, lines }, { packs }) {

@@ -23,9 +23,7 @@ export const policyCheck = defineOperation<{ readonly file?: string }, PolicyVer
   description:
     'Reports all problems at once, each with line, column and what to type instead; also runs the examples of its rules, and tells what a start would refuse of its packs. Starts nothing.',
   examples: ['haft policy check', 'haft policy check proposed.yaml --json'],
-  args: {
-    file: optionalWord('another file than haft.yaml, seen from the workspace'),
-  },
+  args: { file: optionalWord('another file than haft.yaml, seen from the workspace') },
   result: document({ ok: YES, diagnostics: listOf('Every problem, with its place.') }),
   who: 'person',
   run: ({ file }, { policies }) => policies.check(file),

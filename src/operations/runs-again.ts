@@ -256,10 +256,7 @@ export const runsExport = defineOperation<
   description:
     'The bundle is a tar archive: inputs, outputs, log, key preimage, policy, audit row with inclusion proof, and a signed in-toto statement over all of it. The same run gives the same file. "haft runs verify-bundle" checks it anywhere.',
   examples: ['haft runs export run_… --to result.bundle.tar'],
-  args: {
-    run: RUN,
-    to: local(text('FILE', 'where to write it (default: RUN.bundle.tar here)')),
-  },
+  args: { run: RUN, to: local(text('FILE', 'where to write it (default: RUN.bundle.tar here)')) },
   result: TEXT,
   answers: 'bytes',
   who: 'person',

@@ -8,11 +8,7 @@ import type { Argument } from '../contract/operation.ts';
 export const document = (
   fields: Readonly<Record<string, JsonSchema>>,
   more: Readonly<Record<string, JsonSchema>> = {},
-): JsonSchema => ({
-  type: 'object',
-  properties: { ...fields, ...more },
-  required: Object.keys(fields),
-});
+): JsonSchema => ({ type: 'object', properties: { ...fields, ...more }, required: Object.keys(fields) });
 
 export const list = (description: string, items: JsonSchema = { type: 'object' }): JsonSchema => ({
   type: 'array',

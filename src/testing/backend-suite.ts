@@ -87,9 +87,8 @@ const LIFECYCLE_CASES: readonly BackendCase[] = [
     async run(env) {
       const attempt = await makeAttempt(env, 'echo began >> out/count; exit 3', { outputs: ['count'] });
       const first = await endOf(await env.backend.start(attempt), env);
-      for (const backend of [env.backend, await env.reopen()]) {
+      for (const backend of [env.backend, await env.reopen()])
         assert.deepEqual(await endOf(await backend.start(attempt), env), first);
-      }
       assert.equal(await outputOf(attempt, 'count'), 'began\n');
     },
   },

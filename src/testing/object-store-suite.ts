@@ -109,9 +109,8 @@ export const OBJECT_STORE_CASES: readonly ObjectStoreCase[] = [
       await assert.rejects(objects.getRange(absent, 0, 1), { reason: 'object.missing' });
       assert.equal(await objects.size(absent), undefined);
       assert.equal(await objects.verify(absent), 'missing');
-      for (const name of ['sha256:../../../etc/passwd', 'md5:00', `sha256:${'A'.repeat(64)}`, '']) {
+      for (const name of ['sha256:../../../etc/passwd', 'md5:00', `sha256:${'A'.repeat(64)}`, ''])
         await assert.rejects(objects.get(name as ObjectId), { reason: 'object.missing' });
-      }
     },
   },
   {

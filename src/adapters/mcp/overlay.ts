@@ -7,7 +7,7 @@ import { parseHttpUrl } from '../../contract/http.ts';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
 import type { ProgramConfig } from '../../contract/program.ts';
-import { PROGRAM_CONFIG, programConfig } from '../program-config.ts';
+import { atLeast, fields, PROGRAM_CONFIG, programConfig, texts } from '../program-config.ts';
 import { MODERN_VERSION } from './protocol.ts';
 
 /** By the server's own name of the tool, or a pattern of it (`*`); later ones are laid over earlier ones. */
@@ -51,16 +51,14 @@ const OVERLAY_SCHEMA = {
       description: 'Whether a call may be sent again when its answer was lost, whatever the server says.',
     },
     mutates: { type: 'boolean', description: 'Whether it changes something, whatever the server says.' },
-    limits: {
-      type: 'object',
-      properties: {
-        timeout_ms: { type: 'integer', minimum: 1, description: 'Of one call.' },
-        max_input_bytes: { type: 'integer', minimum: 1, description: 'Of the arguments, as JSON.' },
-        max_output_bytes: { type: 'integer', minimum: 1, description: 'Of one answer.' },
+    limits: fields(
+      {
+        timeout_ms: atLeast(1, 'Of one call.'),
+        max_input_bytes: atLeast(1, 'Of the arguments, as JSON.'),
+        max_output_bytes: atLeast(1, 'Of one answer.'),
       },
-      additionalProperties: false,
-      description: "In place of the pack's.",
-    },
+      "In place of the pack's.",
+    ),
     fix: {
       type: 'object',
       description: 'Arguments that are always these: callers neither see nor set them.',
@@ -150,22 +148,16 @@ export const MCP_CONFIG = {
   properties: {
     ...PROGRAM_CONFIG,
     url: { type: 'string', description: 'Of a server that is reached over streamable HTTP.' },
-    headers: {
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'Sent with every request to `url`.',
-    },
+    headers: texts('Sent with every request to `url`.'),
     protocol: {
       enum: ['auto', '2025-11-25', MODERN_VERSION],
       description:
         'The revision to speak; by default the server is asked. 2025-11-25 stands for all with a handshake.',
     },
-    probe_timeout_ms: {
-      type: 'integer',
-      minimum: 1,
-      description:
-        'How long a server may take to say which revision it speaks, before it is taken for an older one.',
-    },
+    probe_timeout_ms: atLeast(
+      1,
+      'How long a server may take to say which revision it speaks, before it is taken for an older one.',
+    ),
     overlays: {
       type: 'object',
       additionalProperties: OVERLAY_SCHEMA,

@@ -119,10 +119,7 @@ function openPack(
         throw fail(
           'input.too_large',
           `Cannot call "${id}": its input is ${bytes} bytes, over the limit of ${limit}`,
-          {
-            bytes,
-            limit,
-          },
+          { bytes, limit },
         );
       const plan = use.tool.retry ?? SEND_ONCE;
       return attempt(() => send(invocation, use, bound.pins?.code), {
@@ -267,9 +264,7 @@ function checkEnd({ id, limits, timeoutMs }: YamlUse, result: SandboxResult): vo
     throw fail(
       'sandbox.limit',
       `Cannot finish "${id}": its program reached the limit of ${result.limitHit}`,
-      {
-        limit: result.limitHit,
-      },
+      { limit: result.limitHit },
     );
 }
 

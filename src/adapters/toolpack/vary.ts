@@ -75,11 +75,7 @@ export function vary(machine: Variation, env: Readonly<Record<string, string>>, 
       homedir: () => home,
       tmpdir: () => `${folder}/tmp`,
     });
-    put(Navigator.prototype, {
-      hardwareConcurrency: cpus,
-      userAgent: `Node.js/${node}`,
-      platform: word,
-    });
+    put(Navigator.prototype, { hardwareConcurrency: cpus, userAgent: `Node.js/${node}`, platform: word });
     const crypto = builtin('crypto');
     for (const key of ['getHashes', 'getCiphers', 'getCurves']) {
       const real = crypto[key] as () => string[];

@@ -63,9 +63,7 @@ export async function createSlurmBackend(options: SlurmBackendOptions): Promise<
   const submitter = createSubmitter({
     alert,
     ...(maxJobs === undefined ? {} : { concurrency: 1 }),
-    client: {
-      submit: async (...job) => ((await hasRoom()) ? client.submit(...job) : FULL),
-    },
+    client: { submit: async (...job) => ((await hasRoom()) ? client.submit(...job) : FULL) },
   });
   const tracked = new Map<string, TrackedAttempt>();
 

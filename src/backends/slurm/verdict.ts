@@ -71,14 +71,8 @@ const STOPPED: Partial<
     message: ({ plan }) =>
       `Ended the attempt: it wrote more than ${plan.resources.outputBytes} bytes to out/`,
   },
-  'limit.log_bytes': {
-    cause: 'limit.log_bytes',
-    message: () => ATTEMPT_WORDS.overLog,
-  },
-  killed: {
-    cause: 'infrastructure.killed',
-    message: () => ATTEMPT_WORDS.killed,
-  },
+  'limit.log_bytes': { cause: 'limit.log_bytes', message: () => ATTEMPT_WORDS.overLog },
+  killed: { cause: 'infrastructure.killed', message: () => ATTEMPT_WORDS.killed },
   containment: {
     cause: 'infrastructure.containment',
     message: () => 'Cannot start the program: its sandbox is not what policy demands',

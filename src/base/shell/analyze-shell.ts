@@ -30,11 +30,7 @@ function place(source: string, span: Span): ShellPlace {
   const before = source.slice(0, span.pos);
   const start = before.lastIndexOf('\n') + 1;
   const text = source.slice(span.pos, span.end).toWellFormed();
-  return {
-    line: before.split('\n').length,
-    column: span.pos - start + 1,
-    text: cut(text, 80),
-  };
+  return { line: before.split('\n').length, column: span.pos - start + 1, text: cut(text, 80) };
 }
 
 function cut(text: string, length: number): string {

@@ -90,11 +90,7 @@ function nice(call: Call): void {
 
 function env(call: Call): void {
   // Not -i: without the variables that Haft sets, git would start what a repository names.
-  const spec = {
-    letters: 'v0',
-    long: 'null debug',
-    values: { letters: 'uC', long: 'unset chdir' },
-  };
+  const spec = { letters: 'v0', long: 'null debug', values: { letters: 'uC', long: 'unset chdir' } };
   let i = skipOptions(call, spec, (option, value, word) => {
     if (option === 'C' || option === 'chdir') changesDirectory(call, value);
     else if (/^GIT_/.test(value)) setVariable(call.walk, value, word, undefined);

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { locate, openBeneath } from './beneath.ts';
+import { locate, openLocated } from './beneath.ts';
 import { makeRoots, type Root, release } from './root.ts';
 
 let base: string;
@@ -35,6 +35,15 @@ before(() => {
 
 after(() => fs.rmSync(base, { recursive: true, force: true }));
 
+const openBeneath = (root: Root, rel: string) => {
+  const found = locate(root, rel, 'open');
+  try {
+    return { fd: openLocated(found, fs.constants.O_RDONLY, 'open'), rel: found.rel };
+  } finally {
+    release(found);
+  }
+};
+
 const read = (root: Root, rel: string): { text: string; rel: string } => {
   const { fd, rel: real } = openBeneath(root, rel);
   try {
@@ -54,7 +63,7 @@ const reasonOf = (run: () => unknown): string => {
 };
 
 for (const exact of process.platform === 'linux' ? [true, false] : [false]) {
-  describe(`openBeneath ${exact ? 'by descriptor' : 'by name'}`, () => {
+  describe(`locate and openLocated ${exact ? 'by descriptor' : 'by name'}`, () => {
     const root = () => makeRoots(ws, [], exact);
 
     it('opens a file and says where it is', () => {

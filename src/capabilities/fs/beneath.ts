@@ -2,8 +2,9 @@
 // the kernel does not tell where a descriptor is: there a link swapped between look and opening is noticed after, not prevented.
 // Refuses: to hand out anything outside of the root, whatever links are swapped in meanwhile.
 import type { BigIntStats } from 'node:fs';
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 import { parentOf } from '../../base/rel-path.ts';
+import { isFailure } from '../../contract/errors.ts';
 import type { Attempt, LastLink, Located, Root } from './root.ts';
 import {
   absolute,
@@ -16,7 +17,6 @@ import {
   outside,
   placeOf,
   raced,
-  release,
   sameThing,
   whereLinksLead,
 } from './root.ts';
@@ -63,21 +63,6 @@ export function openLocated(found: Located, flags: number, verb: string): number
   }
   if (found.fd < 0) verifyByName(found, fd, verb);
   return fd;
-}
-
-/** Locates and opens a regular file in one go. */
-export function openBeneath(
-  root: Root,
-  rel: string,
-  flags: number = constants.O_RDONLY,
-  verb = 'open',
-): { readonly fd: number; readonly rel: string; readonly stat: BigIntStats } {
-  const found = locate(root, rel, verb);
-  try {
-    return { fd: openLocated(found, flags, verb), rel: found.rel, stat: found.stat };
-  } finally {
-    release(found);
-  }
 }
 
 /** Undefined when the place changed between opening and asking where it is: worth another try. */
@@ -141,4 +126,15 @@ function realParentOf({ root, rel }: Attempt): string {
   const slash = path.lastIndexOf('/');
   const parent = realpathSync.native(path.slice(0, slash) || '/');
   return `${parent === '/' ? '' : parent}${path.slice(slash)}`;
+}
+
+/** What `find` finds; undefined where nothing is there. */
+export function unlessAbsent<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch (thrown) {
+    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory'))
+      return undefined;
+    throw thrown;
+  }
 }

@@ -12,9 +12,8 @@ import type {
   ReadOptions,
   TreeName,
 } from '../../contract/capability.ts';
-import { isFailure } from '../../contract/errors.ts';
 import type { MaybePromise } from '../../contract/json.ts';
-import { locate } from './beneath.ts';
+import { locate, unlessAbsent } from './beneath.ts';
 import { type FileBytes, readLocated, SYNC_LIMIT } from './read-file.ts';
 import { whereItLeads } from './real-names.ts';
 import type { LastLink, Located, Place, Root } from './root.ts';
@@ -119,15 +118,10 @@ function contentOf({ root, rel }: Place, { bytes, stat }: FileBytes): FileConten
 }
 
 function stat(scope: CallScope, root: Root, path: string): EntryStat | undefined {
-  let found: Located;
-  try {
-    found = admittedPlace(scope, admittedName(scope, root, path, 'stat'), 'stat', 'keep');
-  } catch (thrown) {
-    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory')) {
-      return undefined;
-    }
-    throw thrown;
-  }
+  const found = unlessAbsent(() =>
+    admittedPlace(scope, admittedName(scope, root, path, 'stat'), 'stat', 'keep'),
+  );
+  if (!found) return undefined;
   release(found);
   const { stat } = found;
   return {

@@ -6,8 +6,7 @@ import type { Dirent } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { compileGlob, globBase } from '../../base/glob.ts';
 import type { CallScope, Listing, ListQuery } from '../../contract/capability.ts';
-import { isFailure } from '../../contract/errors.ts';
-import { locate } from './beneath.ts';
+import { locate, unlessAbsent } from './beneath.ts';
 import type { FolderReader, PinnedFolder } from './folder-reader.ts';
 import { createFolderReader, enterFolder, leaveFolder } from './folder-reader.ts';
 import { type IgnoreScope, isIgnored } from './ignore-rules.ts';
@@ -79,14 +78,7 @@ async function list(
 
 /** A glob that begins where nothing is matches nothing. */
 function find(root: Root, base: string): Located | undefined {
-  try {
-    return locate(root, base, 'list');
-  } catch (thrown) {
-    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory')) {
-      return undefined;
-    }
-    throw thrown;
-  }
+  return unlessAbsent(() => locate(root, base, 'list'));
 }
 
 interface WalkQuery extends WantedQuery {

@@ -244,9 +244,7 @@ export function toPlace(root: Root, path: string, verb: string): Place {
   const place = isAbsolute
     ? placeOf(root, normal.path === '.' ? '/' : `/${normal.path}`)
     : { root, rel: normal.path };
-  if (!place) {
-    throw fail('path.outside_workspace', `Cannot ${verb} the path: it is outside of the workspace`);
-  }
+  if (!place) throw fail('path.outside_workspace', `Cannot ${verb} the path: it is outside of the workspace`);
   refuseTemp(place, verb);
   return place;
 }

@@ -1,6 +1,5 @@
 // Owns: a guarded request from its first check to its answer: hops, attempts, what they cost, and how often each host may be asked.
 // Refuses: a connection that policy was not asked about, and an address that was not checked for it.
-
 import type { CallScope } from '../../contract/capability.ts';
 import { fail } from '../../contract/errors.ts';
 import { type HttpHop, type HttpRequest, type HttpResponse, parseHttpUrl } from '../../contract/http.ts';
@@ -173,9 +172,8 @@ async function arrive(site: Site, journey: Journey, outgoing: Outgoing, follows:
     if ('error' in sent) {
       deadline.signal.throwIfAborted();
       delay = isLostConnection(sent.error) ? again() : undefined;
-      if (delay === undefined) {
+      if (delay === undefined)
         throw toHttpFailure(sent.error, { target: outgoing.target, sent: sent.sent, repeatable });
-      }
     } else if (delay === undefined) return { answer: sent, attempts };
     await deadline.sleep(delay);
   }

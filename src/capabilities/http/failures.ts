@@ -22,9 +22,8 @@ export function toHttpFailure(error: Error, { target, sent, repeatable }: Failed
   const late = TIMEOUTS[code];
   if (late) return fail('time.deadline', `${cannot}: ${late}`, { ...details, sent });
   const fact = `${cannot}: ${FACTS[code] ?? factOf(code)}`;
-  if (sent && !repeatable) {
+  if (sent && !repeatable)
     return fail('call.outcome_unknown', `${fact}, after the request had left`, details);
-  }
   return fail('http.failed', fact, details);
 }
 

@@ -88,9 +88,8 @@ type Pattern = Pick<SearchQuery, 'pattern' | 'fixedStrings' | 'caseSensitive' | 
 /** Throws `input.pattern`. */
 async function compilePattern(query: Pattern): Promise<Finder> {
   const { pattern, fixedStrings, caseSensitive, multiline } = query;
-  if (!multiline && spansLines(pattern, fixedStrings)) {
+  if (!multiline && spansLines(pattern, fixedStrings))
     throw fail('input.pattern', 'Cannot search for the pattern: a line break is only matched with multiline');
-  }
   const { RE2JS } = await import('re2js');
   const flags = (caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE) | (multiline ? RE2JS.MULTILINE : 0);
   try {

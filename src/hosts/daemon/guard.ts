@@ -22,14 +22,12 @@ export function createGuard(token: string, names: readonly string[]): Guard {
       const { host: hosts = [], origin: origins = [], authorization: authorizations = [] } = headers;
       // A page that was rebound to this address still sends its own name.
       const host = hosts.length === 1 ? hosts[0]!.toLowerCase() : '';
-      if (!known.has(hostName(host))) {
+      if (!known.has(hostName(host)))
         return fail('auth.origin', 'Cannot answer: the Host header names another server');
-      }
       // This server speaks http. A proxy that speaks TLS stands in front of names that other machines know.
       const own = [`http://${host}`, ...(isLoopback(hostName(host)) ? [] : [`https://${host}`])];
-      if (origins.some((origin) => !own.includes(origin))) {
+      if (origins.some((origin) => !own.includes(origin)))
         return fail('auth.origin', 'Cannot answer: the Origin header names another site');
-      }
       if (!needsToken) return undefined;
       const given = authorizations.length === 1 && /^Bearer +(\S+)$/i.exec(authorizations[0]!)?.[1];
       if (!given || !timingSafeEqual(hash(given), expected)) {

@@ -118,9 +118,8 @@ export function indexDocument({ uri, root, dialect, tell, way }: DocumentSource)
   ): void => {
     if (typeof name !== 'string') return;
     const first = anchors.get(name);
-    if (first && first.schema !== schema) {
+    if (first && first.schema !== schema)
       tell.error('schema.anchor', at, `${wayText(at)}: another schema has the anchor ${name} already`);
-    }
     anchors.set(name, { schema, dynamic: dynamic || (first?.dynamic ?? false) });
   };
 

@@ -55,9 +55,8 @@ export function checkManifest(
       way,
     };
     const whole = schemas.whole(source, path);
-    if (whole === undefined && tell.errors === before) {
+    if (whole === undefined && tell.errors === before)
       tell.error('ref.broken', way, 'A schema that this one refers to has problems of its own');
-    }
     return whole;
   };
   const draft = (checkShape(TOOL_YAML, value, undefined, siteOf(tell, schema)) ?? {}) as ToolDraft;

@@ -113,9 +113,8 @@ async function reportAll(
   if (problems.length === 0) return;
   // Where only places are missing, the text was found to be fine.
   const located = known ?? (await parseYaml(text, createReport('')));
-  for (const problem of problems) {
+  for (const problem of problems)
     reportProblem(report, located ?? { is: 'map', at: START, entries: [] }, problem);
-  }
 }
 
 async function schemaDiagnostics(files: Iterable<SchemaFile>): Promise<Diagnostic[]> {

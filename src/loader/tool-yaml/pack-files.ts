@@ -95,17 +95,15 @@ export function createPackReader(folder: string, root = folder): PackReader {
         stats.size,
       );
       let used = 0;
-      for (let got = -1; got !== 0 && used < bytes.length; used += got) {
+      for (let got = -1; got !== 0 && used < bytes.length; used += got)
         got = readSync(descriptor, bytes, used, bytes.length - used, null);
-      }
       return { bytes: bytes.subarray(0, used), stamp: stampOf(stats) };
     });
   const hash = (path: string) =>
     withFile(path, (descriptor, stats) => {
       const sha256 = createSha256();
-      for (let got = readSync(descriptor, shared); got > 0; got = readSync(descriptor, shared)) {
+      for (let got = readSync(descriptor, shared); got > 0; got = readSync(descriptor, shared))
         sha256.update(shared.subarray(0, got));
-      }
       return { sha256: sha256.hex(), stamp: stampOf(stats) };
     });
   /** What `take` makes of the file that this path leads to, if that is one of the pack. */

@@ -65,10 +65,7 @@ export const caps: MapShape = {
         write: list(
           text('cap-path', 'Relative to the workspace, or absolute.'),
           'Paths that it changes, and may read.',
-          {
-            code: 'caps.filesystem',
-            default: 'none',
-          },
+          { code: 'caps.filesystem', default: 'none' },
         ),
       },
     },
@@ -185,9 +182,7 @@ const retry: MapShape = {
     onStatus: list(
       number('A status.', 400, 599, { code: 'retry.invalid' }),
       'Of http tools: answers that count as failed.',
-      {
-        default: '429, 502, 503, 504',
-      },
+      { default: '429, 502, 503, 504' },
     ),
   },
 };
@@ -228,9 +223,7 @@ const timeoutMs = number(
   'Milliseconds until the call, retries included, is ended with its process tree.',
   1,
   LONGEST_MS,
-  {
-    code: 'timeout.invalid',
-  },
+  { code: 'timeout.invalid' },
 );
 
 const limits: MapShape = {
@@ -299,9 +292,7 @@ export const TOOL_YAML: MapShape = {
     id: text(
       'id',
       'Its name: two or more segments of lower-case letters, digits and `_`, such as `pkg.tool`.',
-      {
-        code: 'id.invalid',
-      },
+      { code: 'id.invalid' },
     ),
     version: text('version', 'SemVer, such as `1.2.0`.', { code: 'version.invalid', example: '1.0.0' }),
     name: text('plain', 'A name for people.', { default: 'the id' }),

@@ -59,9 +59,8 @@ const CHECKS: ByShape<[value: unknown, way: Way | undefined, site: ShapeSite], u
   },
   list(shape, value, way, site) {
     if (!Array.isArray(value)) return wrongType(shape, value, way, site);
-    if (value.length < (shape.least ?? 0)) {
+    if (value.length < (shape.least ?? 0))
       site.tell.error(shape.code ?? 'value.range', way, `${wayText(way)}: the list is empty`);
-    }
     // What is wrong stays as a gap, so that the rest keeps its index.
     return value.map((item, step) => checkShape(shape.item, item, { up: way, step }, site));
   },
@@ -72,9 +71,8 @@ const CHECKS: ByShape<[value: unknown, way: Way | undefined, site: ShapeSite], u
     if (!isMap(value)) return wrongType(shape, value, way, site);
     const entries = Object.entries(value).map(([step, member]) => {
       const inner: Way = { up: way, step };
-      for (const { code, fact, hint } of site.texts(shape.key, step)) {
+      for (const { code, fact, hint } of site.texts(shape.key, step))
         site.tell.key(code, inner, `${wayText(way)}: ${quoted(step)}: ${fact}`, hint);
-      }
       return [step, checkShape(shape.value, member, inner, site)];
     });
     return Object.fromEntries(entries);

@@ -54,13 +54,11 @@ export function locateObject(value: unknown): Located {
   let values = 0;
   const locate = (one: unknown, depth: number): Located => {
     // What refers to itself never ends, and several times at that.
-    if (depth > MAX_DEPTH || ++values > MAX_VALUES) {
+    if (depth > MAX_DEPTH || ++values > MAX_VALUES)
       return { is: 'other', at: START, found: 'something too deep or too large', told: false };
-    }
     if (isScalar(one)) return { is: 'scalar', at: START, value: one };
-    if (Array.isArray(one)) {
+    if (Array.isArray(one))
       return { is: 'list', at: START, items: one.map((item) => locate(item, depth + 1)) };
-    }
     if (!isPlain(one)) return { is: 'other', at: START, found: `a ${typeof one}`, told: false };
     const entries = Object.entries(one)
       .filter(([, member]) => member !== undefined)

@@ -86,9 +86,8 @@ function createReader(yaml: Yaml, { text, place, report }: ReaderSite): Reader {
 
   const readScalar = (node: Node | null, at: Place): Located => {
     const value: unknown = yaml.isScalar(node) ? node.value : null;
-    if (value === null || typeof value === 'string' || typeof value === 'boolean') {
+    if (value === null || typeof value === 'string' || typeof value === 'boolean')
       return { is: 'scalar', at, value };
-    }
     if (typeof value === 'number') return { is: 'scalar', at, value };
     report.error('yaml.tag', at, 'A tag makes this something that cannot be held here', 'remove the tag');
     return { is: 'other', at, found: 'a tagged value', told: true };

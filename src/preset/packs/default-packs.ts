@@ -10,7 +10,7 @@ import { createReadInputs } from '../../loader/code/read-inputs.ts';
 import { readLockFile } from '../../loader/lock/lock-file.ts';
 import { applyLock, checkFrozen } from '../../loader/lock/pin-tools.ts';
 import { createSchemaCompiler } from '../../loader/schema/schema-compiler.ts';
-import { watchFolders } from '../../loader/watch-folders.ts';
+import { watchFolders } from '../../loader/watch-files.ts';
 import { createHealthMonitor, systemTiming } from '../../runtime/health/create-health-monitor.ts';
 import { openCredentials } from '../open-credentials.ts';
 import { createKnownCredentials, createServerLogs } from './known-credentials.ts';

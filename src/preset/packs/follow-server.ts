@@ -221,9 +221,7 @@ export function createAbsentServer(site: AbsentServerSite): AbsentPack {
   };
   const isResting = () => failedAt !== undefined && performance.now() - failedAt < REST_MS;
 
-  if (living) {
-    ask().catch(() => awaitServer(() => ask(), signal));
-  }
+  if (living) ask().catch(() => awaitServer(() => ask(), signal));
   return {
     get last() {
       return last;

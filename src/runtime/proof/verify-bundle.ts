@@ -181,10 +181,7 @@ interface Claim {
 const { checkpoint, proof, row, preimage, policy, key, result } = BUNDLE_FILES;
 
 const CLAIMS: readonly Claim[] = [
-  {
-    parts: [checkpoint, key],
-    check: async (claims) => void (await readCheckpoint(claims)),
-  },
+  { parts: [checkpoint, key], check: async (claims) => void (await readCheckpoint(claims)) },
   {
     parts: [proof, row, checkpoint, key],
     async check(claims) {

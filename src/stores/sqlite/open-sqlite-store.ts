@@ -1,14 +1,22 @@
-// Owns: opening the embedded store, `.haft/haft.db`, and putting its parts together.
-// Refuses: a state folder that cannot be written or is not a folder; a store that cannot record must not open.
+// Owns: opening the embedded store, `.haft/haft.db`, and putting its parts together, also those that clean up.
+// Refuses: a state folder that cannot be written or is not a folder (a store that cannot record must not open), and to load what cleans up before somebody does.
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { lazyMethods } from '../../base/once.ts';
 import { fail } from '../../contract/errors.ts';
 import type { RunStore } from '../../contract/run-store.ts';
-import type { ApprovalStore, AuditProgress, Store } from '../../contract/store.ts';
+import type {
+  ApprovalStore,
+  AuditProgress,
+  RetentionStore,
+  Store,
+  StoreSizes,
+} from '../../contract/store.ts';
 import type { ObjectUses, SmallObjects } from '../object-rows.ts';
+import { isAlive } from '../process-identity.ts';
 import { syncFolderSync } from '../state-files.ts';
 import { toFailure } from '../store-failure.ts';
+import type { ArchiveSite } from './archive-audit.ts';
 import { createAudit } from './audit.ts';
 import { createAuditSegments } from './audit-segments.ts';
 import { createAuditWriter, createHeadWatch, createUsageLedger } from './audit-writer.ts';
@@ -17,7 +25,7 @@ import { createCheckpointer, createGroupCommit, createWalSync } from './group-co
 import { createCredentialRows, createInstallations, createToolNames } from './installations.ts';
 import { createLocks } from './locks.ts';
 import { createArtifactRows, createObjectUses, createSmallObjects } from './object-rows.ts';
-import { createRetention } from './retention.ts';
+import { readMark, readText, writeText } from './retention-marks.ts';
 import { createSessions } from './sessions.ts';
 
 export interface SqliteStoreOptions extends Partial<Patience> {
@@ -176,3 +184,77 @@ function makeFolder(folder: string): void {
   }
   syncFolderSync(dirname(folder));
 }
+
+const SEGMENTS = `SELECT count(*) AS segments, coalesce(sum(size), 0) AS segmentBytes,
+  coalesce(max(last), 0) AS archivedRows FROM audit_segments`;
+const NEWEST = 'SELECT coalesce(max(seq), 0) AS newest FROM audit';
+
+/** `file` is the database. */
+function createRetention(
+  parts: Omit<ArchiveSite, 'listPreImages'> & { readonly file: string },
+): RetentionStore {
+  const { connection, group, process, file } = parts;
+  const loadUndo = async () => {
+    const { createUndoRetention } = await import('./undo-retention.ts');
+    return createUndoRetention(connection, group);
+  };
+  const site: ArchiveSite = {
+    ...parts,
+    listPreImages: async (upTo, slice) => (await loadUndo()).listPreImages(upTo, slice),
+  };
+  return {
+    async archivable(keep) {
+      const { countArchivable } = await import('./archive-audit.ts');
+      await group.settled();
+      return connection.read(() => countArchivable(site, keep));
+    },
+    async archive(keep) {
+      const { archiveSegments } = await import('./archive-audit.ts');
+      return archiveSegments(site, keep);
+    },
+    giveUp: async (keep, { dryRun = false } = {}) => (await loadUndo()).giveUp(keep, dryRun),
+    givenUp: () => connection.read(() => readMark(connection, 'given_up')),
+    async shrink({ largest }) {
+      const { shrinkDatabase } = await import('./archive-audit.ts');
+      await group.settled();
+      return shrinkDatabase(file, connection, largest);
+    },
+    async fold() {
+      const { foldLog } = await import('./archive-audit.ts');
+      await group.settled();
+      await foldLog(file);
+    },
+    async sizes() {
+      const { pagesOf } = await import('./archive-audit.ts');
+      return connection.read((): StoreSizes => {
+        const archived = connection.sql(SEGMENTS).get() as {
+          segments: number;
+          segmentBytes: number;
+          archivedRows: number;
+        };
+        const newest = connection.sql(NEWEST).get()?.newest as number;
+        const database = sizeOf(file) + sizeOf(`${file}-wal`) + sizeOf(`${file}-shm`);
+        return {
+          database,
+          free: pagesOf(connection).free,
+          rows: Math.max(0, newest - archived.archivedRows),
+          ...archived,
+        };
+      });
+    },
+    claim: () =>
+      group.enqueue(() => {
+        const holder = readText(connection, HOLDER);
+        if (holder !== undefined && holder !== process && isAlive(holder)) return false;
+        if (holder !== process) writeText(connection, HOLDER, process);
+        return true;
+      }),
+    release: () =>
+      group.enqueue(() => {
+        if (readText(connection, HOLDER) === process) writeText(connection, HOLDER, undefined);
+      }),
+  };
+}
+
+const HOLDER = 'holder';
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

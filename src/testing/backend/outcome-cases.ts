@@ -28,9 +28,7 @@ export const OUTCOME_CASES: readonly BackendCase[] = [
     'limit',
     'limit.time',
     'trap "" TERM INT; while :; do sleep 1; done',
-    {
-      resources: { wallMs: 1500 },
-    },
+    { resources: { wallMs: 1500 } },
   ),
   fails('a program that uses up its memory', 'limit', 'limit.memory', GREEDY, {
     resources: { memoryBytes: 32 * MIB },
@@ -40,9 +38,7 @@ export const OUTCOME_CASES: readonly BackendCase[] = [
     'limit',
     'limit.memory',
     `${GREEDY}; exit 0`,
-    {
-      resources: { memoryBytes: 32 * MIB },
-    },
+    { resources: { memoryBytes: 32 * MIB } },
   ),
   fails(
     'a program that writes too much and would go on for ever',

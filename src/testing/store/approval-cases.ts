@@ -79,9 +79,8 @@ export const APPROVAL_CASES: readonly StoreCase[] = [
       await store.approvals.request(question());
       await store.approvals.decide('appr_1', 'granted', 'person', 1100);
       const others = [{ tool: 'x' }, { contract: 'v2' }, { policyHash: 'x' }, { paramsHash: 'x' }];
-      for (const other of others) {
+      for (const other of others)
         assert.equal(await store.approvals.consume(question(other), 1200), undefined, JSON.stringify(other));
-      }
       assert.equal((await store.approvals.consume(question({ session: 'sess_2' }), 1200))?.status, 'granted');
     },
   },

@@ -273,9 +273,8 @@ export async function startKeeper(options: KeeperOptions): Promise<Keeper | unde
   if (mounts) argv.unshift('unshare', '-m', '--propagation', 'slave', '--');
   const leaking = inheritable();
   const closer = leaking.every((fd) => fd < 10) ? shell : options.bash;
-  if (closer && leaking.length > 0) {
+  if (closer && leaking.length > 0)
     argv.unshift(closer, '-c', `exec ${leaking.map((fd) => `${fd}>&-`).join(' ')}; exec "$@"`, 'haft-keeper');
-  }
   const nothing = closer ? undefined : openSync('/dev/null', 'r');
   const inherited = nothing === undefined ? [] : covered(leaking, nothing);
   const kept = startKeptProcess(argv, { PATH: SYSTEM_PATH }, inherited);

@@ -254,9 +254,8 @@ function plan(wanted: Access, { from, at, host, nothing }: Spot): Planned {
       expected: { at, id: idOfChecked(host), writable },
     };
   }
-  if (!ignoreErrors(() => lstatSync(host).isDirectory())) {
+  if (!ignoreErrors(() => lstatSync(host).isDirectory()))
     return { words: ['--ro-bind', nothing, at], expected: { at, id: entryId(nothing), writable } };
-  }
   // Haft's own folder is in every workspace: programs that walk it find nothing there, instead of failing. What policy
   // hides is not taken for empty.
   const perms = basename(at) === '.haft' ? '0555' : '0000';

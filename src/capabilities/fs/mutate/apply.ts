@@ -234,9 +234,8 @@ async function clear(work: Work, { folder, name }: Staged): Promise<void> {
 function check(work: Work, place: Place, expected: Expected, path = at(work, place)): void {
   if (expected === 'planned') return;
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  if (expected === 'nothing' ? stat !== undefined : !stat || !isSameVersion(expected, stat)) {
+  if (expected === 'nothing' ? stat !== undefined : !stat || !isSameVersion(expected, stat))
     throw changed(place, work.verb);
-  }
 }
 
 function at(work: Work, place: Place): string {

@@ -1,8 +1,7 @@
 // Owns: the folders that mutations work in, pinned while they do; those that are under way in the same folder share a descriptor.
 // Refuses: a folder that is not exactly where its name says, or where it was when the plan was made.
 import { fstatSync, readlinkSync } from 'node:fs';
-import { isFailure } from '../../../contract/errors.ts';
-import { locate } from '../beneath.ts';
+import { locate, unlessAbsent } from '../beneath.ts';
 import { absolute, type Located, nameOf, type Place, raced, release } from '../root.ts';
 
 export interface Pins {
@@ -62,15 +61,8 @@ export function isStillThere(folder: Located): boolean {
 
 /** Pins what is really at this very place, without following a link. */
 export function locateExactly(place: Place, verb: string): Located | undefined {
-  let found: Located;
-  try {
-    found = locate(place.root, place.rel, verb, 'keep');
-  } catch (thrown) {
-    if (isFailure(thrown) && (thrown.reason === 'path.not_found' || thrown.reason === 'path.not_directory')) {
-      return undefined;
-    }
-    throw thrown;
-  }
+  const found = unlessAbsent(() => locate(place.root, place.rel, verb, 'keep'));
+  if (!found) return undefined;
   if (found.rel === place.rel && found.root === place.root) return found;
   release(found);
   throw raced({ ...place, verb });

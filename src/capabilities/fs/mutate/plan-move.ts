@@ -59,9 +59,8 @@ function refuseClash(planning: Planning, seen: Look, to: Place, there: Look): vo
     );
   }
   if (seen.type !== 'dir') throw notAFile(attempt, true);
-  if (!planning.view.isEmptyFolder(to)) {
+  if (!planning.view.isEmptyFolder(to))
     throw fail('path.not_empty', `${cannot(attempt)}: the folder there is not empty`);
-  }
 }
 
 /** Renaming one name of a file to another of its names would do nothing. */

@@ -1,6 +1,5 @@
 // Owns: what `revert` means: an entry that is still as a change left it becomes what it was before.
 // Refuses: to destroy work that came after, and to bring back bytes that were not kept.
-
 import type { Change, Edit, EntryState } from '../../../contract/capability.ts';
 import { fail } from '../../../contract/errors.ts';
 import { cannot, nameOf, type Place } from '../root.ts';
@@ -96,9 +95,8 @@ async function planRestore(planning: Planning, change: Change, place: Place, see
     planFolder(planning, place, givable(before, place, planning.losses, 'restore'), true);
     return;
   }
-  if (!change.stored || !(await isKept(planning, before))) {
+  if (!change.stored || !(await isKept(planning, before)))
     throw fail('object.missing', `${cannot({ ...place, verb: 'undo' })}: its earlier content was not kept`);
-  }
   planFolders(planning, place, 'undo', true);
   const content =
     before.type === 'link' ? { target: before.target } : { object: before.object, size: before.size };

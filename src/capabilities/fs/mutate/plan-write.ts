@@ -89,9 +89,8 @@ function planCopyEntry(
     return;
   }
   if (!content) throw notAFile({ ...from, verb: 'copy' }, false);
-  if (there.is !== 'nothing' && there.type !== 'file' && there.type !== 'link') {
+  if (there.is !== 'nothing' && there.type !== 'file' && there.type !== 'link')
     throw notAFile({ ...to, verb: 'copy to' }, there.type === 'dir');
-  }
   const owner = there.type === 'file' ? ownerOf(there) : undefined;
   const given = preserve
     ? givable(hadBy(seen), to, planning.losses, preserve)
@@ -116,9 +115,8 @@ export async function planWrite(edit: Extract<Edit, { op: 'write' }>, planning: 
   const { place, stat } = target(planning, edit.path, 'write', 'fs.write', 'follow');
   const seen = planning.view.look(place, stat);
   if (seen.is !== 'nothing' && edit.mustCreate) throw alreadyThere(place, 'write');
-  if (seen.is !== 'nothing' && seen.type !== 'file') {
+  if (seen.is !== 'nothing' && seen.type !== 'file')
     throw notAFile({ ...place, verb: 'write' }, seen.type === 'dir');
-  }
   await expectHash(planning, place, seen, edit.expectedSha256, 'write');
   planFolders(planning, place, 'write', edit.createDirs ?? false);
   const owner = ownerOf(seen);

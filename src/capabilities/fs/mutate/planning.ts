@@ -257,9 +257,8 @@ export async function entriesOf(
   const { is } = planning.view.look(place);
   // Who asks for its entries has seen it.
   if (is === 'nothing') throw raced({ ...place, verb });
-  if (is !== 'disk' || planning.view.hasPlansBelow(place)) {
+  if (is !== 'disk' || planning.view.hasPlansBelow(place))
     throw fail('path.invalid', `${cannot({ ...place, verb })}: an earlier edit changes the tree`);
-  }
   try {
     const entries = await treeEntries(planning.folders.open(place), planning.scope.signal);
     return { entries, fingerprint: fingerprint(entries) };

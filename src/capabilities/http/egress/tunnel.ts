@@ -146,9 +146,8 @@ const HOST_NAME = 0;
 export function readClientHello(bytes: Buffer): HelloReading {
   try {
     const message = handshakeOf(bytes);
-    if (message === undefined) {
+    if (message === undefined)
       return bytes.length > MAX_HELLO_BYTES ? bad('its first message is too large') : { state: 'more' };
-    }
     return { state: 'ok', serverName: serverNameOf(message) };
   } catch (error) {
     return bad((error as Error).message);

@@ -62,9 +62,8 @@ const isAboutFile = (line: string | undefined) => line !== undefined && /\(os er
 
 function troubleOf(lines: readonly string[]): Failure {
   const [first = ''] = lines;
-  if (/^\S*sh: /.test(first)) {
+  if (/^\S*sh: /.test(first))
     return fail('path.not_found', 'Cannot search: the workspace folder cannot be entered');
-  }
   const named = lines.findLast((line) => line.startsWith('error: '))?.slice('error: '.length);
   const problem = named ?? first.replace(/^rg: /, '');
   const shown = /"\\n" is not allowed/.test(problem)

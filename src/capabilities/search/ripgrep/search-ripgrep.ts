@@ -124,9 +124,8 @@ async function settle<F extends { readonly rel: string }>(
   let total = 0;
   for (let at = 0; at < ordered.length && total <= max; ) {
     const batch: F[] = [];
-    for (let weight = total; at < ordered.length && weight <= max; weight += weigh(batch.at(-1)!)) {
+    for (let weight = total; at < ordered.length && weight <= max; weight += weigh(batch.at(-1)!))
       batch.push(ordered[at++]!);
-    }
     const paths = batch.map(({ rel }) => rel);
     const isCertain = certainPaths(site.place.root, paths, since);
     const suspects = batch.filter(({ rel }) => !isCertain(rel));

@@ -140,10 +140,7 @@ export function startKeptShell(): KeptShell {
           onGone = () => resolve({ code: undefined, complaints: '' });
           if (kept.exited) return onGone();
           converse(child, program, kill, complaints, (code) =>
-            resolve({
-              code,
-              complaints: Buffer.concat(complaints).toString('utf8', 0, MAX_COMPLAINTS),
-            }),
+            resolve({ code, complaints: Buffer.concat(complaints).toString('utf8', 0, MAX_COMPLAINTS) }),
           );
         });
       } finally {
@@ -200,8 +197,7 @@ function untilMark(mark: string, ended: (code: number) => void, onData: (chunk: 
     const split = Math.max(0, all.length - length);
     held = all.subarray(split);
     if (split > 0) onData(all.subarray(0, split));
-    if (held.length === length && held.toString('latin1', 0, mark.length) === mark) {
+    if (held.length === length && held.toString('latin1', 0, mark.length) === mark)
       ended(Number(held.toString('latin1', mark.length)));
-    }
   };
 }
