@@ -10,7 +10,7 @@ export const rule: RuleDefinition = {
   category: 'Hygiene',
   level: 'warning',
   description: 'Files hold no marker of an unfinished merge.',
-  triggers: ['file_write', 'file_patch'],
+  triggers: ['file_write', 'file_edit', 'file_patch'],
   async check({ changes, files }) {
     const found: Violation[] = [];
     for (const { path, after } of changes) {

@@ -89,11 +89,14 @@ function readWhole(lines: readonly string[], start: number, { kind, path }: Sect
   let at = start + 1;
   for (; at < lines.length && !isHeader(lines[at]!); at++) {
     const line = lines[at]!;
-    if (line.trim() === '' && isEnding(lines, at)) continue;
+    if (line.trim() === '' && isEnding(lines, at)) break;
     if (kind === 'Delete')
       throw malformed(at + 1, `line ${at + 1} stands below "*** Delete File", which takes none`);
     if (!line.startsWith('+')) {
-      throw malformed(at + 1, `line ${at + 1} is of a new file and does not begin with "+"`);
+      throw malformed(
+        at + 1,
+        `line ${at + 1} is of a new file and does not begin with "+", as empty ones do, too`,
+      );
     }
     added.push({ op: '+', text: line.slice(1), terminated: true });
   }
@@ -108,7 +111,7 @@ function readWhole(lines: readonly string[], start: number, { kind, path }: Sect
   return { file: { change: 'create', pathBefore: null, pathAfter: path, hunks, ...common }, next: at };
 }
 
-/** Only empty lines are left before the next file or the end. */
+/** Only empty lines are left before the next file or the end; whoever reads on passes over them. */
 function isEnding(lines: readonly string[], at: number): boolean {
   let next = at;
   while (next < lines.length && lines[next]!.trim() === '') next++;

@@ -29,12 +29,12 @@ export const fileEdit = defineBuiltin<FileEditArgs, FileEditData>({
   id: 'file_edit',
   title: 'Edit a file',
   description:
-    'Replaces exact text in one file: old becomes new. old must be in the file expected_count times (1 unless you say otherwise), ' +
-    'with its indentation; take it from file_read, with enough lines around it to be there once. ' +
-    'For several places give edits instead: each is looked for in the file as it is now, and all are made or none. ' +
+    'Replaces exact text in a UTF-8 file. old must be in the file exactly expected_count times, indentation included: ' +
+    'copy it from file_read, with enough lines around it to be there once. ' +
+    'edits makes several replacements, all or none, each looked for in the file as it is now. ' +
     'A refusal names the lines where old stands, or shows what the file has where only white space differs. ' +
-    'Line ends are those of the file (line_ends_adapted says when yours were others; a file that mixes LF and CRLF is matched exactly), ' +
-    'and byte order mark, final newline and permission bits stay. Only UTF-8 text; create files with file_write. Can be taken back with undo.',
+    'Line ends are those of the file, whatever yours are; one that mixes LF and CRLF is matched exactly. ' +
+    'Create files with file_write. Can be taken back with undo.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -49,7 +49,7 @@ export const fileEdit = defineBuiltin<FileEditArgs, FileEditData>({
         edits: {
           type: 'array',
           minItems: 1,
-          maxItems: 1000,
+          maxItems: 100,
           description: 'Several replacements, instead of old, new and expected_count.',
           items: record({ old: OLD, new: NEW, expected_count: COUNT }, ['old', 'new']),
         },
