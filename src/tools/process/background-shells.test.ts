@@ -131,6 +131,16 @@ describe('background shells', () => {
     await call('shell_signal', { shell_id: id, signal: 'KILL' });
   });
 
+  it('are no other shell than bash without options', async () => {
+    for (const cmd of ['sh', 'bash -i', 'zsh', 'dash ']) {
+      const { errors } = await tell('shell_start', { cmd });
+      assert.deepEqual(
+        [errors[0]?.reason, /start "bash"/.test(errors[0]?.message ?? '')],
+        ['shell.wrapper', true],
+      );
+    }
+  });
+
   it('take no command in pieces, and let none read what is written next', async () => {
     const id = await start('bash');
     for (const half of [

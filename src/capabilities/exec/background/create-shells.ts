@@ -49,6 +49,8 @@ export interface ShellsSite {
 const KEPT_BYTES = 1024 * 1024;
 /** Those that ended, of one session. */
 const REMEMBERED = 16;
+/** Of all sessions: some are over. */
+const MOST_REMEMBERED = 64;
 const IDLE_MS = 30 * 60_000;
 
 type Allowed = NonNullable<CallScope['policy']['shells']>;
@@ -99,7 +101,9 @@ export function createShells(site: ShellsSite): Shells {
   /** The oldest of those that ended go. */
   const forget = (session: string) => {
     const ended = of(session).filter(({ end }) => end);
-    for (const { standing } of ended.slice(0, -REMEMBERED)) shells.delete(standing.id);
+    const all = [...shells.values()].filter(({ end }) => end);
+    for (const { standing } of [...ended.slice(0, -REMEMBERED), ...all.slice(0, -MOST_REMEMBERED)])
+      shells.delete(standing.id);
   };
 
   return {
@@ -325,7 +329,8 @@ async function giveInput(
   shell.stdin.room(Buffer.byteLength(input));
   await scope.intend([]);
   open();
-  if (effects.length > 0) shell.standing.add('shell_write', effects);
+  // What an interpreter was given has run; what a shell was given may run still, and is bounded.
+  if (next && effects.length > 0) shell.standing.add('shell_write', effects);
   if (next) shell.input = { ...shell.input, script: next };
   if (!isEmpty) {
     const given = next ? `${shell.commands?.put(plainShellText(input, env))}\n` : input;
