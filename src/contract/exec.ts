@@ -3,7 +3,7 @@
 import type { EgressConnection } from './http.ts';
 import type { ObjectId } from './object-store.ts';
 import type { ProgramHandle } from './program.ts';
-import type { SandboxLimits, SandboxObservation, SandboxProxy, SandboxSpec } from './sandbox.ts';
+import type { SandboxBind, SandboxLimits, SandboxObservation, SandboxProxy, SandboxSpec } from './sandbox.ts';
 
 export interface ExecHandle extends ProgramHandle {
   /**
@@ -39,7 +39,8 @@ export interface BackgroundRun extends Pick<SandboxSpec, 'onBegin'> {
   /** Something took the place of what it is kept from: it must be ended. */
   readonly onFallen: () => void;
   /** What bash is given in place of the line: the program that takes one command after the other. */
-  readonly plain?: string | undefined;
+  readonly plain?: string;
+  readonly binds?: readonly SandboxBind[];
 }
 
 export interface ShellOutcome {

@@ -100,6 +100,7 @@ export function createExecCapability(openProxy: OpenProxy, names: ProcessNames):
     }),
     async close() {
       await (await sandboxes)?.close();
+      (await background)?.close();
     },
   };
 }

@@ -70,7 +70,7 @@ export async function runShell(
       cwd: line.cwd,
       env: { ...sandbox.baseEnv, ...git, ...line.env },
       ...(line.stdin === undefined ? {} : { stdin: line.stdin }),
-      ...(background ? { stdin: background.stdin, onBegin: background.onBegin, standing: true } : {}),
+      ...(background && { ...background, standing: true }),
       timeoutMs: line.timeoutMs,
       signal: scope.signal,
       awaits: intended,

@@ -131,6 +131,16 @@ describe('background shells', () => {
     await call('shell_signal', { shell_id: id, signal: 'KILL' });
   });
 
+  it('are no other shell than bash without options', async () => {
+    for (const cmd of ['sh', 'bash -i', 'zsh', 'dash ']) {
+      const { errors } = await tell('shell_start', { cmd });
+      assert.deepEqual(
+        [errors[0]?.reason, /start "bash"/.test(errors[0]?.message ?? '')],
+        ['shell.wrapper', true],
+      );
+    }
+  });
+
   it('take no command in pieces, and let none read what is written next', async () => {
     const id = await start('bash');
     for (const half of [
@@ -146,14 +156,16 @@ describe('background shells', () => {
     assert.equal(await write(id, 'continue; echo no'), 'ok');
     assert.equal(await write(id, 'read -r x; cat; head -c 3; echo "[$x]"'), 'ok');
     assert.equal(await write(id, "cat <<'E'\ntouch made\nE"), 'ok');
-    // By a descriptor that it found: the shell ends, and nothing of a command is taken for another.
-    assert.equal(await write(id, 'head -c 40 <&10'), 'ok');
+    // By a descriptor that it found: a command is lost, or runs again, but nothing else is run.
+    assert.equal(await write(id, 'head -c 1 <&10'), 'ok');
     assert.equal(await write(id, 'echo "; touch made"'), 'ok');
-    await write(id, 'echo "; touch made"');
+    const forged = String.raw`touch made\n../made\n/tmp/x\na[$(touch made)]\n5\n`;
+    assert.equal(await write(id, `printf '${forged}' > /dev/fd/10`), 'ok');
+    assert.equal(await write(id, 'echo "; touch made" > /tmp/x'), 'ok');
+    assert.equal(await write(id, 'exit 7'), 'ok');
     const end = await toEnd(id);
-    assert.match(text(end), /^\[\]\ntouch made\n/);
-    assert.match(text(end), /the input of this shell was read by a command in it/);
-    assert.equal(end.code, 125);
+    assert.equal(end.code, 7);
+    assert.match(text(end), /^\[\]\ntouch made\n[0-9]; touch made\n$/);
     assert.equal(existsSync(workspace.path('made')), false);
   });
 

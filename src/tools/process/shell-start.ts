@@ -1,6 +1,7 @@
 // Owns: `shell_start`: a shell line that goes on by itself, for calls that read it and write to it.
 // Refuses: what shell_exec refuses, and a process that ends with the call.
 import type { Effect } from '../../contract/effect.ts';
+import { fail } from '../../contract/errors.ts';
 import { ANY_CONNECTION } from '../../contract/shell-effects.ts';
 import { defineBuiltin, type EffectSite } from '../../contract/tool.ts';
 import { shellLineEffects } from './shell-exec.ts';
@@ -73,11 +74,16 @@ export const shellStart = defineBuiltin<ShellStartArgs, ShellStartData>({
   },
 });
 
+/** Another shell, or bash with options, to be talked to. */
+const BARE_SHELL = /^\s*(?:bash|dash|sh|zsh|ksh|fish)(?:\s+-[il]+)?\s*$/;
+
 function shellStartEffects(
   { cmd, cwd, allow_network }: ShellStartArgs,
   site: EffectSite,
 ): Promise<readonly Effect[]> | readonly Effect[] {
   // A plain shell runs nothing by itself: what it is given is decided then.
   if (cmd.trim() === 'bash') return allow_network ? [ANY_CONNECTION] : [];
+  if (BARE_SHELL.test(cmd))
+    throw fail('shell.wrapper', `Cannot start ${cmd.trim()}: what it reads is not decided; start "bash"`);
   return shellLineEffects({ cmd, cwd, allow_network }, site);
 }

@@ -24,13 +24,20 @@ import type {
 import { toWire } from '../../../contract/spelling.ts';
 import type { FenceKeeper } from '../fences/with-fences.ts';
 import { environmentOf, rootsOf, tellFences } from '../run-shell.ts';
-import { decideInput, type InputState, PLAIN_SHELL, plainShellRecord } from './decide-input.ts';
+import {
+  COMMANDS_AT,
+  type CommandFolder,
+  type CommandFolders,
+  createCommandFolders,
+} from './command-folders.ts';
+import { decideInput, type InputState, PLAIN_SHELL, plainShellText } from './decide-input.ts';
 import { createOutputRing, type OutputRing } from './output-ring.ts';
 import { createStdinQueue, type StdinQueue } from './stdin-queue.ts';
 
 export interface Shells {
   handle(scope: CallScope): ShellsHandle;
   readonly view: ShellsView;
+  close(): void;
 }
 
 /** What the exec capability lends. */
@@ -42,6 +49,8 @@ export interface ShellsSite {
 const KEPT_BYTES = 1024 * 1024;
 /** Those that ended, of one session. */
 const REMEMBERED = 16;
+/** Of all sessions: some are over. */
+const MOST_REMEMBERED = 64;
 const IDLE_MS = 30 * 60_000;
 
 type Allowed = NonNullable<CallScope['policy']['shells']>;
@@ -55,6 +64,8 @@ interface Shell {
   readonly warnings: Warning[];
   readonly inTurn: InTurn;
   readonly waiting: Set<() => void>;
+  /** Of a plain shell: where its commands are put. */
+  readonly commands: CommandFolder | undefined;
   input: InputState;
   control: SandboxControl | undefined;
   /** Ends it once no call has used it for long. */
@@ -64,6 +75,7 @@ interface Shell {
 
 export function createShells(site: ShellsSite): Shells {
   const shells = new Map<string, Shell>();
+  const folders = createCommandFolders();
   /** Of each that is on its way, its session. */
   const starting = new Set<{ readonly session: string }>();
   const reserve = (session: string, { most, admit }: Allowed = { most: 0 }): { release(): void } => {
@@ -89,7 +101,9 @@ export function createShells(site: ShellsSite): Shells {
   /** The oldest of those that ended go. */
   const forget = (session: string) => {
     const ended = of(session).filter(({ end }) => end);
-    for (const { standing } of ended.slice(0, -REMEMBERED)) shells.delete(standing.id);
+    const all = [...shells.values()].filter(({ end }) => end);
+    for (const { standing } of [...ended.slice(0, -REMEMBERED), ...all.slice(0, -MOST_REMEMBERED)])
+      shells.delete(standing.id);
   };
 
   return {
@@ -102,7 +116,7 @@ export function createShells(site: ShellsSite): Shells {
             shells.set(shell.standing.id, shell);
             place.release();
           };
-          const shell = await startShell(site, scope, { standing, line, add });
+          const shell = await startShell(site, scope, { standing, line, folders, add });
           forget(session);
           return stateOf(shell);
         } finally {
@@ -134,6 +148,7 @@ export function createShells(site: ShellsSite): Shells {
       },
       list: () => of(mustStay(scope).session).map(stateOf),
     }),
+    close: folders.close,
     view: {
       async inputEffects(id, input, end, place) {
         const shell = shells.get(id);
@@ -168,6 +183,7 @@ const stateOf = ({ standing, line, startedMs, end, output }: Shell): ShellState 
 interface Begin {
   readonly standing: BeginStanding;
   readonly line: BackgroundLine;
+  readonly folders: CommandFolders;
   /** Makes it known: at once when it begins, so that it is known when it ends. */
   add(shell: Shell): void;
 }
@@ -176,7 +192,7 @@ interface Begin {
 async function startShell(
   site: ShellsSite,
   scope: CallScope,
-  { standing: begin, line, add }: Begin,
+  { standing: begin, line, folders, add }: Begin,
 ): Promise<Shell> {
   const isPlain = line.cmd.trim() === 'bash';
   const analysis = isPlain ? undefined : await analyzeShell(line.cmd);
@@ -184,6 +200,7 @@ async function startShell(
   const stopping = new AbortController();
   const stop = (why: Failure) => stopping.abort(why);
   const standing = await begin(stop);
+  const commands = isPlain ? folders.take(scope.root) : undefined;
   const begun = Promise.withResolvers<void>();
   const shell: Shell = {
     standing,
@@ -194,6 +211,7 @@ async function startShell(
     warnings: [],
     inTurn: createTurns(),
     waiting: new Set(),
+    commands,
     input: { cwd: line.cwd, env: line.env, commands: analysis?.commands, script: { text: '', commands: 0 } },
     control: undefined,
     idle: setTimeout(() => stop(fail('time.deadline', UNUSED)), IDLE_MS).unref(),
@@ -220,7 +238,7 @@ async function startShell(
     },
     background: {
       stdin: shell.stdin.chunks(),
-      plain: isPlain ? PLAIN_SHELL : undefined,
+      ...(commands ? { plain: PLAIN_SHELL, binds: [{ path: commands.path, at: COMMANDS_AT }] } : {}),
       onFallen: () => stop(fail('sandbox.fence_fell', 'It was ended: what it is kept from was replaced')),
       onBegin(control) {
         shell.control = control;
@@ -255,6 +273,7 @@ async function conclude(
   const { standing, line, stdin, output } = shell;
   stdin.close();
   clearTimeout(shell.idle);
+  shell.commands?.release();
   flush();
   if (outcome && outcome.code !== 0) {
     const said = output.read(Math.max(0, output.end - 64 * 1024), 64 * 1024, true).output;
@@ -307,13 +326,16 @@ async function giveInput(
   const env =
     listing && startsGit ? environmentOf(scope, listing, () => fences.find(scope, rootsOf(scope)), true) : {};
   const isEmpty = next ? input.trim() === '' : input === '';
-  const bytes = next ? plainShellRecord(input, env) : Buffer.from(input);
-  shell.stdin.room(bytes.length);
+  shell.stdin.room(Buffer.byteLength(input));
   await scope.intend([]);
   open();
-  if (effects.length > 0) shell.standing.add('shell_write', effects);
+  // What an interpreter was given has run; what a shell was given may run still, and is bounded.
+  if (next && effects.length > 0) shell.standing.add('shell_write', effects);
   if (next) shell.input = { ...shell.input, script: next };
-  if (!isEmpty) shell.stdin.push(bytes);
+  if (!isEmpty) {
+    const given = next ? `${shell.commands?.put(plainShellText(input, env))}\n` : input;
+    shell.stdin.push(Buffer.from(given));
+  }
   if (end) shell.stdin.close();
 }
 

@@ -1,7 +1,6 @@
 // Owns: what text for the standard input of a background shell would run: the command that a plain shell is given next, the code
 // that an interpreter is given; and the program by which a plain shell takes one command after the other.
 // Refuses: pieces. A shell is given whole commands, an interpreter whole lines; nothing waits for its other half.
-import { randomBytes } from 'node:crypto';
 import type { ShellListing, SimpleCommand } from '../../../base/shell/analysis.ts';
 import { analyzeShell } from '../../../base/shell/analyze-shell.ts';
 import { codeLine } from '../../../base/shell/interpreters.ts';
@@ -9,6 +8,7 @@ import { shellQuote } from '../../../base/shell/shell-quote.ts';
 import type { Effect } from '../../../contract/effect.ts';
 import { fail } from '../../../contract/errors.ts';
 import { shellEffects } from '../../../contract/shell-effects.ts';
+import { COMMANDS_AT } from './command-folders.ts';
 
 /** What is remembered of a shell to decide what it is given. */
 export interface InputState {
@@ -89,28 +89,26 @@ const settings = (env: InputState['env']): string =>
     .join('');
 
 /**
- * A plain shell. It reads no script: text that a command in it consumed would shift what the rest means. It is given records
- * that end in NUL, which no command can hold: a mark nobody can guess, then the mark with one command behind it. Where part of
- * either was taken away they do not fit, and the shell ends. What it runs reads an empty input. SIGINT ends the command, not the
- * shell.
+ * A plain shell. It reads no script: text that a command in it consumed would shift what the rest means, and a command could
+ * write to it (`printf … > /dev/fd/10`). Its input only says which file to take next, in a folder that is shown to it read-only: what
+ * it evaluates are whole commands that were decided. What it runs reads an empty input. SIGINT ends the command, not the shell. A
+ * command may have given the name another attribute: it is taken back.
  */
 export const PLAIN_SHELL = `exec 3<&0 </dev/null
 trap : INT
 __haft_status() { return "$1"; }
 __haft_last=0
-while IFS= read -r -d '' -u 3 __haft_mark && IFS= read -r -d '' -u 3 __haft_text; do
-  if [ -z "$__haft_mark" ] || [ "$__haft_text" = "\${__haft_text#"$__haft_mark"}" ]; then
-    echo 'haft: the input of this shell was read by a command in it' >&2
-    exit 125
-  fi
-  eval "\${__haft_text#"$__haft_mark"}" 3<&-
+while IFS= read -r -u 3 __haft_next; do
+  case $__haft_next in '' | *[!0-9]*) continue ;; esac
+  [ -f "${COMMANDS_AT}/$__haft_next" ] || continue
+  eval "$(<"${COMMANDS_AT}/$__haft_next")" 3<&-
   __haft_last=$?
+  unset -n __haft_next || :
+  unset -v __haft_next
 done`;
 
 /** `env`: set for this command and those after it. */
-export function plainShellRecord(command: string, env: Readonly<Record<string, string>>): Buffer {
-  const mark = randomBytes(16).toString('hex');
+export function plainShellText(command: string, env: Readonly<Record<string, string>>): string {
   const set = Object.entries(env).map(([name, value]) => `export ${name}=${shellQuote(value)}\n`);
-  const last = '__haft_status "$__haft_last"\n';
-  return Buffer.from(`${mark}\0${mark}${set.join('')}${last}${command}\0`);
+  return `${set.join('')}__haft_status "$__haft_last"\n${command}\n`;
 }
