@@ -1,6 +1,7 @@
 // Owns: `haft mcp install` as people use it: for every client, beside odd configurations, taken out to the same bytes.
 // Not here: the real clients; `npm run clients` installs and drives them.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -264,6 +265,7 @@ describe('haft mcp install', () => {
 
   it('is what haft serve prints for pasting, and that starts', async () => {
     const child = startHaft(['serve', '--port', '0', '--json', '--workspace', workspace], { cwd: base });
+    const closed = once(child, 'close');
     try {
       let text = '';
       for await (const chunk of child.stdout) {
@@ -274,6 +276,7 @@ describe('haft mcp install', () => {
       assert.ok((await tryServer([command, ...args], '/')).tools > 10);
     } finally {
       child.kill();
+      await closed;
     }
   });
 });
