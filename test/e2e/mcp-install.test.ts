@@ -1,6 +1,7 @@
 // Owns: `haft mcp install` as people use it: for every client, beside odd configurations, taken out to the same bytes.
 // Not here: the real clients; `npm run clients` installs and drives them.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -231,15 +232,31 @@ describe('haft mcp install', () => {
   });
 
   const SAYS: readonly (readonly [line: string, says: RegExp, exit: number])[] = [
-    ['haft: node haft.cjs - ✔ Connected', /Claude Code connects to it \(claude mcp list\)/, 0],
+    [
+      'haft: node mcp --workspace WORKSPACE - ✔ Connected',
+      /Claude Code connects to it \(claude mcp list\)/,
+      0,
+    ],
     ['haft: node - ⏸ Pending approval', /does not use it yet: start claude in this folder/, 0],
-    ['haft: /connected/x - ✘ Failed to connect', /could not connect \(claude mcp list\): haft:/, 1],
+    [
+      'haft: node WORKSPACE/connected - ✘ Failed to connect',
+      /could not connect \(claude mcp list\): haft:/,
+      1,
+    ],
     ['hafts: connected', /does not list it yet/, 0],
   ];
   for (const [line, says, exit] of SAYS) {
     it(`tells in plain words that the client says "${line}"`, async () => {
+      workspace = join(base, 'failed to be disabled');
+      mkdirSync(workspace);
       const bin = join(base, 'bin');
-      chmodSync(put(join(bin, 'claude'), `#!/bin/sh\necho '${line}'\n`), 0o755);
+      chmodSync(
+        put(
+          join(bin, 'claude'),
+          `#!/bin/sh\necho 'haft-x: failed\n${line.replace('WORKSPACE', workspace)}'\n`,
+        ),
+        0o755,
+      );
       const { status, stdout } = await run(['claude'], `.:${bin}:/bin:/usr/bin`);
       assert.match(stdout, says);
       assert.equal(status, exit);
@@ -248,6 +265,7 @@ describe('haft mcp install', () => {
 
   it('is what haft serve prints for pasting, and that starts', async () => {
     const child = startHaft(['serve', '--port', '0', '--json', '--workspace', workspace], { cwd: base });
+    const closed = once(child, 'close');
     try {
       let text = '';
       for await (const chunk of child.stdout) {
@@ -258,6 +276,7 @@ describe('haft mcp install', () => {
       assert.ok((await tryServer([command, ...args], '/')).tools > 10);
     } finally {
       child.kill();
+      await closed;
     }
   });
 });

@@ -8,6 +8,7 @@ import { createRedactor } from '../../../base/redact/create-redactor.ts';
 import { makeUnifiedDiff } from '../../../base/unified-diff/make-diff.ts';
 import { fail } from '../../../contract/errors.ts';
 import type { Json } from '../../../contract/json.ts';
+import { leadsWithin } from '../../../loader/is-within.ts';
 import type { Command, Io } from '../command.ts';
 import { MCP_CLIENTS, type McpClient, SCOPES, type Scope, type ServerEntry } from '../mcp-clients/clients.ts';
 import { type ConfigFile, readConfig, replaceConfig, shownPath } from '../mcp-clients/config-file.ts';
@@ -75,7 +76,7 @@ export const command: Command = {
     if (!json) tellPlan(io, job, plan, shouldWrite);
     const shouldCheck = !flags['dry-run'] && !flags['no-check'] && !flags.uninstall;
     const server = shouldCheck ? await tryServer(start, workspace) : undefined;
-    const says = server?.ok ? await askClient(client.lists, job.name, workspace) : undefined;
+    const says = server?.ok ? await askClient(client.lists, job.name, start, workspace) : undefined;
     const notes = flags.uninstall ? [] : notesOn(plan, start, workspace);
     if (json) {
       const { action, diff } = plan;
@@ -103,16 +104,21 @@ interface Job {
 }
 
 /** What is not wrong, and what its user would want to know. */
-function notesOn({ kept }: Plan, [, haft = '']: readonly string[], workspace: string): string[] {
+function notesOn({ kept }: Plan, start: readonly string[], workspace: string): string[] {
   return [
     ...(kept.length > 0
       ? [
           `the entry also has ${kept.join(', ')}, which stay; look whether they are yours, since they can change what is started.`,
         ]
       : []),
-    ...(haft.includes(`${sep}_npx${sep}`)
+    ...(start[1]?.includes(`${sep}_npx${sep}`)
       ? [
           'Haft was started by npx, from a cache that npm clears; after "npm install --global haft" run this again.',
+        ]
+      : []),
+    ...(start.slice(0, 2).some((path) => leadsWithin(path, workspace))
+      ? [
+          'Haft or its Node lies in this workspace, where tools may be allowed to change it; a global install is safer.',
         ]
       : []),
     ...(existsSync(join(workspace, 'haft.yaml'))
@@ -230,16 +236,10 @@ const changedSince = ({ client, name }: Job, { path }: ConfigFile, key: string) 
     `Cannot remove the server "${name}" of ${client.title} in ${shownPath(path)}: somebody added "${key}" to it. Use --force to remove all of it.`,
   );
 
-function tellPlan(
-  io: Io,
-  { client, name, scope }: Job,
-  { action, file, text }: Plan,
-  isWritten: boolean,
-): void {
+function tellPlan(io: Io, { client, name, scope }: Job, { action, file }: Plan, isWritten: boolean): void {
   const place = shownPath(file.path);
   if (action === 'unchanged') {
-    const has = file.text !== undefined && text !== undefined;
-    io.out(`Nothing to change: ${place} ${has ? 'is as it should be' : 'does not exist'}.\n`);
+    io.out(`Nothing to change in ${place}${file.text === undefined ? ': it does not exist' : ''}.\n`);
     return;
   }
   if (!isWritten) io.out(`Nothing was written to ${place}.\n`);

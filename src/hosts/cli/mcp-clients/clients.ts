@@ -60,7 +60,7 @@ export const MCP_CLIENTS: Readonly<Record<string, McpClient>> = {
     lists: ['claude', 'mcp', 'list'],
     next: {
       project: 'start claude in this folder; it asks once whether to use the server',
-      user: 'start claude anew',
+      user: 'restart claude',
     },
   },
   codex: {
@@ -75,7 +75,7 @@ export const MCP_CLIENTS: Readonly<Record<string, McpClient>> = {
     lists: ['codex', 'mcp', 'list'],
     next: {
       project: 'Codex reads this file only in folders that it trusts: start codex here and trust the folder',
-      user: 'start codex anew',
+      user: 'restart codex',
     },
   },
   gemini: {
@@ -105,7 +105,7 @@ export const MCP_CLIENTS: Readonly<Record<string, McpClient>> = {
     entry: (command) => ({ type: 'local', command: [...command], enabled: true }),
     expands: /\{(env|file):/,
     lists: ['opencode', 'mcp', 'list'],
-    next: { project: 'start opencode in this folder anew', user: 'start opencode anew' },
+    next: { project: 'restart opencode in this folder', user: 'restart opencode' },
   },
   cursor: {
     title: 'Cursor',

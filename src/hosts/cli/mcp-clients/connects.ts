@@ -94,6 +94,7 @@ export interface ClientAnswer {
 export async function askClient(
   lists: readonly [string, ...string[]] | undefined,
   name: string,
+  command: readonly string[],
   cwd: string,
 ): Promise<ClientAnswer | undefined> {
   const program = lists && findProgram(lists[0]);
@@ -103,13 +104,13 @@ export async function askClient(
   if (output === undefined) return { state: 'silent', asked, says: '' };
   const lines = stripVTControlCharacters(output).split(/\r?\n/);
   const line = lines.find((one) => one.split(/[\s:]+/).includes(name)) ?? '';
-  return { state: stateOf(line), asked, says: line.trim() };
+  return { state: stateOf(line, [...command, name]), asked, says: line.trim() };
 }
 
-/** From what the clients print; the words of a path must not count, so the end of the line is looked at. */
-function stateOf(line: string): ClientState {
+/** From what the clients print. They show the command as well, whose words do not count: a folder can be named "failed". */
+function stateOf(line: string, shown: readonly string[]): ClientState {
   if (line === '') return 'unlisted';
-  const said = line.slice(-60);
+  const said = shown.reduce((rest, word) => rest.replaceAll(word, ''), line);
   const found = STATES.find(([pattern]) => pattern.test(said));
   return found?.[1] ?? 'listed';
 }
