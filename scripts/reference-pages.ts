@@ -1,7 +1,8 @@
 // Owns: the generated pages of docs/reference, each made from the contract itself.
 // Refuses: hand-written text that the code could contradict.
 import { COMMANDS } from '../src/bin/commands.ts';
-import { ERRORS } from '../src/contract/errors.ts';
+import { REMEDIES } from '../src/contract/error-remedies.ts';
+import { ERRORS, type Reason } from '../src/contract/errors.ts';
 import { argumentsSchema } from '../src/contract/operation.ts';
 import { commandsByName } from '../src/hosts/cli/commands.ts';
 import { COMMON_OPTIONS } from '../src/hosts/cli/common-options.ts';
@@ -32,17 +33,17 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
 function errorsPage(): string {
   const rows = Object.entries(ERRORS).map(
     ([reason, { code, retryable, http, rpc, exit, native, meaning }]) =>
-      `| \`${reason}\` | \`${code}\` | ${retryable ? 'yes' : 'no'} | ${http} | ${rpc} | ${exit} | ${native} | ${meaning} |`,
+      `| \`${reason}\` | \`${code}\` | ${retryable ? 'yes' : 'no'} | ${http} | ${rpc} | ${exit} | ${native} | ${meaning} | ${REMEDIES[reason as Reason]} |`,
   );
   return [
     '# Errors',
     '',
-    'An entry of `errors[]` is `{code, reason, message, retryable, details}`. The code is one of ten; the reason says why.',
+    'An entry of `errors[]` is `{code, reason, message, retryable, details}`. The code is one of ten; the reason says why. The command line (`Try:`) and MCP (`What to do:`) add the last column to a message that gives no advice of its own.',
     '',
     'A command exits with the number in the column *exit*; 0 is success. `haft call shell_exec` exits as its program did, so that `haft call shell_exec cmd=…` can stand where the program stood: with the exit code of the program (128 + *n* where signal *n* ended it), 124 where a time limit ended it, 130 after Ctrl-C, and 125 for every other failure, where Haft did not run it ([0079](../adr/0079-shell-exec-exits-as-its-program.md)).',
     '',
-    '| reason | code | retryable | HTTP | JSON-RPC | exit | native | meaning |',
-    '|---|---|---|---|---|---|---|---|',
+    '| reason | code | retryable | HTTP | JSON-RPC | exit | native | what happened | what to do |',
+    '|---|---|---|---|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

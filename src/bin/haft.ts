@@ -7,7 +7,9 @@ const NEEDED = [22, 19];
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major < NEEDED[0]! || (major === NEEDED[0] && minor < NEEDED[1]!)) {
-  process.stderr.write(`haft needs Node.js ${NEEDED.join('.')} or newer; this is ${process.versions.node}\n`);
+  process.stderr.write(
+    `haft needs Node.js ${NEEDED.join('.')} or newer; this is ${process.versions.node}. Install a newer one from https://nodejs.org.\n`,
+  );
   process.exitCode = 69;
 } else {
   // Writes wait for the disk in the thread pool: four threads would make them wait for each other, sixteen are in each

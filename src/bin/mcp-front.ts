@@ -1,7 +1,7 @@
 // Owns: the short way to `haft mcp`: a client is answered before the rest of the program is even read.
 // Refuses: flags other than the workspace; the command line in full takes those.
 import { ERRORS, toErrorEntry } from '../contract/errors.ts';
-import { describeError, printable } from '../contract/terminal-text.ts';
+import { printable } from '../contract/terminal-text.ts';
 import { findWorkspace } from '../loader/workspace.ts';
 import type { DefaultRuntime } from '../preset/default.ts';
 import { serveMcp } from './serve-mcp.ts';
@@ -11,7 +11,7 @@ export async function mcpFront(given: string | undefined): Promise<void> {
     process.exitCode = await serve(findWorkspace(given));
   } catch (thrown) {
     const error = toErrorEntry(thrown);
-    say(describeError(error));
+    say((await import('../contract/error-remedies.ts')).explainError(error));
     process.exitCode = ERRORS[error.reason].exit;
   }
 }

@@ -47,6 +47,6 @@ function profileOf({ profile, searchable }: Readonly<Record<string, unknown>>): 
   if (found) return found;
   throw fail(
     'usage',
-    `Cannot serve MCP: there is no profile "${String(named).slice(0, 80)}", only ${NAMES.join(', ')}`,
+    `Cannot serve MCP: there is no profile "${String(named).slice(0, 80)}"; take one of ${NAMES.join(', ')}`,
   );
 }

@@ -1,7 +1,6 @@
 // Owns: one MCP client on standard input and output: told the tools at once, served by the runtime from then on.
 // Refuses: to open the runtime before the client was answered, and to print anything but MCP on standard output.
 import { ERRORS, toErrorEntry } from '../contract/errors.ts';
-import { describeError } from '../contract/terminal-text.ts';
 import { VERSION } from '../contract/version.ts';
 import { readCatalogue, writeCatalogue } from '../hosts/mcp/catalogue.ts';
 import { serveStdio } from '../hosts/mcp/serve-stdio.ts';
@@ -51,7 +50,7 @@ export async function serveMcp({ workspace, open, say, view = DEFAULT_VIEW }: Mc
       return runtime;
     } catch (thrown) {
       const error = toErrorEntry(thrown);
-      say(describeError(error));
+      say((await import('../contract/error-remedies.ts')).explainError(error));
       exit = ERRORS[error.reason].exit;
       if (error.reason === 'policy.untrusted') await awaitTrust();
       throw thrown;

@@ -2,7 +2,7 @@
 // Refuses: colour where nobody looks.
 import type { ErrorEntry } from './errors.ts';
 
-/** The action and the fact, then what to do about it. */
+/** The action and the fact, then what the details say about it. `explainError` adds what to do. */
 export function describeError(error: ErrorEntry): string {
   const lines = [`haft: ${error.message} [${error.code} ${error.reason}]`];
   const { hint, admit } = error.details ?? {};
@@ -11,11 +11,11 @@ export function describeError(error: ErrorEntry): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The lines that would admit a call. A rule is decided by the strictest entry, so one that is there must change. */
+/** The lines that would allow a call. A rule is decided by the strictest entry, so one that is there must change. */
 export function describeAdmit(admit: string, indent = ''): string {
   const lines = admit.trimEnd().split('\n');
   return [
-    `${indent}haft.yaml would admit it with (change the entry if it is there, and its examples; else add it):`,
+    `${indent}To allow this, add to haft.yaml, or change the entry that is there:`,
     ...lines.map((line) => `${indent}  ${line}`),
   ].join('\n');
 }

@@ -12,7 +12,7 @@ export function findPackFolder(dir: string): string | Diagnostic {
     return statSync(folder).isDirectory() ? folder : problem('pack.not_directory', 'It is not a folder');
   } catch (thrown) {
     const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return problem('pack.missing', 'There is no such folder');
+    if (code === 'ENOENT') return problem('pack.missing', 'There is no such folder; check the path');
     return problem('pack.unreadable', FACTS[code] ?? `It cannot be read (${code})`);
   }
 }

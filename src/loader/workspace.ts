@@ -34,9 +34,13 @@ function realFolder(given: string): string {
   try {
     real = realpathSync.native(given);
   } catch {
-    throw fail('usage', `Cannot use workspace ${given}: there is no such folder`);
+    throw fail(
+      'usage',
+      `Cannot use workspace ${given}: there is no such folder; create it first, or name another`,
+    );
   }
-  if (!statSync(real).isDirectory()) throw fail('usage', `Cannot use workspace ${given}: it is not a folder`);
+  if (!statSync(real).isDirectory())
+    throw fail('usage', `Cannot use workspace ${given}: it is not a folder; name the folder that it is in`);
   if (real === '/')
     throw fail('usage', `Cannot use workspace ${given}: it is the whole machine; name a folder in it`);
   return real;

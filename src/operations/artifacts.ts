@@ -5,11 +5,12 @@ import { isDigest } from '../base/digest.ts';
 import { shownSize } from '../base/shown-size.ts';
 import type { Artifact, ArtifactStore, ArtifactVerdict, SweepReport } from '../contract/artifacts.ts';
 import { SHORTEST_LEASE_MS } from '../contract/artifacts.ts';
+import { explainError } from '../contract/error-remedies.ts';
 import { ERRORS, type ErrorEntry, fail } from '../contract/errors.ts';
 import type { ObjectId } from '../contract/object-store.ts';
 import { type Argument, defineOperation, type OperationSite } from '../contract/operation.ts';
 import { toWire } from '../contract/spelling.ts';
-import { describeError, table } from '../contract/terminal-text.ts';
+import { table } from '../contract/terminal-text.ts';
 import {
   COUNT,
   count,
@@ -74,7 +75,7 @@ export const artifactsImport = defineOperation<
   text(kept, { out, err, tty }) {
     if ('errors' in kept) {
       const [error] = kept.errors as readonly [ErrorEntry];
-      err(describeError(error));
+      err(explainError(error));
       if (error.reason === 'path.outside_workspace') err('  or pipe it: haft artifacts import - < FILE\n');
       return;
     }

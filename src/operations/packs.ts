@@ -73,18 +73,21 @@ export const toolsAdd = defineOperation<AddArgs, ReachedPack & { readonly name: 
 
 const problemsOf = (problems: readonly string[]) => (problems.length > 0 ? { problems } : {});
 
-function entryOf({ kind, url, config = {}, command = [] }: AddArgs): JsonObject {
+function entryOf({ name, kind, url, config = {}, command = [] }: AddArgs): JsonObject {
   if (!KINDS.includes(kind))
     throw fail('usage', `Cannot add a pack of kind "${kind.slice(0, 40)}": take ${KINDS.join(' or ')}`);
   if (url !== undefined && command.length > 0)
-    throw fail('usage', 'Cannot add it: take either --url or a command');
+    throw fail('usage', `Cannot add "${name.slice(0, 80)}": take either --url or a command`);
   const whole: JsonObject = {
     ...config,
     ...(url === undefined ? {} : { url }),
     ...(command.length === 0 ? {} : { command }),
   };
   if (!('url' in whole) && !('command' in whole))
-    throw fail('usage', 'Cannot add it: say how it is reached, with --url URL or -- COMMAND ARG...');
+    throw fail(
+      'usage',
+      `Cannot add "${name.slice(0, 80)}": say how it is reached; use --url URL, or -- COMMAND ARG...`,
+    );
   return { [kind]: whole };
 }
 

@@ -1,11 +1,11 @@
 // Owns: taking a call back, and finding out which one is meant: by the beginning of its id, as the last one, from a list.
 // Refuses: to guess between two calls. Which calls there were is told at the terminal only: the audit is not for who calls tools.
 import { type CallResponse, toToolResponse } from '../contract/envelope.ts';
+import { explainError } from '../contract/error-remedies.ts';
 import { ERRORS, fail } from '../contract/errors.ts';
 import { defineOperation, type Terminal } from '../contract/operation.ts';
 import type { HostRuntime } from '../contract/operation-handles.ts';
 import type { AuditRow } from '../contract/store.ts';
-import { describeError } from '../contract/terminal-text.ts';
 import { document, flag, list as listOf, local, optionalWord, YES } from './schemas.ts';
 
 interface UndoArgs {
@@ -57,7 +57,7 @@ export const undo = defineOperation<UndoArgs, CallResponse>({
   text(response, { out, err, diff: showDiff, args: { dry_run: dryRun } }) {
     const [error] = response.errors;
     if (error) {
-      err(describeError(error));
+      err(explainError(error));
       const { conflicts = [] } = (error.details ?? {}) as { conflicts?: readonly { diff?: string }[] };
       for (const { diff } of conflicts) if (diff) err(diff);
       return;
@@ -104,7 +104,7 @@ function meant(given: string, all: readonly AuditRow[]): string {
   const shown = fits.slice(0, 5).map((row) => `${row.callId} (${row.tool} ${pathsOf(row)})`);
   throw fail(
     'usage',
-    `Cannot undo "${given.slice(0, 80)}": ${fits.length} calls begin so: ${shown.join(', ')}${fits.length > 5 ? ', …' : ''}`,
+    `Cannot undo "${given.slice(0, 80)}": ${fits.length} calls begin so: ${shown.join(', ')}${fits.length > 5 ? ', …' : ''}; write more of its id`,
   );
 }
 

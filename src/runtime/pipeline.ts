@@ -10,7 +10,7 @@ import {
   readCallRequest,
 } from '../contract/envelope.ts';
 import { type ErrorEntry, type Failure, fail } from '../contract/errors.ts';
-import type { JsonObject } from '../contract/json.ts';
+import type { JsonObject, SchemaProblem } from '../contract/json.ts';
 import type { Decision, PolicyEngine } from '../contract/policy.ts';
 import type { ReplaySource } from '../contract/replay.ts';
 import type { RuntimeRuns } from '../contract/runs.ts';
@@ -259,12 +259,20 @@ async function checkInput(
   }
   const problems = await (await registered.checkInput())(args);
   if (problems.length > 0) {
-    const list = problems.map((p) => `${p.path || 'arguments'} ${p.message}`).join('; ');
+    const list = problems.map(describeProblem).join(', ');
     const details = { problems: problems.map(({ path, keyword, message }) => ({ path, keyword, message })) };
     throw fail('input.schema', `Cannot call "${record.tool}": ${list}`, details);
   }
   return args;
 }
+
+/** Arguments are named as the caller names them: `path must be string`, `missing argument "path"`. */
+const describeProblem = ({ path, message }: SchemaProblem): string =>
+  path === ''
+    ? message
+        .replace(/^is missing (?=")/, 'missing argument ')
+        .replace(/^has no property (?=")/, 'no such argument ')
+    : `"${path.slice(1)}" ${message}`;
 
 /** Policy and guards, always before any look at earlier results. Answers `allow` or `ask`. */
 async function decide(record: CallRecord, engine: PolicyEngine): Promise<Decision> {

@@ -174,7 +174,7 @@ describe('bad input on the command line', () => {
       assert.equal(status, ERRORS['file.no_space'].exit);
       assert.match(
         stderr,
-        /^haft: Cannot print the answer: the disk is full \[E_FILE_IO file\.no_space\]\n$/,
+        /^haft: Cannot print the answer: the disk is full \[E_FILE_IO file\.no_space\]\n {2}Try: Free some disk space .*\n$/,
       );
     }
   });

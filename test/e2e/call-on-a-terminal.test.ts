@@ -68,7 +68,7 @@ describe('haft call on a terminal', () => {
       124,
     ],
     [['file_raed', 'path=a.txt'], /no such tool; did you mean "file_read"\?/, 2],
-    [['file_read', 'path=nope'], /^haft: .*nope.*\[E_FILE_IO path\.not_found\]\n$/, 5],
+    [['file_read', 'path=nope'], /^haft: .*nope.*\[E_FILE_IO path\.not_found\]\n {2}Try: .*fs_list.*\n$/, 5],
   ];
   for (const [args, wanted, exit = 0] of SEEN)
     it(`shows ${args.join(' ')}, and exits with ${exit}`, async () => {

@@ -42,7 +42,7 @@ describe('haft tools add', () => {
       [['named', ...COMMAND], 2, /there is a pack of that name/],
       [['gone', '--', 'no-such-program-of-haft'], 2, /^haft: Cannot reach "gone"/],
       [['Hub', ...COMMAND], 2, /small letters/],
-      [['x'], 2, /--url URL or -- COMMAND/],
+      [['x'], 2, /--url URL, or -- COMMAND/],
       [['x', '--url', 'https://a.example', ...COMMAND], 2, /either --url or a command/],
       [['x', '--kind', 'path', ...COMMAND], 2, /take mcp or stdio/],
       [['x', '--config', '{"comand":1}', ...COMMAND], 2, /comand/],

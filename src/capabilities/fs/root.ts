@@ -304,7 +304,7 @@ export function errnoOf(thrown: unknown): string {
 }
 
 const FACTS: { readonly [errno: string]: readonly [Reason, string] } = {
-  ENOENT: ['path.not_found', 'nothing is there'],
+  ENOENT: ['path.not_found', 'no such file or folder'],
   ENOTDIR: ['path.not_directory', 'a part of the path is not a directory'],
   EISDIR: ['path.is_directory', 'it is a directory'],
   EEXIST: ['path.exists', 'something is already there'],

@@ -38,7 +38,7 @@ export async function createEgressProxy(options: EgressProxyParts): Promise<Egre
   const refuse = (client: Socket, session: EgressSession, refusal: Refusal): void => {
     const { status, outcome, message, admit } = refusal;
     session.end(outcome, message, admit);
-    const body = admit ? `${message}\nhaft.yaml would admit it with:\n${admit}` : `${message}\n`;
+    const body = admit ? `${message}\nTo allow this, add to haft.yaml:\n${admit}` : `${message}\n`;
     const length = Buffer.byteLength(body);
     const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n`;
     client.end(head + body);

@@ -76,7 +76,7 @@ const NO_NEW_NAMES: Fact = {
 const DENIED = 'permission denied; check who owns it and its permissions';
 
 const FACTS: { readonly [errno: string]: Fact } = {
-  ENOENT: { reason: 'path.not_found', fact: 'there is no such file' },
+  ENOENT: { reason: 'path.not_found', fact: 'there is no such file; check the path' },
   ENOTDIR: { reason: 'path.not_directory', fact: 'a part of its path is a file, not a folder' },
   EISDIR: { reason: 'path.is_directory', fact: 'it is a directory; name a file' },
   EEXIST: { reason: 'path.exists', fact: 'something is already there; name another place' },

@@ -135,7 +135,7 @@ describe('runCli', () => {
       assert.equal(ran.exit, 3);
       assert.match(
         ran.err,
-        /\[E_POLICY policy\.denied\]\n {2}haft\.yaml would admit it with .*:\n {4}paths:\n/,
+        /\[E_POLICY policy\.denied\]\n {2}To allow this, add to haft\.yaml.*:\n {4}paths:\n/,
       );
     });
 

@@ -10,7 +10,6 @@ import {
   type Reason,
   toErrorEntry,
 } from '../../contract/errors.ts';
-import { describeError } from '../../contract/terminal-text.ts';
 import { VERSION } from '../../contract/version.ts';
 import { findWorkspace } from '../../loader/workspace.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
@@ -50,19 +49,19 @@ export async function runCli(
   } catch (thrown) {
     if (!isFailure(thrown) && process.env.HAFT_DEBUG) io.err(`${(thrown as Error).stack}\n`);
     const error = toErrorEntry(thrown);
-    report(io, json, error);
+    await report(io, json, error);
     return failed?.(error.reason) ?? ERRORS[error.reason].exit;
   }
 }
 
 /** In the form that was asked for; where that cannot be written, in the other. */
-function report(io: Io, json: boolean, error: ErrorEntry): void {
+async function report(io: Io, json: boolean, error: ErrorEntry): Promise<void> {
   try {
     if (json) return io.out(`${JSON.stringify({ ok: false, errors: [error] })}\n`);
   } catch {
     // The answer's own place is gone.
   }
-  io.err(describeError(error));
+  io.err((await import('../../contract/error-remedies.ts')).explainError(error));
 }
 
 async function runCommand(
@@ -117,16 +116,17 @@ function findCommand(argv: readonly string[], commands: Commands): Found {
   const rest = argv.toSpliced(at, 1);
   if (word === 'help') return findCommand([...rest, '--help'], commands);
   if (word === 'version') return { version: true };
-  const entry = lookUp(word, commands, 'command');
+  const entry = lookUp(word, commands);
   const subAt = wordAt(rest);
   const sub = rest[subAt];
   if ('load' in entry) {
-    if (!entry.commands || sub === undefined) return { name: word, entry, rest };
+    if (!entry.commands || sub === undefined || isValue(rest, subAt, entry.commands))
+      return { name: word, entry, rest };
   } else if (sub === undefined) return { help: entry, asked: asksForHelp(rest) };
   if (sub === 'help') return findCommand([...argv.filter((one) => one !== sub), '--help'], commands);
   return {
     name: `${word} ${sub}`,
-    entry: lookUp(sub, entry.commands ?? {}, `${word} command`),
+    entry: lookUp(sub, entry.commands ?? {}, word),
     rest: rest.toSpliced(subAt, 1),
   };
 }
@@ -137,6 +137,10 @@ const WITH_VALUE: readonly string[] = ['--workspace', '--trust', '--color'];
 /** The first word that is neither a flag nor a flag's value. */
 const wordAt = (argv: readonly string[]) =>
   argv.findIndex((word, i) => !word.startsWith('-') && !WITH_VALUE.includes(argv[i - 1] ?? ''));
+
+/** Where a command has both flags and commands below it: `haft mcp --profile all`. */
+const isValue = (argv: readonly string[], at: number, among: object): boolean =>
+  argv[at - 1]?.startsWith('--') === true && !Object.hasOwn(among, argv[at]!);
 
 const asksForHelp = (argv: readonly string[]) => argv.includes('--help') || argv.includes('-h');
 
@@ -154,11 +158,13 @@ function withoutCommand(argv: readonly string[], commands: Commands): Found {
 const isCommon = (flag: string): boolean =>
   /^-[hvq]$/.test(flag) || Object.hasOwn(COMMON_FLAGS, flag.slice(2).split('=', 1)[0]!);
 
-function lookUp<T>(word: string, among: Readonly<Record<string, T>>, what: string): T {
+function lookUp<T>(word: string, among: Readonly<Record<string, T>>, group = ''): T {
   if (Object.hasOwn(among, word)) return among[word]!;
-  const near = closest(word, Object.keys(among));
+  const names = Object.keys(among);
+  const near =
+    closest(word, names) ?? names.find((name) => word.length > 3 && name.startsWith(word.slice(0, -1)));
   throw fail(
     'usage',
-    `Cannot run "${word.slice(0, 80)}": there is no such ${what}${near ? `; did you mean "${near}"?` : ''} (see haft help)`,
+    `Cannot run "${word.slice(0, 80)}": there is no such ${`${group} command`.trim()}${near ? `; did you mean "${near}"?` : ''} (see ${`haft help ${group}`.trim()})`,
   );
 }

@@ -2,7 +2,6 @@
 // Refuses: pipes: those get the envelope.
 import type { CallResponse } from '../../contract/envelope.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { describeError } from '../../contract/terminal-text.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 import type { Invocation } from './command.ts';
 import { endProgress } from './progress.ts';
@@ -26,5 +25,5 @@ export async function showCall(
     textField: listing?.contract.textField,
   });
   const [error] = response.errors;
-  if (error) io.err(describeError(error));
+  if (error) io.err((await import('../../contract/error-remedies.ts')).explainError(error));
 }

@@ -36,7 +36,7 @@ const CASES: readonly (readonly [title: string, error: Partial<ErrorEntry>, text
   [
     'says where no line would do',
     { reason: 'path.protected', message: 'Cannot write haft.yaml', details: { rule: 'haft.yaml' } },
-    'E_POLICY path.protected: Cannot write haft.yaml\nWhat to do: no tool may do this; ask the user to do it.',
+    'E_POLICY path.protected: Cannot write haft.yaml\nWhat to do: no tool may do this; it has to be done by hand.',
   ],
   [
     'shows what a program had printed',
@@ -46,12 +46,23 @@ const CASES: readonly (readonly [title: string, error: Partial<ErrorEntry>, text
       message: 'Too long',
       details: { stdout: 'a\n', stderr: '' },
     },
-    'E_TIMEOUT time.deadline: Too long\nstdout so far:\na',
+    'E_TIMEOUT time.deadline: Too long\nstdout so far:\na\n' +
+      'What to do: ask for less work at once, or set a longer timeout.',
+  ],
+  [
+    'says what to do where the message does not',
+    { code: 'E_FILE_IO', reason: 'path.not_found', message: 'Cannot read "a": no such file or folder' },
+    'E_FILE_IO path.not_found: Cannot read "a": no such file or folder\n' +
+      'What to do: check the spelling; fs_list shows which files there are.',
   ],
   [
     'adds nothing to a failure that says it all',
-    { code: 'E_NOT_FOUND' as never, reason: 'path.not_found', message: 'Cannot read "a"' },
-    'E_NOT_FOUND path.not_found: Cannot read "a"',
+    {
+      code: 'E_VALIDATION_FAIL',
+      reason: 'tool.unknown',
+      message: 'Cannot call "a": no tool; did you mean "b"?',
+    },
+    'E_VALIDATION_FAIL tool.unknown: Cannot call "a": no tool; did you mean "b"?',
   ],
 ];
 

@@ -1,5 +1,6 @@
 // Owns: a failure as a model reads it: what happened, which rule decided, what was printed until then, and what to do next.
 // Refuses: advice on how to get around a rule; what a person could allow is asked of that person.
+import { remedyOf } from '../../contract/error-remedies.ts';
 import type { ErrorEntry } from '../../contract/errors.ts';
 import { printedText } from '../../contract/printed.ts';
 
@@ -22,7 +23,7 @@ function ruleOf(message: string, { rule, line }: Details): string[] {
   return [`Rule: ${rule}${typeof line === 'number' ? ` (haft.yaml line ${line})` : ''}`];
 }
 
-function nextOf({ code, reason }: ErrorEntry, { admit, approval_id: approval, rule }: Details): string[] {
+function nextOf(error: ErrorEntry, { admit, approval_id: approval }: Details): string[] {
   const lines = typeof admit === 'string' ? admit.trimEnd() : undefined;
   if (typeof approval === 'string') {
     const always = lines === undefined ? [] : ['To be asked no more, the user adds to haft.yaml:', lines];
@@ -33,15 +34,6 @@ function nextOf({ code, reason }: ErrorEntry, { admit, approval_id: approval, ru
   }
   if (lines !== undefined)
     return ['What to do: if the task needs it, ask the user to allow it by adding to haft.yaml:', lines];
-  if (code !== 'E_POLICY' || typeof rule !== 'string') return [];
-  return [
-    `What to do: ${INSTEAD[reason] ?? 'do it another way, or ask the user; no line of haft.yaml allows it.'}`,
-  ];
+  const remedy = remedyOf(error);
+  return remedy === undefined ? [] : [`What to do: ${remedy[0]!.toLowerCase()}${remedy.slice(1)}`];
 }
-
-/** Where no line can be named. */
-const INSTEAD: { readonly [reason: string]: string } = {
-  'path.outside_workspace':
-    'use a path below the workspace, or ask the user to add the folder to paths.extra_roots of haft.yaml.',
-  'path.protected': 'no tool may do this; ask the user to do it.',
-};

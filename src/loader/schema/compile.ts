@@ -144,7 +144,13 @@ function problemsOf(
 const plain = (one: RawProblem) => one.message ?? `fails "${one.keyword}"`;
 
 const MESSAGES: Readonly<Record<string, (one: RawProblem, schema: JsonSchema) => string>> = {
-  required: ({ params }) => `lacks "${params.missingProperty}"`,
+  required: ({ params }) => `is missing "${params.missingProperty}"`,
+  minLength: ({ params: { limit } }) =>
+    limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`,
+  maxLength: ({ params }) => `must have at most ${params.limit} characters`,
+  minItems: ({ params: { limit } }) =>
+    limit === 1 ? 'must not be empty' : `must have at least ${limit} items`,
+  maxItems: ({ params }) => `must have at most ${params.limit} items`,
   additionalProperties: ({ params, instancePath }, schema) => {
     const name = String(params.additionalProperty);
     // Arguments are flat nearly always; deeper down the name alone must do.

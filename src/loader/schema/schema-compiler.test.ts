@@ -25,7 +25,7 @@ describe('createSchemaCompiler', () => {
   });
 
   for (const [title, value, message] of [
-    ['what is missing', {}, 'lacks "path"'],
+    ['what is missing', {}, 'is missing "path"'],
     [
       'what is too much, with the nearest name',
       { path: 'x', max_byte: 1 },

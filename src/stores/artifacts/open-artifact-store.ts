@@ -282,7 +282,7 @@ async function openPath(path: string, signal?: AbortSignal): Promise<OpenedPath>
     return { items };
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT')
-      throw fail('path.not_found', `Cannot import "${basename(path)}": nothing is there`);
+      throw fail('path.not_found', `Cannot import "${basename(path)}": no such file or folder`);
     throw toFailure(thrown, `Cannot import "${basename(path)}"`);
   }
 }

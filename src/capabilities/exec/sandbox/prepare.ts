@@ -223,7 +223,7 @@ function checkCwd(cwd: string, workspace: string): string | SandboxRefusal {
   const real = out ? undefined : ignoreErrors(() => realpathSync.native(join(workspace, normal.path)));
   if (out || (real !== undefined && !isWithin(real, workspace)))
     return refuse('path.outside_workspace', `Cannot start in "${cwd}": it leads out of the workspace`);
-  if (real === undefined) return refuse('path.not_found', `Cannot start in "${cwd}": nothing is there`);
+  if (real === undefined) return refuse('path.not_found', `Cannot start in "${cwd}": no such folder`);
   if (!statSync(real).isDirectory())
     return refuse('path.not_directory', `Cannot start in "${cwd}": it is no folder`);
   return real;
@@ -241,7 +241,7 @@ function checkBind(bind: SandboxBind, secret: readonly string[]): CheckedBind | 
     return no('path.invalid', `"${at}" is not a place below ${WORK_FOLDER}`);
   const real = ignoreErrors(() => realpathSync.native(path));
   const stat = real === undefined ? undefined : ignoreErrors(() => statSync(real));
-  if (real === undefined || !stat) return no('path.not_found', 'nothing is there');
+  if (real === undefined || !stat) return no('path.not_found', 'no such file or folder');
   if (!stat.isFile() && !stat.isDirectory())
     return no('path.not_regular', 'it is neither a file nor a folder');
   const overlaps = (other: string) => isWithin(real, other) || isWithin(other, real);

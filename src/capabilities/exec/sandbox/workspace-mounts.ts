@@ -277,7 +277,7 @@ function realRelative(root: string, path: string): string | SandboxRefusal {
   const real = out ? undefined : ignoreErrors(() => realpathSync.native(join(root, normal.path)));
   if (out || (real !== undefined && !isWithin(real, root)))
     return refuse('path.outside_workspace', path, 'it leads out of the workspace');
-  if (real === undefined) return refuse('path.not_found', path, 'nothing is there');
+  if (real === undefined) return refuse('path.not_found', path, 'no such file or folder');
   return real === root ? '.' : real.slice(root.length + 1);
 }
 

@@ -201,7 +201,7 @@ function stagingFolder(planning: Planning, place: Place): Place {
   return at;
 }
 
-export function notFound(place: Place, verb: string, fact = 'nothing is there') {
+export function notFound(place: Place, verb: string, fact = 'no such file or folder') {
   return fail('path.not_found', `${cannot({ ...place, verb })}: ${fact}`);
 }
 

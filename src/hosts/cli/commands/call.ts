@@ -6,7 +6,6 @@ import { type CallResponse, type EventMessage, toToolResponse } from '../../../c
 import { ERRORS, fail, type Reason } from '../../../contract/errors.ts';
 import type { JsonObject } from '../../../contract/json.ts';
 import type { CallOptions } from '../../../contract/runtime.ts';
-import { describeError } from '../../../contract/terminal-text.ts';
 import type { DefaultRuntime } from '../../../preset/default.ts';
 import type { Command, CommandOption, Invocation, Io } from '../command.ts';
 import { readFileArgument } from '../read-argument.ts';
@@ -31,7 +30,7 @@ export const command: Command = {
     const tool = positionals[0]!;
     const words = positionals.slice(1);
     const isKeyed = words.length > 1 || KEYED.test(words[0] ?? '');
-    const parsed = isKeyed ? undefined : parseArgs(await argumentText(invocation));
+    const parsed = isKeyed ? undefined : await parseArgs(await argumentText(invocation));
     const runtime = await invocation.runtime();
     const args = parsed ?? (await readWords(runtime, tool, words));
     const sessionId = flags.session as string | undefined;
@@ -53,7 +52,8 @@ export const command: Command = {
     if (isRead) await (await import('../show-call.ts')).showCall(response, args, runtime, invocation);
     else io.out(`${JSON.stringify(toToolResponse(response))}\n`);
     const [error] = response.errors;
-    if (error && !json && !isRead) io.err(describeError(error));
+    if (error && !json && !isRead)
+      io.err((await import('../../../contract/error-remedies.ts')).explainError(error));
     if (tool === SHELL) return programExit(response);
     return error ? ERRORS[error.reason].exit : 0;
   },
@@ -105,23 +105,18 @@ function decode(bytes: Uint8Array, source: string): string {
 }
 
 /** The object that the text of the arguments holds. */
-export function parseArgs(text: string): JsonObject {
+export async function parseArgs(text: string): Promise<JsonObject> {
   let value: unknown;
   try {
     value = parseStrict(text);
   } catch (thrown) {
-    const { message } = thrown as Error;
-    throw fail(
-      'input.not_json',
-      `${message.replace(/^Cannot parse the text/, 'Cannot read the arguments')}; ${FORM}`,
-    );
+    const message = (thrown as Error).message.replace(/^Cannot parse the text/, 'Cannot read the arguments');
+    throw (await import('../json-fault.ts')).notJson(text, message);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw fail('input.not_json', `Cannot read the arguments: they are no JSON object; ${FORM}`);
+    throw (await import('../json-fault.ts')).notAnObject();
   return value as JsonObject;
 }
-
-const FORM = `write them like path=README.md, or like '{"path":"README.md"}'`;
 
 function runPlace({ backend, place }: Invocation['flags']): Pick<CallOptions, 'backend' | 'placement'> {
   return {

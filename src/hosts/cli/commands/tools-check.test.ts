@@ -86,7 +86,7 @@ describe('haft tools check', () => {
       ['a.tool.yaml', 'It is not a folder'],
       ['a.tool.yaml/x', 'a part of its path is a file'],
       ['n'.repeat(300), 'its name is too long'],
-      ['nope', 'There is no such folder'],
+      ['nope', 'There is no such folder; check the path'],
     ] as const)
       for (const command of ['tools', 'toolpack']) {
         const { exit, err } = await runForTests([command, 'check', join(pack, path)]);
