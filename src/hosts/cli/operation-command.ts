@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { fail } from '../../contract/errors.ts';
 import { type Argument, type Operation, type Terminal, withDefaults } from '../../contract/operation.ts';
 import { isFrozenRun } from '../../preset/open-host.ts';
-import { operationSite } from '../../preset/operation-handles.ts';
+import { operationSite, perform } from '../../preset/operation-handles.ts';
 import { localPerson } from '../../runtime/management.ts';
 import type { Command, CommandOption, Invocation } from './command.ts';
 import { readFileArgument, readObjectArgument } from './read-argument.ts';
@@ -86,7 +86,7 @@ async function run(
     exit = () => 0,
     lastLine,
   } = operation;
-  const value = await operation.run(args, site);
+  const value = await perform(operation, args, site);
   const reader = {
     args,
     tty: io.tty,
