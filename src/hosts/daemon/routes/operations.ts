@@ -42,10 +42,14 @@ async function describe({ load }: OperationEntry) {
   return { id, summary, description, who, changes, answers, arguments: argumentsSchema(operation), result };
 }
 
+/** All arguments are in the body. */
+const NO_QUERY = { type: 'object', additionalProperties: false } as const;
+
 async function answer(operation: Operation, asked: Asked, site: DaemonSite): Promise<unknown> {
   // No body is no argument.
   const body = asked.body ?? {};
-  await checkAsked({ body: argumentsSchema(operation) }, { query: {}, body }, site.schemas);
+  const wanted = { query: NO_QUERY, body: argumentsSchema(operation) };
+  await checkAsked(wanted, { query: asked.query, body }, site.schemas);
   const { answers = 'json', json: toJson = (one: unknown) => one } = operation;
   const value = await performed(operation, body as Given, asked, site);
   if (answers === 'json') {
