@@ -136,9 +136,11 @@ const QUIET = {
 function filesOf(fs: FsHandle, mutates: boolean): FsHandle {
   return {
     stat: (path) => fs.stat(path),
+    check: (edits) => fs.check(edits),
+    // A dry run goes on to read what it shows.
     preview: (edits) => fs.preview(edits),
     mutate: async (edits) => {
-      await fs.preview(edits);
+      await fs.check(edits);
       return stop();
     },
     async read(path, options) {

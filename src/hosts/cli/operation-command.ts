@@ -5,7 +5,7 @@ import { fail } from '../../contract/errors.ts';
 import { type Argument, type Operation, type Terminal, withDefaults } from '../../contract/operation.ts';
 import { isWorkspace } from '../../loader/workspace.ts';
 import { isFrozenRun } from '../../preset/open-host.ts';
-import { operationSite } from '../../preset/operation-handles.ts';
+import { operationSite, perform } from '../../preset/operation-handles.ts';
 import { localPerson } from '../../runtime/management.ts';
 import type { Command, CommandOption, Invocation } from './command.ts';
 import { endProgress, progressOf } from './progress.ts';
@@ -99,7 +99,7 @@ async function run(
     exit = () => 0,
     lastLine,
   } = operation;
-  const value = await operation.run(args, site);
+  const value = await perform(operation, args, site);
   endProgress(io);
   const reader = readerOf(args, invocation);
   const lineOf = (one: unknown): string => `${JSON.stringify(toJson(one))}\n`;
