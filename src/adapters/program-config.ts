@@ -14,7 +14,13 @@ import { fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
 import { passedVariables } from '../contract/own-variable.ts';
-import { NO_NEEDS, type Program, type ProgramNeeds, type ProgramStart } from '../contract/program.ts';
+import {
+  NO_NEEDS,
+  type Program,
+  type ProgramConfig,
+  type ProgramNeeds,
+  type ProgramStart,
+} from '../contract/program.ts';
 import type { ReadInputs } from '../contract/runs.ts';
 
 /** JSON Schema of the fields that all kept programs share; an adapter adds its own. */
@@ -112,27 +118,6 @@ export const PROGRAM_CONFIG = {
     description: 'How it is looked at by a host that stays.',
   },
 } as const;
-
-/** The fields as they are once the schema holds. */
-export interface ProgramConfig {
-  readonly command: readonly [string, ...string[]];
-  readonly cwd?: string;
-  readonly parts?: readonly string[];
-  readonly env?: {
-    readonly passthrough?: readonly string[];
-    readonly set?: Readonly<Record<string, string>>;
-  };
-  readonly caps?: {
-    readonly network?: readonly string[];
-    readonly filesystem?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
-    readonly subprocess?: boolean;
-  };
-  readonly credentials?: readonly string[];
-  readonly start_timeout_ms?: number;
-  readonly idle_ms?: number;
-  readonly timeout_ms?: number;
-  readonly max_output_bytes?: number;
-}
 
 /** Asked at each start of a server. */
 export type StartFor = (installation: Installation) => ProgramStart;

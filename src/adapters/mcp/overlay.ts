@@ -6,7 +6,8 @@ import { fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool } from '../../contract/manifest.ts';
-import { PROGRAM_CONFIG, type ProgramConfig, programConfig } from '../program-config.ts';
+import type { ProgramConfig } from '../../contract/program.ts';
+import { PROGRAM_CONFIG, programConfig } from '../program-config.ts';
 import { MODERN_VERSION } from './protocol.ts';
 
 /** By the server's own name of the tool, or a pattern of it (`*`); later ones are laid over earlier ones. */

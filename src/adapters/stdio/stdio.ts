@@ -7,7 +7,12 @@ import { type Failure, fail, isFailure } from '../../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../../contract/json.ts';
 import type { BoundTool, Installation } from '../../contract/manifest.ts';
 import { passedVariables } from '../../contract/own-variable.ts';
-import { type Program, type ProgramHandle, programEffects } from '../../contract/program.ts';
+import {
+  type Program,
+  type ProgramConfig,
+  type ProgramHandle,
+  programEffects,
+} from '../../contract/program.ts';
 import { readEnvelope, readProgress, replyFault, shownValue } from '../answer.ts';
 import { USUAL_BREAKER } from '../attempts.ts';
 import { lastWords, type ServerLog, startLineProgram, wordsOf } from '../line-program.ts';
@@ -16,7 +21,6 @@ import {
   callNeeds,
   fillConfig,
   PROGRAM_CONFIG,
-  type ProgramConfig,
   programConfig,
   programOf,
   withReads,

@@ -15,6 +15,7 @@ import { digest } from '../../base/digest.ts';
 import { fail, isFailure } from '../../contract/errors.ts';
 import { parseHttpUrl } from '../../contract/http.ts';
 import type { Unpinned } from '../../contract/lock.ts';
+import type { ProgramConfig } from '../../contract/program.ts';
 import { isWithin } from '../is-within.ts';
 import { readRegularText } from '../read-regular.ts';
 import type { CodeFolder } from './code-copies.ts';
@@ -22,7 +23,7 @@ import { lockedFiles } from './locked-files.ts';
 import { type NpxSite, parseNpx, type TakenServer, takeNpx } from './npx-package.ts';
 
 /** A program that is started here, a service that is reached, or what an adapter needs neither for. */
-export type ServerConfig = ServerCommand | { readonly url: string } | { readonly url?: never };
+export type ServerConfig = ProgramConfig | { readonly url: string } | { readonly url?: never };
 
 export async function takeServer(config: ServerConfig, site: NpxSite): Promise<TakenServer> {
   const { root, code } = site;
@@ -75,21 +76,6 @@ export async function takeServer(config: ServerConfig, site: NpxSite): Promise<T
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-/** Of the config of a server that is a program. */
-interface ServerCommand {
-  readonly command: readonly [string, ...string[]];
-  readonly cwd?: string;
-  readonly parts?: readonly string[];
-  readonly env?: {
-    readonly passthrough?: readonly string[];
-    readonly set?: Readonly<Record<string, string>>;
-  };
-  readonly caps?: {
-    readonly filesystem?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
-    readonly subprocess?: boolean;
-  };
-}
-
 interface ServerCode {
   readonly folders: readonly CodeFolder[];
   readonly unpinned: readonly Unpinned[];
@@ -100,7 +86,7 @@ const FETCHER = /^(npx|npm|pnpm|pnpx|yarn|bunx|uvx|uv|pipx|docker|podman|go|carg
 const LOADING =
   /^(NODE_OPTIONS|NODE_PATH|PYTHON(PATH|HOME|STARTUP)|PERL5(LIB|OPT)|RUBY(LIB|OPT)|BASH_ENV|ENV|LD_\w+)$/;
 
-function findServerCode(config: ServerCommand, root: string): ServerCode {
+function findServerCode(config: ProgramConfig, root: string): ServerCode {
   const { command, cwd = '.', parts = [], env = {} } = config;
   const folders = new Map<string, CodeFolder>();
   const unpinned: Unpinned[] = [];
@@ -142,7 +128,7 @@ function findScript(words: readonly string[], at: (word: string) => string): str
 
 /** What code can come from that nobody looks at before it runs. */
 function openEnds(
-  { caps = {}, env = {} }: ServerCommand,
+  { caps = {}, env = {} }: ProgramConfig,
   root: string,
   folders: ReadonlyMap<string, CodeFolder> = new Map(),
 ): readonly Unpinned[] {
@@ -164,7 +150,7 @@ const MACHINE = 'a program of this machine';
 const FETCHES = 'it runs, or fetches, what is not in this workspace';
 
 interface Site {
-  readonly config: ServerCommand;
+  readonly config: ProgramConfig;
   readonly root: string;
   readonly folders: Map<string, CodeFolder>;
   readonly unpinned: Unpinned[];
@@ -221,7 +207,7 @@ function takeFile(real: string, { folders }: Site): void {
   if (!isCovered) folders.set(real, { at: real });
 }
 
-const granted = ({ caps }: ServerCommand, root: string): string[] =>
+const granted = ({ caps }: ProgramConfig, root: string): string[] =>
   [...(caps?.filesystem?.read ?? []), ...(caps?.filesystem?.write ?? [])].map((path) => resolve(root, path));
 
 function realOf(path: string): string | undefined {
