@@ -111,7 +111,8 @@ export const policyExplain = defineOperation<
     if (place) out(`${all.at(-1)?.message}\n`);
     for (const one of unseen) out(`not looked at: ${one}\n`);
     out(`${decision.verdict}: ${decision.message}\n`);
-    if (approval) out(`approval ${approval.id} is ${approval.status}\n`);
+    const next = approval?.status === 'granted' ? ': the next such call is made' : '';
+    if (approval) out(`approval ${approval.id} is ${approval.status}${next}\n`);
     if (decision.verdict !== 'allow' && decision.admit) out(`${describeAdmit(decision.admit)}\n`);
   },
 });
