@@ -122,6 +122,9 @@ function findCommand(argv: readonly string[], commands: Commands): Found {
   const sub = rest[subAt];
   if ('load' in entry) {
     if (!entry.commands || sub === undefined) return { name: word, entry, rest };
+    // The value of a flag of its own: `haft mcp --profile all`.
+    if (!Object.hasOwn(entry.commands, sub) && rest[subAt - 1]?.startsWith('--'))
+      return { name: word, entry, rest };
   } else if (sub === undefined) return { help: entry, asked: asksForHelp(rest) };
   if (sub === 'help') return findCommand([...argv.filter((one) => one !== sub), '--help'], commands);
   return {

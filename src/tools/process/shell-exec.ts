@@ -45,7 +45,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
   title: 'Run a shell command',
   description:
     'Run one bash command line in a sandbox that sees only the workspace, without network. ' +
-    'Every command in it must match shell_allow of haft.yaml: keep lines simple; commands made at run time ($VAR as a command, eval) are refused. Nothing keeps running after it ends. Its changes cannot be undone.',
+    'Every command in it must match shell_allow of haft.yaml: keep lines simple; commands made at run time ($VAR as a command, eval) are refused. Nothing keeps running after it ends (for servers use shell_start). Its changes cannot be undone.',
   tags: ['process', 'shell', 'write'],
   idempotent: false,
   // What a program changes cannot be taken back; only what redirections name is locked.
