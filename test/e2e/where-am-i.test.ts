@@ -168,6 +168,15 @@ describe('haft in a workspace', () => {
     assert.ok(local.shown.includes(` ${shifted.slice(11, 19)} `), local.shown);
   });
 
+  it('draws how far long work is where somebody waits, and takes it away again', async () => {
+    const at = { cwd: workspace.root };
+    const long = ['artifacts', 'import', '-'];
+    const { shown } = await onTerminal(long, at, '< haft.yaml');
+    assert.match(shown, /^\r\u001b\[Kread \d+ B\r\u001b\[Ksha256:[0-9a-f]{64}\n$/);
+    assert.match((await onTerminal([...long, '--quiet'], at, '< haft.yaml')).shown, /^sha256:/);
+    assert.match((await onTerminal(long, at, '< haft.yaml 2>/dev/null')).shown, /^sha256:/);
+  });
+
   it('undo finds the last call, a call by the beginning of its id, and lists what can be undone', async () => {
     const { root } = workspace;
     const { document } = await cliJson(root, 'undo', '--list');
