@@ -149,12 +149,13 @@ export const policySuggest = defineOperation<{ readonly last: number; readonly w
     if (written.diff !== '') await record('haft policy suggest --write', { sha256, trusted });
     return { ...found, written };
   },
-  text(found, { out, err }) {
+  text(found, { out, err, tty }) {
     const { suggestions, written, unoffered, flagged } = found;
     if (written) out(written.diff === '' ? 'haft.yaml has these lines already.\n' : written.diff);
     else out(suggestions.length === 0 ? 'Nothing to suggest.\n' : describe(found));
     out(flagged.map(describeFlagged).join(''));
     out(unoffered.map(describeUnoffered).join(''));
+    if (tty && !written && suggestions.length > 0) err('haft: --write puts these lines into haft.yaml\n');
     if (written && written.diff !== '')
       err(
         written.trusted
