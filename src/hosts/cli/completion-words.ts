@@ -34,18 +34,19 @@ async function offersOf(
   if (name === '') return isFlag(current) ? flagsOf({}) : summaries(commands);
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!entry) return name === 'help' ? summaries(commands) : [];
-  if (!('load' in entry) && sub === '') return summaries(entry.commands);
-  const found: CommandEntry | undefined =
-    'load' in entry ? entry : Object.hasOwn(entry.commands, sub) ? entry.commands[sub] : undefined;
-  if (!found) return [];
+  const subs = entry.commands ?? {};
+  const below = sub === '' && !isFlag(current) ? summaries(subs) : [];
+  const isSub = Object.hasOwn(subs, sub);
+  const found: CommandEntry | undefined = isSub ? subs[sub] : 'load' in entry ? entry : undefined;
+  if (!found) return below;
   const command = await found.load();
   const options = { ...command.options, ...COMMON_OPTIONS };
   const asked = options[flagOf(before.at(-1))];
   if (asked?.type === 'string') return valuesOf(asked, before.at(-1)!.slice(2), open);
   if (isFlag(current)) return flagsOf(command.options ?? {});
-  const path = 'load' in entry ? name : `${name} ${sub}`;
-  const words = plainWords(before, options).slice('load' in entry ? 1 : 2);
-  return [...choicesOf(command, words), ...(await lookedUp(path, words, open))];
+  const words = plainWords(before, options).slice(isSub ? 2 : 1);
+  const path = isSub ? `${name} ${sub}` : name;
+  return [...below, ...choicesOf(command, words), ...(await lookedUp(path, words, open))];
 }
 
 const flagOf = (word = ''): string => /^--([\w-]+)$/.exec(word)?.[1] ?? '';
