@@ -107,6 +107,8 @@ export async function lookAtCall(
   } catch (thrown) {
     if (isFailure(thrown) && thrown.code === 'E_POLICY') throw thrown;
     if (!isFailure(thrown) && thrown !== LOOKED) throw thrown;
+    if (isFailure(thrown) && thrown.reason === 'time.deadline')
+      unseen.push('the rest of what it touches: to look takes longer than the call may take');
   } finally {
     deadline.clear();
   }
