@@ -49,10 +49,11 @@ function usageOf([name, { type, required, placeholder = name.toUpperCase() }]: N
   return required ? word : `[${word}]`;
 }
 
-const optionOf = ({ type, placeholder, description }: Argument): CommandOption => ({
+const optionOf = ({ type, placeholder, description, enum: choices }: Argument): CommandOption => ({
   type: type === 'boolean' ? 'boolean' : 'string',
   ...(type === 'array' ? { multiple: true } : {}),
   ...(placeholder === undefined ? {} : { value: placeholder }),
+  ...(choices === undefined ? {} : { choices }),
   help: description,
 });
 

@@ -5,7 +5,6 @@ import type { JsonObject } from '../../contract/json.ts';
 import { describeError } from '../../contract/terminal-text.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 import type { Invocation } from './command.ts';
-import { endProgress } from './progress.ts';
 import { showAnswer } from './show-answer.ts';
 import { painter, wantsColour } from './terminal-style.ts';
 
@@ -15,7 +14,6 @@ export async function showCall(
   runtime: DefaultRuntime,
   { io, flags }: Invocation,
 ): Promise<void> {
-  endProgress(io);
   const listing = runtime.tools().find(({ contract }) => contract.id === response.tool);
   showAnswer(response, {
     io,

@@ -134,7 +134,7 @@ async function runShellExec(
   { cmd, cwd, timeout_ms, env, stdin, allow_network }: ShellExecArgs,
   ctx: ToolContext,
 ): Promise<ShellExecData> {
-  const redactor = await redactorOfVariables(env);
+  const redactor = Object.keys(env).length === 0 ? undefined : await redactorOfVariables(env);
   const printed = (await loadPrinted()).createPrinted();
   const ended = (thrown: unknown) => printed.into(thrown, (text) => redactor?.text(text) ?? text);
   const outcome = await ctx.exec
