@@ -18,19 +18,20 @@ writeFileSync(join(workspace, 'haft.yaml'), policy);
 const trust = createHash('sha256').update(policy).digest('hex');
 const haft = await createRuntime({ workspace, trust });
 try {
-  // A call answers an envelope. It never throws for what a tool, a policy or a disk did.
-  const written = await haft.call({ tool: 'file_write', args: { path: 'notes.txt', content: 'second\n' } });
-  assert.equal(written.ok, true);
+  // A call answers an envelope. It never throws for what a tool, a policy or a disk did. Arguments and data are typed.
+  const written = await haft.call('file_write', { path: 'notes.txt', content: 'second\n' });
+  assert.ok(written.ok);
+  assert.equal(written.data.created, false);
   assert.equal(readFileSync(notes, 'utf8'), 'second\n');
 
   // A denial names the rule, its line, and the lines that would admit the call.
-  const denied = await haft.call({ tool: 'file_read', args: { path: '.env' } });
+  const denied = await haft.call('file_read', { path: '.env' });
   const [error] = denied.errors;
   assert.equal(error?.reason, 'policy.denied');
   console.log(`${error?.message}\nto admit it:\n${error?.details?.admit}`);
 
   // What a call changed can be taken back by its id, as long as nothing changed since.
-  const undone = await haft.call({ tool: 'undo', args: { call_id: written.callId } });
+  const undone = await haft.call('undo', { call_id: written.callId });
   assert.equal(undone.ok, true);
   assert.equal(readFileSync(notes, 'utf8'), 'first\n');
 

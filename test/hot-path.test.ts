@@ -11,7 +11,7 @@ const src = resolve(import.meta.dirname, '../src');
 const HOT = ['bin/haft.ts', 'bin/main.ts', 'bin/mcp.ts', 'bin/mcp-front.ts'];
 
 /** Builtins that every Node has loaded by then, or that cost less than a millisecond. */
-const LIGHT = /^node:(buffer|fs|path|util|timers|timers\/promises|fs\/promises|stream|os|process)$/;
+const LIGHT = /^node:(buffer|events|fs|path|util|timers|timers\/promises|fs\/promises|stream|os|process)$/;
 
 describe('the hot path', () => {
   it('imports no package and no heavy builtin', () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { manPage } from '../scripts/man-page.ts';
 import { referencePages } from '../scripts/reference-pages.ts';
 import { VERSION } from '../src/contract/version.ts';
 
@@ -17,6 +18,21 @@ describe('docs/reference', async () => {
       assert.equal(readFileSync(file, 'utf8'), text, `${name} is stale: npm run docs`);
     });
   }
+});
+
+describe('man/haft.1', async () => {
+  const text = await manPage();
+
+  it('is what npm run docs would write, and in the package', () => {
+    assert.equal(readFileSync(join(root, 'man/haft.1'), 'utf8'), text, 'man/haft.1 is stale: npm run docs');
+    const { man, files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    assert.deepEqual([man, files.includes('man')], [['man/haft.1'], true]);
+  });
+
+  it('has no line that begins like a request and is none', () => {
+    for (const line of text.split('\n'))
+      assert.match(line, /^(?:$|\.\\"|\.(?:TH|SH|SS|TP|PP|B|I|RI|RB|IR|RS|RE|nf|fi)\b|[^.'])/, line);
+  });
 });
 
 describe('VERSION', () => {

@@ -4,6 +4,7 @@ import { fail } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import type { Command } from '../hosts/cli/command.ts';
 import { ownCommand } from '../hosts/cli/mcp-clients/own-command.ts';
+import { createRequestLog } from '../hosts/cli/request-log.ts';
 import { createDaemon } from '../hosts/daemon/create-daemon.ts';
 import { takeTokens } from '../hosts/daemon/tokens.ts';
 import { recoverRuns } from '../operations/recover-runs.ts';
@@ -16,7 +17,7 @@ export const command: Command = {
   summary: 'Serve the tools over HTTP',
   usage: '[--port N] [--host H]',
   description:
-    'Prints the address, the token that calls must carry, and another for answering approvals and managing tools. HAFT_TOKEN and HAFT_APPROVAL_TOKEN set them: two different ones of at least 16 characters.',
+    'Prints the address, the token that calls must carry, and another for answering approvals and managing tools. HAFT_TOKEN and HAFT_APPROVAL_TOKEN set them: two different ones of at least 16 characters. Logs each request on standard error: time, method, path, status, milliseconds; as lines of JSON with --json, not at all with --quiet.',
   options: {
     port: { type: 'string', value: 'N', help: 'the port, or 0 for any (default: 4280)' },
     host: { type: 'string', value: 'H', help: 'the address to listen on (default: 127.0.0.1)' },
@@ -38,6 +39,9 @@ export const command: Command = {
       port,
       tokens,
       frozen: isFrozenRun(flags),
+      ...(flags.quiet
+        ? {}
+        : { onRequest: createRequestLog(io, { json, utc: flags.utc === true, color: flags.color }) }),
     });
     // Before anybody is told the address: what they change from then on is seen.
     const unfollow = followWorkspace(live, io.err);

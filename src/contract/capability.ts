@@ -207,6 +207,8 @@ export interface FsHandle {
    * but stores, stages, announces and changes nothing. Nothing is kept, so `stored` is false.
    */
   preview(edits: readonly Edit[]): Promise<readonly Change[]>;
+  /** Throws the refusal that `mutate` would throw, and reads no content that it need not compare. */
+  check(edits: readonly Edit[]): Promise<void>;
 }
 
 export interface ReadOptions {

@@ -1,7 +1,7 @@
 // Owns: what an operation is: something that people and programs can ask beside calling a tool, through every door alike.
 // Refuses: doors; the command line, HTTP and the reference are made from the table in src/operations/index.ts.
 import { closest } from '../base/closest.ts';
-import { fail } from './errors.ts';
+import { type ErrorEntry, fail } from './errors.ts';
 import type { JsonObject, JsonSchema, MaybePromise } from './json.ts';
 import type { OperationHandles } from './operation-handles.ts';
 
@@ -53,7 +53,7 @@ export interface Operation<Args = any, Value = any> {
   readonly result: JsonSchema;
   readonly answers?: AnswerKind;
   readonly who: Who;
-  /** It changes something, and is in the audit where it did. */
+  /** It changes something, and is in the audit where it did, and where it failed. */
   readonly changes?: true;
   /** It only reads what was recorded: it works also where the policy is not trusted, and then calls nothing. */
   readonly reads?: true;
@@ -94,7 +94,7 @@ export interface OperationSite extends OperationHandles {
   /** How far long work has come, drawn where somebody waits for it at a terminal. */
   progress(step: Progress): void;
   /** What was changed: names, counts and digests, never a secret. `action` as typed, such as `haft tools add`. */
-  record(action: string, facts: JsonObject): Promise<void>;
+  record(action: string, facts: JsonObject, error?: Pick<ErrorEntry, 'code' | 'reason'>): Promise<void>;
 }
 
 export interface Progress {

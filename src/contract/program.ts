@@ -34,6 +34,27 @@ export type StderrListener = (chunk: Uint8Array) => void | Promise<void>;
 /** Told of every connection when it has ended, refused ones too. */
 export type ConnectionListener = (connection: EgressConnection) => void;
 
+/** How an installation describes a program that is kept running: the fields that all adapters share, once their schema holds. */
+export interface ProgramConfig {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd?: string;
+  readonly parts?: readonly string[];
+  readonly env?: {
+    readonly passthrough?: readonly string[];
+    readonly set?: Readonly<Record<string, string>>;
+  };
+  readonly caps?: {
+    readonly network?: readonly string[];
+    readonly filesystem?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
+    readonly subprocess?: boolean;
+  };
+  readonly credentials?: readonly string[];
+  readonly start_timeout_ms?: number;
+  readonly idle_ms?: number;
+  readonly timeout_ms?: number;
+  readonly max_output_bytes?: number;
+}
+
 /** What it is not given here it does not have. */
 export interface Program {
   /** No shell reads them. A name without a slash is looked up on the sandbox's PATH; `node` is the one that runs Haft. */

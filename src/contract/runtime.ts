@@ -168,8 +168,8 @@ export interface RuntimeInstallations {
    * `ms`, 5000 by default. Those that did not answer lately are not waited for. Never rejects.
    */
   settle(which?: { readonly name?: string; readonly ms?: number }): Promise<void>;
-  /** Of a tool that is not there: that it is of a pack which is not open, why, and what opens it; else undefined. */
-  explainMissing(id: string): Promise<Failure | undefined>;
+  /** Of a tool that is not there: why a call of it is refused, such as that its pack is not open, and what opens it. Asks no pack. */
+  explainMissing(id: string): Promise<Failure>;
   /** The ways out of an installation between its calls: policy as it is then decides each access. */
   handlesFor(installation: Installation): CallHandles;
 }

@@ -112,7 +112,7 @@ export interface SandboxSpec {
 /** Reaches a program of `run` while it runs. */
 export interface SandboxControl {
   /** To every process of its tree; SIGKILL ends it. */
-  signal(name: NodeJS.Signals): void;
+  signal(name: `SIG${string}`): void;
 }
 
 /** A program to talk to brings its own reader for stdout; stderr is captured as in `run`. */

@@ -59,6 +59,15 @@ describe('describeApproval', () => {
     assert.match(describeApproval(approval(null)), /\n {2}What it held is no longer kept\.\n$/);
   });
 
+  it('shows a carriage return, also at the end of a line', () => {
+    const args = { content: 'one\r\ntwo\rthree\n' };
+    const shown = describeApproval(approval({ args, changes: [], notes: [], diff: '+one\r\n' }));
+    assert.match(shown, /^ {2}\| one\\u000d$/m);
+    assert.match(shown, /^ {2}\| two\\u000dthree$/m);
+    assert.match(shown, /^ {2}\| \+one\\u000d$/m);
+    assert.ok(!shown.includes('\r'));
+  });
+
   const PAINT = '\u001b[2K\u001b[1A\u009b31m\rfalse\u202eeslaf\u0007\u0000\u2028x';
   it('escapes what would paint over it, wherever a caller wrote it', () => {
     const details = {

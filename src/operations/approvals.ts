@@ -146,7 +146,7 @@ const barred = (text: string): string[] =>
   printable(text.endsWith('\n') ? text.slice(0, -1) : text)
     .split('\n')
     // A line that ends in CR LF says so: what is written is what was asked for.
-    .map((line) => `  | ${line.replace(/\r$/, '\\r')}`);
+    .map((line) => `  | ${line.replace(/\r$/, '\\u000d')}`);
 
 const oneLine = (text: string): string =>
   printable(text).replaceAll(/[\t\n\r\u2028\u2029]/g, (char) => JSON.stringify(char).slice(1, -1));

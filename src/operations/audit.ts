@@ -49,7 +49,7 @@ export const auditList = defineOperation<Filters, readonly AuditRow[]>({
     const isFiltered = [tool, session, call, outcome].some((one) => one !== undefined);
     if (rows.length > 0)
       reader.table(
-        rows.map((row) => cells(row, reader)),
+        shownRows(rows, reader).map((row) => cells(row, reader)),
         headerOf(reader),
       );
     else reader.out(isFiltered ? 'No row matches.\n' : 'No calls yet.\n');
@@ -148,6 +148,13 @@ const columnsOf = ({ brief }: Look): readonly Column[] => (brief ? BRIEF : COLUM
 const headerOf = (look: Look): string[] => columnsOf(look).map(([name]) => name);
 
 const cells = (row: AuditRow, look: Look): string[] => columnsOf(look).map(([, cell]) => cell(row, look));
+
+/** On a screen a call is one line: what it was about to do says nothing beside how it ended. */
+function shownRows(rows: readonly AuditRow[], { brief }: Look): readonly AuditRow[] {
+  if (!brief) return rows;
+  const ended = new Set(rows.flatMap(({ phase, callId }) => (phase === 'outcome' ? [callId] : [])));
+  return rows.filter(({ phase, callId }) => phase === 'outcome' || !ended.has(callId));
+}
 
 /** The paths, commands and hosts of a call; of what a person changed outside of calls, what that was. */
 function touched({ decision, effects, facts }: AuditRow): string {

@@ -111,7 +111,8 @@ export const policyExplain = defineOperation<
     if (place) out(`${all.at(-1)?.message}\n`);
     for (const one of unseen) out(`not looked at: ${one}\n`);
     out(`${decision.verdict}: ${decision.message}\n`);
-    if (approval) out(`approval ${approval.id} is ${approval.status}\n`);
+    const next = approval?.status === 'granted' ? ': the next such call is made' : '';
+    if (approval) out(`approval ${approval.id} is ${approval.status}${next}\n`);
     if (decision.verdict !== 'allow' && decision.admit) out(`${describeAdmit(decision.admit)}\n`);
   },
 });
@@ -148,12 +149,13 @@ export const policySuggest = defineOperation<{ readonly last: number; readonly w
     if (written.diff !== '') await record('haft policy suggest --write', { sha256, trusted });
     return { ...found, written };
   },
-  text(found, { out, err }) {
+  text(found, { out, err, tty }) {
     const { suggestions, written, unoffered, flagged } = found;
     if (written) out(written.diff === '' ? 'haft.yaml has these lines already.\n' : written.diff);
     else out(suggestions.length === 0 ? 'Nothing to suggest.\n' : describe(found));
     out(flagged.map(describeFlagged).join(''));
     out(unoffered.map(describeUnoffered).join(''));
+    if (tty && !written && suggestions.length > 0) err('haft: --write puts these lines into haft.yaml\n');
     if (written && written.diff !== '')
       err(
         written.trusted

@@ -117,7 +117,11 @@ function nextOf({ isBare, policy, packs, pending, last }: Status): Status['next'
     ...(policy === 'none'
       ? ([['haft init', 'write a haft.yaml: the defaults run no commands']] as const)
       : []),
-    ...(pending > 0 ? ([['haft approvals list', `${count(pending, 'call')} wait for you`]] as const) : []),
+    ...(pending > 0
+      ? ([
+          ['haft approvals list', pending === 1 ? 'a call waits for you' : `${pending} calls wait for you`],
+        ] as const)
+      : []),
     ...down.map(({ name }) => [`haft tools logs ${name}`, 'why the pack is not there'] as const),
     ...(last.some(({ outcome }) => outcome === 'denied')
       ? ([['haft policy suggest', 'lines that would allow what was denied']] as const)

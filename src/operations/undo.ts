@@ -6,6 +6,7 @@ import { ERRORS, fail } from '../contract/errors.ts';
 import { defineOperation, type Terminal } from '../contract/operation.ts';
 import type { HostRuntime } from '../contract/operation-handles.ts';
 import type { AuditRow } from '../contract/store.ts';
+import { oneLine } from '../contract/terminal-text.ts';
 import { document, flag, list as listOf, local, optionalWord, YES } from './schemas.ts';
 
 interface UndoArgs {
@@ -64,10 +65,10 @@ export const undo = defineOperation<UndoArgs, CallResponse>({
     }
     const { restored = [], removed = [], not_restored = [], diff } = response.data as UndoAnswer;
     if (diff) showDiff(diff.endsWith('\n') ? diff : `${diff}\n`);
-    for (const path of restored) out(`${dryRun ? 'would restore' : 'restored'} ${path}\n`);
-    for (const path of removed) out(`${dryRun ? 'would remove' : 'removed'} ${path}\n`);
+    for (const path of restored) out(`${dryRun ? 'would restore' : 'restored'} ${oneLine(path)}\n`);
+    for (const path of removed) out(`${dryRun ? 'would remove' : 'removed'} ${oneLine(path)}\n`);
     for (const { path, what, why } of not_restored)
-      err(`haft: not restored: ${what.replaceAll('_', ' ')} of ${path}: ${why}\n`);
+      err(`haft: not restored: ${what.replaceAll('_', ' ')} of ${oneLine(path)}: ${why}\n`);
     if (!dryRun) out(`undone; "haft undo ${response.callId}" takes this back\n`);
   },
   exit: ({ errors: [error] }) => (error ? ERRORS[error.reason].exit : 0),

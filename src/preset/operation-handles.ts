@@ -3,9 +3,9 @@
 import { resolve } from 'node:path';
 import { createTurns, type InTurn } from '../base/turns.ts';
 import { formatDiagnostic } from '../contract/diagnostic.ts';
-import { fail } from '../contract/errors.ts';
+import { fail, type Reason, toErrorEntry } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { OperationSite } from '../contract/operation.ts';
+import type { Operation, OperationSite } from '../contract/operation.ts';
 import type { PolicyHandles, TrustHandles, TrustQuestion } from '../contract/operation-handles.ts';
 import { hasState } from '../loader/workspace.ts';
 import type { FindTools } from '../runtime/tool-search/create-tool-search.ts';
@@ -69,11 +69,12 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     watched: asking.watched,
     say: asking.say,
     progress: asking.progress,
-    async record(action: string, facts: JsonObject) {
+    async record(action, facts, error) {
       const { recordManagement } = await import('./record-management.ts');
       // Who only looks may have opened a state that is gone with it.
       const live = living ? open() : asking.looks ? undefined : opened;
-      await recordManagement(at(), { action, by, facts }, live && (await live).audit);
+      const audit = live && (await live).audit;
+      await recordManagement(at(), { action, by, facts, ...(error ? { error } : {}) }, audit);
     },
     runtime: open,
     async findTool(id) {
@@ -134,6 +135,49 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     diagnose: async () => (await import('./diagnose.ts')).diagnose(at()),
   };
 }
+
+/** The work of an operation, at every door: what was to change something and failed is in the audit as well. */
+export async function perform(
+  operation: Operation,
+  args: Readonly<Record<string, unknown>>,
+  site: OperationSite,
+): Promise<unknown> {
+  const work = async () => operation.run(args, site);
+  if (!operation.changes) return work();
+  const failed = async (thrown: unknown): Promise<never> => {
+    const { code, reason } = toErrorEntry(thrown);
+    // What nobody trusts is not opened for it either. The failure itself is what has to be told.
+    if (!UNTRIED.includes(reason))
+      await site
+        .record(`haft ${operation.id.replace('.', ' ')}`, namesIn(operation, args), { code, reason })
+        .catch(() => {});
+    throw thrown;
+  };
+  const value: unknown = await work().catch(failed);
+  return (operation.answers ?? 'json') === 'json' ? value : watched(value as AsyncIterable<unknown>, failed);
+}
+
+/** Refused before anything was tried. */
+const UNTRIED: readonly Reason[] = ['usage', 'policy.untrusted'];
+
+async function* watched(values: AsyncIterable<unknown>, failed: (thrown: unknown) => Promise<never>) {
+  try {
+    yield* values;
+  } catch (thrown) {
+    await failed(thrown);
+  }
+}
+
+const LONGEST_NAME = 200;
+
+/** What it was asked to change, by name. All else that is given may hold a secret. */
+const namesIn = (operation: Operation, args: Readonly<Record<string, unknown>>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(operation.args).flatMap(([name, { positional, secret }]) => {
+      const value = args[name];
+      return positional && !secret && typeof value === 'string' ? [[name, value.slice(0, LONGEST_NAME)]] : [];
+    }),
+  );
 
 function trustHandles(at: () => string): TrustHandles {
   const load = () => import('./trust/trust-question.ts');

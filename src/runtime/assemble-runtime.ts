@@ -104,7 +104,7 @@ export async function assembleRuntime(parts: RuntimeParts): Promise<Runtime> {
     },
     installations: {
       ...installations,
-      explainMissing: async (id) => parts.explainMissing?.(id),
+      explainMissing: registry.explainMissing,
       handlesFor: (installation) =>
         standingHandles(parts, capabilities.handles, () => engine, place, installation),
     },

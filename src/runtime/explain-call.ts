@@ -30,12 +30,14 @@ export async function explainCall(
   const session = await site.sessions.use(request.sessionId);
   const engine = await session.engine();
   const record = beginRecord(site.parts, request, site.sessions.defaultId);
+  // A call would look again, and start what is down.
+  const isDown = site.registry.get(request.tool)?.tool.gate?.health()?.status === 'unhealthy';
   let told: Pick<Explanation, 'approval' | 'unseen'> = {};
   let prepared: PreparedCall | undefined;
   let refusal: Failure | undefined;
   try {
     const asked = { session, engine, record, request };
-    const call = await authorise(site, asked, options, () => {
+    const call = await authorise(site, asked, { ...options, probe: isDown }, () => {
       session.budget.check(ahead);
       return undefined;
     });
@@ -49,7 +51,8 @@ export async function explainCall(
         deadline: deadline(),
         explain: (inner, where) => explainCall(site, inner, where, ahead + 1),
       });
-      if (unseen.length > 0) told = { ...told, unseen };
+      const whole = isDown ? [...unseen, DOWN] : unseen;
+      if (whole.length > 0) told = { ...told, unseen: whole };
     }
   } catch (thrown) {
     if (!isFailure(thrown) || thrown.code !== 'E_POLICY' || record.decision.rule === 'input') throw thrown;
@@ -63,6 +66,8 @@ export async function explainCall(
   }
   return { ...explained, decision, all, ...placeOf(record.tool, all, prepared) };
 }
+
+const DOWN = 'whether it can be reached: when it was last looked at, it could not';
 
 function refusedBy({ reason, message, details = {} }: Failure): Decision {
   const { rule = reason, admit } = details;

@@ -1,6 +1,5 @@
-// Owns: one tool of a list by its id, or the nearest name.
+// Owns: one tool of a list by its id, or why there is none.
 // Refuses: to hide one that is disabled, and to call one unknown whose pack could not be asked.
-import { closest } from '../base/closest.ts';
 import { fail } from '../contract/errors.ts';
 import type { PackState, Runtime, ToolListing } from '../contract/runtime.ts';
 
@@ -8,7 +7,7 @@ interface Listed extends Pick<Runtime, 'tools' | 'installations'> {
   packs(): readonly PackState[];
 }
 
-/** Throws `tool.unknown`; `tool.unhealthy` where its pack is not there, `tool.disabled` where that is not open. */
+/** Throws what a call would be refused with; `tool.unhealthy` where its pack is not there. */
 export async function findListing(
   runtime: Listed,
   id: string,
@@ -28,13 +27,6 @@ export async function findListing(
       pack,
       hint: `haft tools logs ${pack} shows what it wrote`,
     });
-  const closed = await runtime.installations.explainMissing(id);
-  if (closed)
-    throw fail(closed.reason, closed.message.replace(/^Cannot call "[^"]*"/, shown), closed.details);
-  const near = closest(
-    id,
-    runtime.tools().map(({ contract }) => contract.id),
-  );
-  const hint = near ? `; did you mean "${near}"?` : '';
-  throw fail('tool.unknown', `${shown}: no such tool${hint}`);
+  const { reason, message, details } = await runtime.installations.explainMissing(id);
+  throw fail(reason, message.replace(/^Cannot call "[^"]*"/, shown), details);
 }

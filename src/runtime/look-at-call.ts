@@ -107,6 +107,8 @@ export async function lookAtCall(
   } catch (thrown) {
     if (isFailure(thrown) && thrown.code === 'E_POLICY') throw thrown;
     if (!isFailure(thrown) && thrown !== LOOKED) throw thrown;
+    if (isFailure(thrown) && thrown.reason === 'time.deadline')
+      unseen.push('the rest of what it touches: to look takes longer than the call may take');
   } finally {
     deadline.clear();
   }
@@ -136,9 +138,11 @@ const QUIET = {
 function filesOf(fs: FsHandle, mutates: boolean): FsHandle {
   return {
     stat: (path) => fs.stat(path),
+    check: (edits) => fs.check(edits),
+    // A dry run goes on to read what it shows.
     preview: (edits) => fs.preview(edits),
     mutate: async (edits) => {
-      await fs.preview(edits);
+      await fs.check(edits);
       return stop();
     },
     async read(path, options) {

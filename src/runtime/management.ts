@@ -1,6 +1,7 @@
-// Owns: the audit row of what a person changed outside of calls: a pack, an approval, a credential, trust.
+// Owns: the audit row of what a person changed outside of calls, or tried to: a pack, an approval, a credential, trust.
 // Refuses: values that could be secrets: it holds names, counts and digests, and who did it.
 import { newId } from '../base/new-id.ts';
+import type { ErrorEntry } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { MANAGEMENT } from '../contract/policy.ts';
 import type { AuditEntry, AuditStore } from '../contract/store.ts';
@@ -10,8 +11,10 @@ export interface ManagementAct {
   readonly action: string;
   /** Such as `cli:ada`, or `http` for whoever holds the token for management. */
   readonly by: string;
-  /** What was changed: names, counts and digests. */
+  /** What was changed, or was to be: names, counts and digests. */
   readonly facts: JsonObject;
+  /** Why it failed: then how far it came is not known. */
+  readonly error?: Pick<ErrorEntry, 'code' | 'reason'>;
 }
 
 /** Durable when it settles. */
@@ -32,7 +35,7 @@ export function localPerson(door = 'cli'): string {
   }
 }
 
-function entryOf({ action, by, facts }: ManagementAct, process: string, now: number): AuditEntry {
+function entryOf({ action, by, facts, error }: ManagementAct, process: string, now: number): AuditEntry {
   return {
     phase: 'outcome',
     callId: newId('act'),
@@ -46,8 +49,8 @@ function entryOf({ action, by, facts }: ManagementAct, process: string, now: num
     attribution: { by },
     decision: { verdict: 'allow', rule: MANAGEMENT },
     effects: [],
-    outcome: 'ok',
-    errors: [],
+    outcome: error ? 'failed' : 'ok',
+    errors: error ? [{ code: error.code, reason: error.reason }] : [],
     policyHash: '',
     runId: null,
     changes: [],

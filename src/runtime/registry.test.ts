@@ -35,6 +35,13 @@ describe('createRegistry', () => {
       message: /did you mean "file_read"/,
     });
   });
+  it('tells of a tool that its pack cannot offer why, to whoever calls or lists it', async () => {
+    const registry = createRegistry([], { compile: () => ok });
+    registry.refuse('pack hub', { 'hub.odd': 'its schema is none' });
+    const { reason, message } = await registry.explainMissing('hub.odd');
+    assert.deepEqual([reason, message], ['pack.invalid', 'Cannot call "hub.odd": its schema is none']);
+    await assert.rejects(registry.seek('hub.odd', new AbortController().signal), { reason: 'pack.invalid' });
+  });
   it('refuses two tools of one id', () => {
     const twice = [1, 2].map((n) => ({ tool: tool('x'), origin: `pack ${n}` }));
     assert.throws(() => createRegistry(twice, { compile: () => ok }), {

@@ -30,6 +30,8 @@ export interface Registry {
   remove(origin: string): void;
   /** Of a tool that is not there: asks the pack that would have it, and throws why it cannot be called. */
   seek(id: string, signal: AbortSignal): Promise<RegisteredTool>;
+  /** Of a tool that is not there: why it cannot be called. Asks no pack. */
+  explainMissing(id: string): Promise<Failure>;
   /** A pack whose tools are not known yet; undefined where they are. */
   miss(pack: string, absent: AbsentPack | undefined): void;
   /** Why tools of a pack cannot be used, by id. */
@@ -100,16 +102,25 @@ export function createRegistry(
     sorted = undefined;
   };
 
-  const find = (id: string): RegisteredTool => {
-    const found = byId.get(id);
-    if (found) return found;
+  const whyNot = (id: string): Failure => {
     for (const why of refused.values())
-      if (Object.hasOwn(why, id)) throw fail('pack.invalid', `Cannot call "${id}": ${why[id]}`);
+      if (Object.hasOwn(why, id)) return fail('pack.invalid', `Cannot call "${id}": ${why[id]}`);
     const near = closest(id, [...byId.keys()]);
-    throw fail(
+    return fail(
       'tool.unknown',
       `Cannot call "${shorten(id)}": no such tool${near ? `; did you mean "${near}"?` : ''}`,
     );
+  };
+
+  const find = (id: string): RegisteredTool => {
+    const found = byId.get(id);
+    if (found) return found;
+    throw whyNot(id);
+  };
+
+  const explainMissing = async (id: string): Promise<Failure> => {
+    const why = whyNot(id);
+    return why.reason === 'tool.unknown' ? ((await explain(id)) ?? why) : why;
   };
 
   add(tools);
@@ -139,13 +150,11 @@ export function createRegistry(
         .catch((thrown) => {
           throw isFailure(thrown) ? packIsDown(id, pack, thrown) : thrown;
         });
-      try {
-        return find(id);
-      } catch (thrown) {
-        if (!isFailure(thrown) || thrown.reason !== 'tool.unknown') throw thrown;
-        throw (await explain(id)) ?? thrown;
-      }
+      const found = byId.get(id);
+      if (found) return found;
+      throw await explainMissing(id);
     },
+    explainMissing,
     find,
     get: (id) => byId.get(id),
     named: (name) => byId.get(idsByName.get(name) ?? ''),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { haft, startHaft } from './support/haft.ts';
+import { haft, NODE_ARGS, startHaft } from './support/haft.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
 describe('haft in a shell', () => {
@@ -60,24 +60,38 @@ describe('haft in a shell', () => {
     assert.equal(JSON.parse(stdout).data.content, 'one\n');
   });
 
-  it('completes commands, their words and their flags in bash', async () => {
+  it('completes commands, flags, tools, arguments and ids in bash', async () => {
     const { stdout: script } = await haft(['completion', 'bash'], { cwd: cwd() });
-    const complete = (...words: string[]) => {
-      const ask = `${script}
+    const words = [process.execPath, ...NODE_ARGS].map((word) => `'${word}'`).join(' ');
+    const complete = (...typed: string[]) => {
+      const ask = `haft() { ${words} "$@"; }
+${script}
 COMP_WORDS=(haft "$@"); COMP_CWORD=$#; COMPREPLY=(); _haft; echo "\${COMPREPLY[*]}"`;
-      const { stdout, stderr } = spawnSync('bash', ['-u', '-c', ask, 'bash', ...words], { encoding: 'utf8' });
+      const run = ['-u', '-c', ask, 'bash', ...typed];
+      const { stdout, stderr } = spawnSync('bash', run, { encoding: 'utf8', cwd: cwd() });
       assert.equal(stderr, '');
       return stdout.trim();
     };
-    assert.equal(complete('aud'), 'audit');
-    assert.equal(complete('audit', 'ver'), 'verify');
-    assert.equal(complete('audit', 'verify', '--he'), '--head --help');
-    assert.equal(
-      complete('completion', ''),
-      'bash zsh fish --json --workspace --trust --frozen --color --utc --verbose --quiet --help',
-    );
-    assert.equal(complete('mcp', 'ins'), 'install');
-    assert.equal(complete('mcp', 'install', 'c'), 'claude codex cursor');
-    assert.equal(complete('nothing', ''), '');
+    const written = await haft(['call', 'file_write', 'path=c.txt', 'content=x'], { cwd: cwd() });
+    const { call_id } = JSON.parse(written.stdout);
+    const COMPLETED: readonly (readonly [typed: readonly string[], offered: string])[] = [
+      [['aud'], 'audit'],
+      [['audit', 'ver'], 'verify'],
+      [['--workspace', '.', 'audit', 'ver'], 'verify'],
+      [['audit', 'verify', '--he'], '--head --help'],
+      [['audit', 'list', '--outcome', 'den'], 'denied'],
+      [['audit', 'list', '--color', 'a'], 'auto always'],
+      [['completion', ''], 'bash zsh fish'],
+      [['call', 'file_r'], 'file_read'],
+      [['tools', 'show', 'gre'], 'grep'],
+      [['call', 'grep', 'pat'], 'pattern='],
+      [['call', 'grep', 'pattern=x', 'pat'], ''],
+      [['call', 'grep', 'mode='], 'mode=matches mode=files mode=count'],
+      [['undo', call_id.slice(0, 12)], call_id],
+      [['mcp', 'ins'], 'install'],
+      [['mcp', 'install', 'c'], 'claude codex cursor'],
+      [['nothing', ''], ''],
+    ];
+    for (const [typed, offered] of COMPLETED) assert.equal(complete(...typed), offered, typed.join(' '));
   });
 });

@@ -110,9 +110,10 @@ describe('calls at once that reach one place by different names', () => {
       const results = await atOnce(
         ['file_patch', { path: `d/patch-${round}`, unified_diff: '@@\n-1\n+A\n 2\n' }],
         ['file_patch', { path: `l/patch-${round}`, unified_diff: '@@\n 8\n-9\n+B\n' }],
+        ['file_edit', { path: `d/patch-${round}`, old: '5', new: 'C' }],
       );
       assert.deepEqual(reasonsOf(results), []);
-      assert.equal(readFileSync(workspace.path(`d/patch-${round}`), 'utf8'), 'A\n2\n3\n4\n5\n6\n7\n8\nB\n');
+      assert.equal(readFileSync(workspace.path(`d/patch-${round}`), 'utf8'), 'A\n2\n3\n4\nC\n6\n7\n8\nB\n');
     }
   });
 

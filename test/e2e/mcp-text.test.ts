@@ -147,7 +147,7 @@ for (const [name, open] of Object.entries(CLIENTS))
       assert.equal(shell.isError, true);
       assert.match(
         text(shell),
-        /^E_POLICY shell\.not_allowed: .*shell_allow.*\nWhat to do: .*ask the user.*haft\.yaml:\nshell_allow:\n {2}- '\^rm a/,
+        /^E_POLICY shell\.not_allowed: .*shell_allow.*\nWhat to do: .*ask the user.*haft\.yaml.*:\nshell_allow:\n {2}- '\^rm a/,
       );
       assert.match(
         text(await door.call('file_read', { path: 'secret.txt' })),

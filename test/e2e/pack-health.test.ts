@@ -139,6 +139,10 @@ describe('a server that dies', () => {
       crashPrograms('node', workspace.path('hub/hub.mjs'));
       await unhealthy;
       assert.deepEqual([listed()?.enabled, listed()?.health?.status], [true, 'unhealthy']);
+      // Who only asks what policy says starts nothing.
+      const { unseen } = await runtime.policy.explain({ tool: 'hub.echo', args: { text: 'a' } });
+      assert.match(String(unseen), /when it was last looked at, it could not/);
+      assert.equal(listed()?.health?.status, 'unhealthy');
       const { errors } = await runtime.call({ tool: 'hub.echo', args: { text: 'a' } });
       assert.equal(errors[0]?.reason, 'tool.unhealthy');
       const back = until('ready');

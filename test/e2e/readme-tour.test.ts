@@ -72,7 +72,11 @@ function type(command: string): string {
   const line = `cd '${cwd}' && ${command}; pwd > '${temp}/cwd'`;
   const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], { env, encoding: 'utf8', input: '' });
   cwd = readFileSync(join(temp, 'cwd'), 'utf8').trim();
-  return stdout.replaceAll('\r\n', '\n').trimEnd();
+  // What is drawn while one waits is gone when the answer is there.
+  return stdout
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/\r\x1b\[K[^\r\n]*(?=\r)|\r\x1b\[K/g, '')
+    .trimEnd();
 }
 
 describe('the tour of the README', () => {
@@ -128,16 +132,17 @@ describe('the tour of the README', () => {
     }
   });
 
-  it('can be gone on with over MCP, as its configuration says', () => {
-    const { mcpServers } = JSON.parse(blocksOf('json')[0]!);
-    const args = mcpServers.haft.args.map((arg: string) => (arg.startsWith('/path/') ? cwd : arg));
+  it('can be gone on with over MCP, by the configuration that it installs', () => {
+    const [install = ''] = blocksOf('sh').flatMap((block) => block.match(/^haft mcp install \w+/m) ?? []);
+    const { stdout: printed } = spawnSync('sh', ['-c', `${install} --print`], { env, encoding: 'utf8', cwd });
+    const { command, args } = JSON.parse(printed).mcpServers.haft;
     const params = {
       protocolVersion: '2025-11-25',
       capabilities: {},
       clientInfo: { name: 't', version: '1' },
     };
     const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`;
-    const { stdout } = spawnSync(mcpServers.haft.command, args, { env, input, encoding: 'utf8', cwd: temp });
+    const { stdout } = spawnSync(command, args, { env, input, encoding: 'utf8', cwd: temp });
     assert.equal(JSON.parse(stdout).result.serverInfo.name, 'haft');
   });
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { runForTests } from '../../src/hosts/cli/run-for-tests.ts';
 import { createRuntime, ERRORS } from '../../src/index.ts';
 import { cli, cliJson } from './support/cli.ts';
 import { haft, startHaft } from './support/haft.ts';
@@ -258,12 +259,22 @@ describe('haft runs', () => {
   });
 
   it('is known to completion, and every command to help', async () => {
-    const { stdout } = await cli(workspace.root, 'completion', 'bash');
+    const offered = async (...typed: string[]) => {
+      const { out } = await runForTests(['completion', 'words', '--', ...typed]);
+      return out.split('\n').map((line) => line.split('\t')[0]);
+    };
+    const words = await offered('runs', '');
     for (const word of ['list', 'show', 'watch', 'collect', 'cancel', 'retry', 'verify', 'explain']) {
-      assert.ok(stdout.includes(`"runs ${word}"*`), word);
+      assert.ok(words.includes(word), word);
       const help = (await run(word, '--help')).stdout;
       assert.match(help, /examples:\n {2}haft runs/);
     }
-    assert.match(stdout, /"runs list"\*\) found="--tool --status --backend --since --limit /);
+    assert.deepEqual((await offered('runs', 'list', '--')).slice(0, 5), [
+      '--tool',
+      '--status',
+      '--backend',
+      '--since',
+      '--limit',
+    ]);
   });
 });

@@ -100,7 +100,7 @@ describe('haft in a workspace', () => {
       'Policy     haft.yaml, trusted',
       'Approvals  1 call pending',
       /\n {2}\S+ {2}file_write {2}write b\.txt {2,}ok\n/,
-      /\n {2}haft approvals list {2,}1 call wait/,
+      /\n {2}haft approvals list {2,}a call waits for you\n/,
       /\n {2}haft policy suggest /,
     ])
       assert.ok(
@@ -165,7 +165,16 @@ describe('haft in a workspace', () => {
     const started = new Date(document.rows[0].start_ts);
     assert.ok(utc.shown.includes(started.toISOString()), utc.shown);
     const shifted = new Date(started.getTime() + 5.5 * 3_600_000).toISOString();
-    assert.ok(local.shown.includes(shifted.slice(0, 19).replace('T', ' ')), local.shown);
+    assert.ok(local.shown.includes(` ${shifted.slice(11, 19)} `), local.shown);
+  });
+
+  it('draws how far long work is where somebody waits, and takes it away again', async () => {
+    const at = { cwd: workspace.root };
+    const long = ['artifacts', 'import', '-'];
+    const { shown } = await onTerminal(long, at, '< haft.yaml');
+    assert.match(shown, /^\r\u001b\[Kread \d+ B\r\u001b\[Ksha256:[0-9a-f]{64}\n$/);
+    assert.match((await onTerminal([...long, '--quiet'], at, '< haft.yaml')).shown, /^sha256:/);
+    assert.match((await onTerminal(long, at, '< haft.yaml 2>/dev/null')).shown, /^sha256:/);
   });
 
   it('undo finds the last call, a call by the beginning of its id, and lists what can be undone', async () => {

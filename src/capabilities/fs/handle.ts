@@ -88,6 +88,7 @@ function handleFor(scope: CallScope, shared: Shared): FsHandle {
     tree: (path) => tree(scope, root, path),
     mutate: async (edits) => (await shared.mutator()).mutate(edits, scope, root),
     preview: async (edits) => (await shared.mutator()).preview(edits, scope, root),
+    check: async (edits) => (await shared.mutator()).check(edits, scope, root),
   };
 }
 

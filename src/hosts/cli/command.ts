@@ -13,6 +13,8 @@ export interface Flag {
 export interface CommandOption extends Flag {
   /** What stands for the value in help: `--last N`. */
   readonly value?: string;
+  /** What the value may be, where that is known; completion offers it. */
+  readonly choices?: readonly string[];
   readonly help: string;
 }
 

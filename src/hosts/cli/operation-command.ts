@@ -5,7 +5,7 @@ import { fail } from '../../contract/errors.ts';
 import { type Argument, type Operation, type Terminal, withDefaults } from '../../contract/operation.ts';
 import { isWorkspace } from '../../loader/workspace.ts';
 import { isFrozenRun } from '../../preset/open-host.ts';
-import { operationSite } from '../../preset/operation-handles.ts';
+import { operationSite, perform } from '../../preset/operation-handles.ts';
 import { localPerson } from '../../runtime/management.ts';
 import type { Command, CommandOption, Invocation } from './command.ts';
 import { endProgress, progressOf } from './progress.ts';
@@ -49,10 +49,11 @@ function usageOf([name, { type, required, placeholder = name.toUpperCase() }]: N
   return required ? word : `[${word}]`;
 }
 
-const optionOf = ({ type, placeholder, description }: Argument): CommandOption => ({
+const optionOf = ({ type, placeholder, description, enum: choices }: Argument): CommandOption => ({
   type: type === 'boolean' ? 'boolean' : 'string',
   ...(type === 'array' ? { multiple: true } : {}),
   ...(placeholder === undefined ? {} : { value: placeholder }),
+  ...(choices === undefined ? {} : { choices }),
   help: description,
 });
 
@@ -99,7 +100,7 @@ async function run(
     exit = () => 0,
     lastLine,
   } = operation;
-  const value = await operation.run(args, site);
+  const value = await perform(operation, args, site);
   endProgress(io);
   const reader = readerOf(args, invocation);
   const lineOf = (one: unknown): string => `${JSON.stringify(toJson(one))}\n`;

@@ -24,7 +24,8 @@ export function readerOf<Args>(args: Args, { io, flags, workspace }: Invocation)
       if (tty || colour) put(fitTable(rows, header, { paint, columns }));
       else io.out(table(rows, header));
     },
-    time: (ts) => (tty && !flags.utc ? localTime(ts) : new Date(ts).toISOString()),
+    time: (ts) =>
+      tty && !flags.utc ? localTime(ts, flags.verbose ? undefined : Date.now()) : new Date(ts).toISOString(),
     diff: (text) => (colour ? put(paintDiff(text, paint)) : io.out(text)),
   };
 }

@@ -120,7 +120,9 @@ function findCommand(argv: readonly string[], commands: Commands): Found {
   const subAt = wordAt(rest);
   const sub = rest[subAt];
   if ('load' in entry) {
-    if (!entry.commands || sub === undefined || isValue(rest, subAt, entry.commands))
+    if (!entry.commands || sub === undefined) return { name: word, entry, rest };
+    // The value of a flag of its own: `haft mcp --profile all`.
+    if (!Object.hasOwn(entry.commands, sub) && rest[subAt - 1]?.startsWith('--'))
       return { name: word, entry, rest };
   } else if (sub === undefined) return { help: entry, asked: asksForHelp(rest) };
   if (sub === 'help') return findCommand([...argv.filter((one) => one !== sub), '--help'], commands);
@@ -137,10 +139,6 @@ const WITH_VALUE: readonly string[] = ['--workspace', '--trust', '--color'];
 /** The first word that is neither a flag nor a flag's value. */
 const wordAt = (argv: readonly string[]) =>
   argv.findIndex((word, i) => !word.startsWith('-') && !WITH_VALUE.includes(argv[i - 1] ?? ''));
-
-/** Where a command has both flags and commands below it: `haft mcp --profile all`. */
-const isValue = (argv: readonly string[], at: number, among: object): boolean =>
-  argv[at - 1]?.startsWith('--') === true && !Object.hasOwn(among, argv[at]!);
 
 const asksForHelp = (argv: readonly string[]) => argv.includes('--help') || argv.includes('-h');
 

@@ -4,7 +4,6 @@ import type { CallResponse } from '../../contract/envelope.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { DefaultRuntime } from '../../preset/default.ts';
 import type { Invocation } from './command.ts';
-import { endProgress } from './progress.ts';
 import { showAnswer } from './show-answer.ts';
 import { painter, wantsColour } from './terminal-style.ts';
 
@@ -14,7 +13,6 @@ export async function showCall(
   runtime: DefaultRuntime,
   { io, flags }: Invocation,
 ): Promise<void> {
-  endProgress(io);
   const listing = runtime.tools().find(({ contract }) => contract.id === response.tool);
   showAnswer(response, {
     io,

@@ -101,6 +101,9 @@ describe('paintDiff', () => {
 
 describe('localTime', () => {
   it('is what the clock on the wall shows', () => {
-    assert.equal(localTime(new Date(2026, 10, 8, 5, 4, 3).getTime()), '2026-11-08 05:04:03');
+    const at = new Date(2026, 10, 8, 5, 4, 3).getTime();
+    assert.equal(localTime(at), '2026-11-08 05:04:03');
+    assert.equal(localTime(at, at + 3_600_000), '05:04:03');
+    assert.equal(localTime(at, at + 24 * 3_600_000), '2026-11-08 05:04:03');
   });
 });

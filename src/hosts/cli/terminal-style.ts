@@ -56,7 +56,8 @@ export interface TableStyle {
 }
 
 const LEAST_COLUMN = 10;
-/** What people copy: cut, it would name nothing. */
+/** What people copy: cut, it would name nothing. Nor would half a time say when. */
+const TIME = /^(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:\.\d{3}Z)?$/;
 const ID = /^(?:call|act|appr|run|sess|req)_[0-9a-z]{12,}$|^(?:sha256:)?[0-9a-f]{32,}$/;
 
 export function fitTable(
@@ -70,13 +71,13 @@ export function fitTable(
   for (const row of all)
     row.forEach((cell, i) => {
       widths[i] = Math.max(widths[i] ?? 0, widthOf(cell));
-      keeps[i] ||= ID.test(cell.trim());
+      keeps[i] ||= ID.test(cell.trim()) || TIME.test(cell.trim());
     });
   if (columns !== undefined) shrink(widths, keeps, columns);
   const states = (header ?? []).map((name) => STATE_COLUMNS.has(name));
   const painted = (cell: string, at: number, isHeader: boolean): string => {
     if (isHeader) return paint('bold', cell);
-    const hue = states[at] ? STATES[/^\w*/.exec(cell)![0].toLowerCase()] : keeps[at] ? 'dim' : undefined;
+    const hue = states[at] ? STATES[/^\w*/.exec(cell)![0].toLowerCase()] : ID.test(cell) ? 'dim' : undefined;
     return hue ? paint(hue, cell) : cell;
   };
   return all
@@ -137,10 +138,12 @@ export function paintDiff(text: string, paint: Paint): string {
     .join('\n');
 }
 
-/** As the clock on the wall: `2026-11-18 15:04:05`. */
-export function localTime(ts: number): string {
+/** As the clock on the wall: `2026-11-18 15:04:05`; of the day of `today` only the time. */
+export function localTime(ts: number, today?: number): string {
   const at = new Date(ts);
   const two = (part: number) => String(part).padStart(2, '0');
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const isToday = today !== undefined && new Date(today).toDateString() === at.toDateString();
+  return isToday ? time : `${day} ${time}`;
 }

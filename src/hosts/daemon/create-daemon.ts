@@ -23,11 +23,22 @@ export interface DaemonOptions {
   readonly tokens: DaemonTokens;
   /** Nothing may differ from haft.lock. */
   readonly frozen?: boolean;
+  /** Told of each request once it is answered. */
+  readonly onRequest?: (request: AnsweredRequest) => void;
   /** What else answers here. */
   readonly mounts?: readonly Mount[];
   readonly maxBodyBytes?: number;
   /** Less patience than usual, for tests. */
   readonly patience?: Patience;
+}
+
+/** Nothing that a token could be in: no header, no query, no body. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
 }
 
 interface Patience {
@@ -52,6 +63,8 @@ const MOST_CONNECTIONS = 1000;
 const PATIENCE: Patience = { headers: 10_000, request: 30_000, idle: 60_000, check: 1000 };
 /** Ids of tools are as long as their servers like. */
 const LONGEST_NAME = 1024;
+/** Of who left before the answer, as proxies log it. */
+const GONE = 499;
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -125,6 +138,20 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     // What it may not ask is not read either.
     if (refusal) return refuse(reply.header('connection', 'close'), refusal);
   });
+  const { onRequest } = options;
+  if (onRequest)
+    server.server.on('request', (request, response) => {
+      const begun = performance.now();
+      const { method = '', url = '' } = request;
+      response.once('close', () =>
+        onRequest({
+          method,
+          path: url.split('?', 1)[0]!.slice(0, LONGEST_NAME),
+          status: response.headersSent ? response.statusCode : GONE,
+          ms: performance.now() - begun,
+        }),
+      );
+    });
   const isPerson = ({ headersDistinct }: IncomingMessage) =>
     guards.management.check(headersDistinct, true) === undefined;
   const schemas = createSchemaCompiler();

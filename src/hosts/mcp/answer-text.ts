@@ -130,15 +130,14 @@ function grepLines(
 }
 
 /** What it printed, and only what is not as usual beside it. */
-function program({ stdout, stderr, code, signal, timed_out, limit, connections }: Data): string {
+function program({ stdout, stderr, code, signal, limit, connections }: Data): string {
   const refused = (connections as readonly Data[]).filter(({ outcome }) => outcome !== 'done');
   const parts = [
     ...(stdout === '' ? [] : [stdout.replace(/\n$/, '')]),
     ...(stderr === '' ? [] : ['[stderr]', stderr.replace(/\n$/, '')]),
-    ...(timed_out ? ['[ended: it ran longer than timeout_ms]'] : []),
     ...(limit ? [`[ended by the limit on ${limit}]`] : []),
     ...refused.map(connection),
-    ...(timed_out || code === 0 ? [] : [signal ? `[ended by ${signal}]` : `[exit code ${code}]`]),
+    ...(code === 0 ? [] : [signal ? `[ended by ${signal}]` : `[exit code ${code}]`]),
   ];
   return parts.join('\n') || '(no output)';
 }

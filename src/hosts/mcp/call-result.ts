@@ -95,7 +95,8 @@ function notesOf({ warnings = [], data }: CallResponse): readonly string[] {
  */
 function isUndoable({ errors: [error] }: CallResponse, { tool, args }: CalledTool): boolean {
   if (!tool?.mutates || !tool.tags.includes('filesystem') || args.dry_run === true) return false;
-  return error === undefined || (error.code !== 'E_POLICY' && error.code !== 'E_VALIDATION_FAIL');
+  if (error === undefined) return true;
+  return !['E_POLICY', 'E_VALIDATION_FAIL'].includes(error.code) && !error.reason.startsWith('patch.');
 }
 
 /** `data` is what of the answer the text does not hold. */

@@ -15,7 +15,7 @@ const CASES: readonly (readonly [title: string, error: Partial<ErrorEntry>, text
     'names the rule where the message does not, and the lines to ask the user for',
     { details: { rule: 'paths.rules[0]', line: 3, admit: 'paths:\n  rules: []\n' } },
     'E_POLICY policy.denied: Cannot read a\nRule: paths.rules[0] (haft.yaml line 3)\n' +
-      'What to do: if the task needs it, ask the user to allow it by adding to haft.yaml:\npaths:\n  rules: []',
+      'What to do: if the task needs it, ask the user to allow it in haft.yaml (add this, or change the entry that is there):\npaths:\n  rules: []',
   ],
   [
     'says the rule once',
@@ -24,14 +24,14 @@ const CASES: readonly (readonly [title: string, error: Partial<ErrorEntry>, text
       details: { rule: 'paths.rules[0]', admit: 'x: 1' },
     },
     'E_POLICY policy.denied: Cannot read a: paths.rules[0] says deny\n' +
-      'What to do: if the task needs it, ask the user to allow it by adding to haft.yaml:\nx: 1',
+      'What to do: if the task needs it, ask the user to allow it in haft.yaml (add this, or change the entry that is there):\nx: 1',
   ],
   [
     'says which approval to ask for',
     { reason: 'approval.pending', message: 'Cannot yet', details: { approval_id: 'appr_1', admit: 'x: 1' } },
     'E_POLICY approval.pending: Cannot yet\n' +
       'What to do: ask the user to run "haft approvals grant appr_1", then make the same call again.\n' +
-      'To be asked no more, the user adds to haft.yaml:\nx: 1',
+      'To be asked no more, the user allows it in haft.yaml (add this, or change the entry that is there):\nx: 1',
   ],
   [
     'says where no line would do',
@@ -54,6 +54,11 @@ const CASES: readonly (readonly [title: string, error: Partial<ErrorEntry>, text
     { code: 'E_FILE_IO', reason: 'path.not_found', message: 'Cannot read "a": no such file or folder' },
     'E_FILE_IO path.not_found: Cannot read "a": no such file or folder\n' +
       'What to do: check the spelling; fs_list shows which files there are.',
+  ],
+  [
+    'shows the hint of a failure',
+    { code: 'E_FILE_IO', reason: 'path.not_found', message: 'Cannot', details: { hint: 'look elsewhere' } },
+    'E_FILE_IO path.not_found: Cannot\nHint: look elsewhere',
   ],
   [
     'adds nothing to a failure that says it all',

@@ -10,6 +10,7 @@ export function errorText(error: ErrorEntry): string {
   return [
     `${code} ${reason}: ${message}`,
     ...ruleOf(message, details),
+    ...(typeof details.hint === 'string' && details.hint !== '' ? [`Hint: ${details.hint}`] : []),
     ...printedText(details),
     ...nextOf(error, details),
   ].join('\n');
@@ -26,14 +27,23 @@ function ruleOf(message: string, { rule, line }: Details): string[] {
 function nextOf(error: ErrorEntry, { admit, approval_id: approval }: Details): string[] {
   const lines = typeof admit === 'string' ? admit.trimEnd() : undefined;
   if (typeof approval === 'string') {
-    const always = lines === undefined ? [] : ['To be asked no more, the user adds to haft.yaml:', lines];
+    const always =
+      lines === undefined
+        ? []
+        : [
+            'To be asked no more, the user allows it in haft.yaml (add this, or change the entry that is there):',
+            lines,
+          ];
     return [
       `What to do: ask the user to run "haft approvals grant ${approval}", then make the same call again.`,
       ...always,
     ];
   }
   if (lines !== undefined)
-    return ['What to do: if the task needs it, ask the user to allow it by adding to haft.yaml:', lines];
+    return [
+      'What to do: if the task needs it, ask the user to allow it in haft.yaml (add this, or change the entry that is there):',
+      lines,
+    ];
   const remedy = remedyOf(error);
   return remedy === undefined ? [] : [`What to do: ${remedy[0]!.toLowerCase()}${remedy.slice(1)}`];
 }

@@ -34,23 +34,35 @@ export async function keepLayout({ original, plain, edited }: Layouts): Promise<
   const out: string[] = [];
   /** How much deeper the file is indented than the library, by the library's indent, at the lines before. */
   const deeper = new Map<number, number>();
-  const put = (line: string) => out.push(`${shifted(line, deeper.get(indentOf(line)) ?? 0)}${end}`);
+  /** What is nested goes with the line that it is nested in. */
+  const put = (lines: readonly string[] = []) => {
+    let outer = Number.POSITIVE_INFINITY;
+    for (const line of lines) {
+      outer = Math.min(outer, indentOf(line));
+      out.push(`${shifted(line, outer === 0 ? 0 : (deeper.get(outer) ?? 0))}${end}`);
+    }
+  };
+  /** Once: lines that the library leaves out, such as a second blank one, have no number of their own. */
+  const putAdded = (line: number) => {
+    put(added.get(line));
+    added.delete(line);
+  };
   let first = 0;
   for (const segment of segments) {
     const lines = segment.plain.map((_, i) => first + i);
-    added.get(first)?.forEach(put);
+    putAdded(first);
     const isTouched = lines.some((line) => removed.has(line) || (line > first && added.has(line)));
     if (!isTouched) out.push(...segment.raw);
     else
       for (const line of lines) {
-        if (line > first) added.get(line)?.forEach(put);
-        if (!removed.has(line)) put(segment.plain[line - first]!);
+        if (line > first) putAdded(line);
+        if (!removed.has(line)) put([segment.plain[line - first]!]);
       }
     const [own = '', theirs = ''] = [segment.raw[0], segment.plain[0]];
     if (own.trim() !== '') deeper.set(indentOf(theirs), indentOf(own) - indentOf(theirs));
     first += lines.length;
   }
-  added.get(first)?.forEach(put);
+  putAdded(first);
   // The last line of a file need not have an end; one that is no longer the last does.
   return out
     .map((line, i) => (line.endsWith('\n') || i === out.length - 1 ? line : `${line}${end}`))

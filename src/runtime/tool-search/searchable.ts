@@ -20,8 +20,8 @@ export interface SearchableTool {
 export interface SearchableSite {
   /** The tools that there are, in any order; disabled ones are not found, and described by why they are disabled. */
   tools(): readonly ToolListing[];
-  /** Why a tool that is none of them cannot be used, where somebody knows: its pack is disabled. */
-  explainMissing?(id: string): Promise<Failure | undefined>;
+  /** Why a tool that is none of them cannot be used, such as that its pack is disabled. */
+  explainMissing?(id: string): Promise<Failure>;
   /** Over those tools. */
   readonly search: ToolSearch;
 }
@@ -84,8 +84,8 @@ export const SEARCHABLE_TOOLS: readonly SearchableTool[] = [
           `Cannot describe "${id.slice(0, 80)}": it is disabled: ${whyDisabled(found)}`,
         );
       if (!found) {
-        const closed = await explainMissing?.(id);
-        if (closed) throw closed;
+        const why = await explainMissing?.(id);
+        if (why && why.reason !== 'tool.unknown') throw why;
         const all = known.filter(({ enabled }) => enabled);
         const near = closest(
           id,

@@ -3,7 +3,6 @@
 import { once } from '../../base/once.ts';
 import { defineBuiltin } from '../../contract/tool.ts';
 import {
-  count,
   losses,
   MUTATION_PROPERTIES,
   PREVIEW_PROPERTIES,
@@ -18,23 +17,16 @@ import type { FileEditArgs, FileEditData } from './run-file-edit.ts';
 /** Not at the top: no other tool should wait for it. */
 const load = once(() => import('./run-file-edit.ts'));
 
-const OLD = { type: 'string', minLength: 1, description: 'The text to replace, exactly as the file has it.' };
-const NEW = { type: 'string', description: 'What takes its place; empty to remove it.' };
-const COUNT = {
-  ...(count(1, 100_000, 'How many times old is in the file; all of them are replaced.') as object),
-  default: 1,
-};
+const OLD = { type: 'string', minLength: 1 };
+const NEW = { type: 'string' };
+const COUNT = { type: 'integer', minimum: 1, maximum: 100_000, default: 1 };
 
 export const fileEdit = defineBuiltin<FileEditArgs, FileEditData>({
   id: 'file_edit',
   title: 'Edit a file',
   description:
-    'Replaces exact text in a UTF-8 file. old must be in the file exactly expected_count times, indentation included: ' +
-    'copy it from file_read, with enough lines around it to be there once. ' +
-    'edits makes several replacements, all or none, each looked for in the file as it is now. ' +
-    'A refusal names the lines where old stands, or shows what the file has where only white space differs. ' +
-    'Line ends are those of the file, whatever yours are; one that mixes LF and CRLF is matched exactly. ' +
-    'Create files with file_write. Can be taken back with undo.',
+    'Replace exact text in one file: the usual way to change code. old must match the file exactly, indentation included, and occur expected_count times: read the file first and give enough lines to be unique. ' +
+    'A refusal shows the real lines. To create a file use file_write. Can be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,
   mutates: true,
@@ -42,15 +34,15 @@ export const fileEdit = defineBuiltin<FileEditArgs, FileEditData>({
   input: () =>
     record(
       {
-        path: path('The file.'),
-        old: OLD,
-        new: NEW,
-        expected_count: COUNT,
+        path: path('File to edit.'),
+        old: { ...OLD, description: 'Exact text to replace.' },
+        new: { ...NEW, description: 'Replacement.' },
+        expected_count: { ...COUNT, description: 'Times old occurs; all are replaced.' },
         edits: {
           type: 'array',
           minItems: 1,
           maxItems: 100,
-          description: 'Several replacements, instead of old, new and expected_count.',
+          description: 'Several replacements at once, instead of old and new.',
           items: record({ old: OLD, new: NEW, expected_count: COUNT }, ['old', 'new']),
         },
         ...MUTATION_PROPERTIES,

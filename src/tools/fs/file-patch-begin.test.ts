@@ -102,8 +102,13 @@ describe('file_patch of a "*** Begin Patch"', () => {
       ['no file', ['*** Update File: none', '-x', '+y'], 'path.not_found', /./],
       ['nothing to delete', ['*** Delete File: none'], 'path.not_found', /./],
       ['a file named twice', ['*** Update File: a', '-one', '+1'], 'patch.malformed', /twice/],
-      ['a path that climbs', ['*** Add File: ../x', '+x'], 'patch.wrong_file', /not below/],
-      ['a path from the root', ['*** Delete File: /etc/passwd'], 'patch.wrong_file', /not below/],
+      ['a path that climbs', ['*** Add File: ../x', '+x'], 'patch.wrong_file', /not a relative path below/],
+      [
+        'a path from the root',
+        ['*** Delete File: /etc/passwd'],
+        'patch.wrong_file',
+        /not a relative path below/,
+      ],
       ['a line without a mark', ['*** Update File: b', 'two'], 'patch.malformed', /line 6/],
     ];
     before(() => {

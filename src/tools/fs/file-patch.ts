@@ -12,8 +12,7 @@ export const filePatch = defineBuiltin<FilePatchArgs, FilePatchData>({
   id: 'file_patch',
   title: 'Patch files',
   description:
-    'Apply a unified diff, or a text from "*** Begin Patch" to "*** End Patch", to one file or to several (all or none). ' +
-    'Context and removed lines must match the file exactly: read it first, give three lines of context. ' +
+    'Apply a unified diff, or a "*** Begin Patch" text, to one file or to several (all or none). Context and removed lines must match the file exactly: read it first, give three lines of context. ' +
     '"@@" without numbers works if the lines occur once. Can create, delete (/dev/null) and rename. Can be undone.',
   tags: ['filesystem', 'write'],
   idempotent: false,

@@ -42,7 +42,7 @@ export const fileWrite = defineBuiltin<FileWriteArgs, FileWriteData>({
   id: 'file_write',
   title: 'Write a file',
   description:
-    'Create a file or replace all of its content. To change part of a file, use file_edit or file_patch. ' +
+    'Create a file or replace all of its content. To change part of a file use file_edit or file_patch. ' +
     'must_create never overwrites; expected_sha256 (from an earlier answer) overwrites only that version. Can be undone.',
   tags: ['filesystem', 'write'],
   mutates: true,

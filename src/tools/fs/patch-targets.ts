@@ -98,7 +98,10 @@ function joined(folder: string, name: string): string {
 }
 
 function wrongFile(path: string, name: string) {
-  return fail('patch.wrong_file', `Cannot patch "${path}": the diff names "${name}", which is not below it`);
+  return fail(
+    'patch.wrong_file',
+    `Cannot patch "${path}": the patch names "${name}", which is not a relative path below it`,
+  );
 }
 
 function refuseTwice(targets: readonly PatchTarget[]): void {
@@ -111,7 +114,10 @@ function refuseTwice(targets: readonly PatchTarget[]): void {
     ] as const) {
       if (name === null) continue;
       if (seen[side].has(name))
-        throw fail('patch.malformed', `Cannot patch "${name}": the diff names it twice`);
+        throw fail(
+          'patch.malformed',
+          `Cannot patch "${name}": the patch names it twice; put all its changes into one part, in the order of its lines`,
+        );
       seen[side].add(name);
     }
   }

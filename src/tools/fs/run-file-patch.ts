@@ -119,7 +119,7 @@ async function readExisting(ctx: ToolContext, path: string, expected: string | u
   } catch (thrown) {
     const reason = isFailure(thrown) ? thrown.reason : undefined;
     if (reason === 'path.is_directory') {
-      const fact = `it is a directory; end path with "/" and name the files in the diff's headers`;
+      const fact = `it is a directory, and patches change files; if path is the folder of the files, end it with "/" and name them in the patch`;
       throw fail('path.is_directory', `Cannot patch "${path}": ${fact}`);
     }
     if (reason !== 'path.not_directory') throw thrown;

@@ -45,7 +45,7 @@ export const shellExec = defineBuiltin<ShellExecArgs, ShellExecData>({
   title: 'Run a shell command',
   description:
     'Run one bash command line in a sandbox that sees only the workspace, without network. ' +
-    'Every command in it must match shell_allow of haft.yaml: keep lines simple; commands made at run time ($VAR as a command, eval) are refused. Nothing keeps running after it ends. Its changes cannot be undone.',
+    'Every command in it must match shell_allow of haft.yaml: keep lines simple; commands made at run time ($VAR as a command, eval) are refused. Nothing keeps running after it ends (for servers use shell_start). Its changes cannot be undone.',
   tags: ['process', 'shell', 'write'],
   idempotent: false,
   // What a program changes cannot be taken back; only what redirections name is locked.
@@ -134,7 +134,7 @@ async function runShellExec(
   { cmd, cwd, timeout_ms, env, stdin, allow_network }: ShellExecArgs,
   ctx: ToolContext,
 ): Promise<ShellExecData> {
-  const redactor = await redactorOfVariables(env);
+  const redactor = Object.keys(env).length === 0 ? undefined : await redactorOfVariables(env);
   const printed = (await loadPrinted()).createPrinted();
   const ended = (thrown: unknown) => printed.into(thrown, (text) => redactor?.text(text) ?? text);
   const outcome = await ctx.exec

@@ -25,7 +25,7 @@ export const SHELL_ID: JsonSchema = {
   type: 'string',
   minLength: 1,
   maxLength: 200,
-  description: 'What shell_start answered.',
+  description: 'From shell_start.',
 };
 
 /** How a shell stands. */

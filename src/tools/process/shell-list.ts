@@ -7,7 +7,7 @@ import { object, SHELL_LIMITS, stateData, stateProperties, TEXT } from './shell-
 export const shellList = defineBuiltin<object, { readonly shells: readonly JsonObject[] }>({
   id: 'shell_list',
   title: 'Show background shells',
-  description: 'Shows the background shells of this session, the oldest first, with the last that ended.',
+  description: 'List the background shells of this session, oldest first.',
   tags: ['background', 'read'],
   limits: { ...SHELL_LIMITS, timeoutMs: 10_000 },
   input: () => object({}),

@@ -16,9 +16,7 @@ export const shellRead = defineBuiltin<ShellReadArgs, JsonObject>({
   id: 'shell_read',
   title: 'Read a background shell',
   description:
-    'Answers what a background shell printed since a position, both streams in order, and whether it still runs. Give the next of one ' +
-    'answer as since of the following. It waits up to wait_ms for output, or with until "exit" for the end; output is sent as progress meanwhile. ' +
-    'The last MiB is kept; lost counts bytes that are gone.',
+    'Return what a background shell printed since a position, and whether it still runs. Waits up to wait_ms for output, or with until "exit" for the end. Only the last MiB is kept.',
   tags: ['process', 'shell', 'read'],
   limits: SHELL_LIMITS,
   input: () =>
@@ -30,26 +28,26 @@ export const shellRead = defineBuiltin<ShellReadArgs, JsonObject>({
           minimum: 0,
           maximum: Number.MAX_SAFE_INTEGER,
           default: 0,
-          description: 'The next of an earlier answer; 0 is the beginning.',
+          description: 'next of the last answer.',
         },
         max_bytes: {
           type: 'integer',
           minimum: 4,
           maximum: 1024 * 1024,
           default: 65_536,
-          description: 'The most bytes to answer with.',
+          description: 'Most bytes to return.',
         },
         wait_ms: {
           type: 'integer',
           minimum: 0,
           maximum: 600_000,
           default: 1000,
-          description: 'How long to wait for it.',
+          description: 'How long to wait.',
         },
         until: {
           enum: ['output', 'exit'],
           default: 'output',
-          description: 'What to wait for: the first output, or the end (or max_bytes).',
+          description: 'What to wait for.',
         },
       },
       ['shell_id'],

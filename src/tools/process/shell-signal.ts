@@ -14,7 +14,7 @@ export const shellSignal = defineBuiltin<ShellSignalArgs, { readonly signal: str
   id: 'shell_signal',
   title: 'Signal a background shell',
   description:
-    'Sends a signal to a background shell and what runs in it: INT interrupts a command, TERM asks it to end, KILL ends everything. See how it ended with shell_read.',
+    'Send a signal to a background shell and all that runs in it: INT interrupts, TERM asks it to end, KILL ends it.',
   tags: ['process', 'shell', 'write'],
   idempotent: false,
   mutates: true,
@@ -23,7 +23,7 @@ export const shellSignal = defineBuiltin<ShellSignalArgs, { readonly signal: str
     object(
       {
         shell_id: SHELL_ID,
-        signal: { enum: [...SHELL_SIGNALS], default: 'TERM', description: 'Which one.' },
+        signal: { enum: [...SHELL_SIGNALS], default: 'TERM', description: 'Signal.' },
       },
       ['shell_id'],
     ),

@@ -26,9 +26,8 @@ export const shellStart = defineBuiltin<ShellStartArgs, ShellStartData>({
   id: 'shell_start',
   title: 'Start a background shell',
   description:
-    'Starts one bash line that goes on in the background (a server, a watcher, a REPL), in the sandbox and under the rules of ' +
-    'shell_exec. Read what it prints with shell_read, talk to it with shell_write. The line "bash" alone starts a shell that keeps its folder ' +
-    'and variables; each command written to it is decided by shell_allow. It ends with the session, and after 30 minutes without use.',
+    'Start a bash line that keeps running (a server, a watcher, a REPL) and return at once, under the rules of shell_exec. Follow it with shell_read, shell_write and shell_signal. ' +
+    '"bash" alone starts a shell that keeps its folder and variables. It ends with the session.',
   tags: ['process', 'shell', 'write'],
   idempotent: false,
   mutates: true,
@@ -36,13 +35,13 @@ export const shellStart = defineBuiltin<ShellStartArgs, ShellStartData>({
   input: () =>
     object(
       {
-        cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The line, as bash reads it.' },
-        cwd: { type: 'string', default: '.', description: 'Where it runs, relative to the workspace.' },
+        cmd: { type: 'string', minLength: 1, maxLength: 65_536, description: 'For bash.' },
+        cwd: { type: 'string', default: '.', description: 'Folder to run in.' },
         env: {
           type: 'object',
           additionalProperties: TEXT,
           default: {},
-          description: 'Variables to add. Those that decide what runs (PATH, LD_PRELOAD, …) are refused.',
+          description: 'Variables to add.',
         },
         name: { type: 'string', minLength: 1, maxLength: 80, description: 'For shell_list.' },
         timeout_ms: {
@@ -50,12 +49,12 @@ export const shellStart = defineBuiltin<ShellStartArgs, ShellStartData>({
           minimum: 1,
           maximum: 24 * HOUR,
           default: HOUR,
-          description: 'It is ended after this time.',
+          description: 'Kill it after this.',
         },
         allow_network: {
           type: 'boolean',
           default: false,
-          description: 'Reach the hosts that policy allows, through a proxy.',
+          description: 'Reach hosts that haft.yaml allows.',
         },
       },
       ['cmd'],

@@ -13,9 +13,7 @@ export const shellWrite = defineBuiltin<ShellWriteArgs, { readonly written: numb
   id: 'shell_write',
   title: 'Write to a background shell',
   description:
-    'Writes to the standard input of a background shell. For a shell started as "bash" the input is one or more whole commands, ' +
-    'decided by shell_allow like a line of shell_exec. For an interpreter (python, node, psql, …) it is whole lines, ' +
-    "decided as python -c 'INPUT' would be. For other programs it is data.",
+    'Write to the standard input of a background shell. For bash and interpreters it is whole commands or lines, which haft.yaml decides as it does for shell_exec; for other programs it is data.',
   tags: ['process', 'shell', 'write'],
   idempotent: false,
   mutates: true,
@@ -27,9 +25,9 @@ export const shellWrite = defineBuiltin<ShellWriteArgs, { readonly written: numb
         input: {
           type: 'string',
           maxLength: 1024 * 1024,
-          description: 'The text. A line is read once its line feed is there.',
+          description: 'Text; end lines with a line feed.',
         },
-        end: { type: 'boolean', default: false, description: 'Close the standard input afterwards.' },
+        end: { type: 'boolean', default: false, description: 'Close standard input afterwards.' },
       },
       ['shell_id', 'input'],
     ),

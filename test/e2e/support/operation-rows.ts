@@ -54,7 +54,7 @@ export interface Row {
   /** What of the answer is compared; all of it by default. */
   shown?(answer: Json): unknown;
   check?(answer: Json): void;
-  /** The row that it leaves in the audit, where that is not `haft GROUP WORD`; null: none, since it changed nothing here. */
+  /** The row that it leaves in the audit, where that is not `haft GROUP WORD`; null: none, since it changed nothing and tried nothing here. */
   readonly leaves?: string | null;
 }
 
@@ -160,6 +160,7 @@ export const ROWS: readonly Row[] = [
     args: { provider: 'Git Hub', secret: { token: SECRET } },
     stdin: `${SECRET}\n`,
     fails: 'usage',
+    leaves: null,
   },
   { id: 'credentials.list' },
   { id: 'credentials.check' },
@@ -236,6 +237,12 @@ export const ROWS: readonly Row[] = [
   { id: 'doctor', shown: ({ findings }) => findings.map(({ name }: Json) => name) },
   { id: 'trust', what: 'listed', args: { list: true }, leaves: null },
   { id: 'trust', what: 'revoked', args: { revoke: true }, leaves: 'haft trust --revoke' },
-  { id: 'trust', what: 'of another file', args: { sha256: '0'.repeat(64) }, fails: 'policy.untrusted' },
+  {
+    id: 'trust',
+    what: 'of another file',
+    args: { sha256: '0'.repeat(64) },
+    fails: 'policy.untrusted',
+    leaves: null,
+  },
   { id: 'trust', args: { sha256: POLICY_SHA256 } },
 ];

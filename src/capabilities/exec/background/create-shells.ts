@@ -23,7 +23,8 @@ import type {
 } from '../../../contract/shells.ts';
 import { toWire } from '../../../contract/spelling.ts';
 import type { FenceKeeper } from '../fences/with-fences.ts';
-import { environmentOf, rootsOf, tellFences } from '../run-shell.ts';
+import { environmentOf, rootsOf } from '../run-shell.ts';
+import { tellFences } from '../tell-fences.ts';
 import {
   COMMANDS_AT,
   type CommandFolder,

@@ -119,7 +119,7 @@ export function execute(job: Job): Execution {
     if (spec.timeoutMs !== undefined) timer = setTimeout(onTimeout, spec.timeoutMs);
     watch.begin(initPid);
     began = true;
-    spec.onBegin?.({ signal: (name) => ending.signal(name) });
+    spec.onBegin?.({ signal: (name) => ending.signal(name as NodeJS.Signals) });
     started.resolve(open);
     return true;
   };

@@ -13,7 +13,7 @@ import { planMove } from './plan-move.ts';
 import { planRevert } from './plan-revert.ts';
 import { planCopy, planWrite } from './plan-write.ts';
 import type { Planning } from './planning.ts';
-import { createLimit, createPreImages, type Limit } from './preimage.ts';
+import { createLimit, createPreImages, type Limit, type PreImageUse } from './preimage.ts';
 import { createProtectedPlaces, type ProtectedPlaces } from './protected-places.ts';
 import { type Staged, stage } from './stage.ts';
 import { createView, type PlannedChange, type Put } from './view.ts';
@@ -22,6 +22,8 @@ export interface Mutator {
   mutate(edits: readonly Edit[], scope: CallScope, root: Root): Promise<readonly Change[]>;
   /** Dry run: what the edits would change. */
   preview(edits: readonly Edit[], scope: CallScope, root: Root): Promise<readonly Change[]>;
+  /** Throws what the edits would be refused for. */
+  check(edits: readonly Edit[], scope: CallScope, root: Root): Promise<void>;
 }
 
 /** `isAlive` tells whether a process still runs, by the name that it gave itself. */
@@ -35,6 +37,7 @@ export function createMutator(isAlive?: (process: string) => boolean): Mutator {
   return {
     mutate: (edits, scope, root) => mutate(edits, { ...shared, scope, root }),
     preview: (edits, scope, root) => preview(edits, { ...shared, scope, root }),
+    check: (edits, scope, root) => withPlan(edits, { ...shared, scope, root }, 'count', async () => {}),
   };
 }
 
@@ -45,7 +48,7 @@ interface MutateParts extends PlanParts {
 
 function mutate(edits: readonly Edit[], parts: MutateParts): Promise<readonly Change[]> {
   const { scope } = parts;
-  return withPlan(edits, parts, true, async (plan) => {
+  return withPlan(edits, parts, 'keep', async (plan) => {
     const staged = new Map<Put, Staged>();
     try {
       const staging = stageAll(plan, parts.tempName, staged);
@@ -145,7 +148,7 @@ const VERBS: { readonly [op in Edit['op']]: string } = {
 async function withPlan<T>(
   edits: readonly Edit[],
   { scope, root, pins, protectedPlaces }: PlanParts,
-  store: boolean,
+  preImages: PreImageUse,
   use: (plan: Plan) => Promise<T>,
 ): Promise<T> {
   const verb = VERBS[edits[0]?.op ?? 'write'];
@@ -159,7 +162,7 @@ async function withPlan<T>(
     folders,
     view: createView(folders),
     protectedPlaces: protectedPlaces(scope.root),
-    preImages: createPreImages(scope, limit, verb, store),
+    preImages: createPreImages(scope, limit, verb, preImages),
     steps: [],
     changes: [],
     staged: new Map(),
@@ -177,7 +180,7 @@ async function withPlan<T>(
 
 /** Dry run: what the edits would change. */
 export function preview(edits: readonly Edit[], parts: PlanParts): Promise<readonly Change[]> {
-  return withPlan(edits, parts, false, async (plan) => {
+  return withPlan(edits, parts, 'hash', async (plan) => {
     for (const step of plan.steps) {
       if (step.do !== 'put' || !('copyOf' in step.content)) continue;
       const { copyOf, stat } = step.content;

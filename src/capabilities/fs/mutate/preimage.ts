@@ -29,9 +29,12 @@ const AT_ONCE = 1024 * 1024;
 /** Of so many nobody waits until they are stored: they become durable together with the intent. */
 const AHEAD = 16;
 
-/** Without `store` everything is looked at and counted, and nothing is kept. */
-export function createPreImages(scope: CallScope, limit: Limit, verb: string, store: boolean): PreImages {
+/** `keep`: for undo. `hash`: everything is looked at and counted, and nothing is kept. `count`: nor is any content read. */
+export type PreImageUse = 'keep' | 'hash' | 'count';
+
+export function createPreImages(scope: CallScope, limit: Limit, verb: string, use: PreImageUse): PreImages {
   const { keep, maxBytes } = scope.undo;
+  const store = use === 'keep';
   const underWay: Promise<unknown>[] = [];
   let total = 0;
 
@@ -55,6 +58,7 @@ export function createPreImages(scope: CallScope, limit: Limit, verb: string, st
 
   const takeFile = (place: Place, stat: BigIntStats): Promise<Before> => {
     account(place, Number(stat.size));
+    if (use === 'count') return Promise.resolve({ state: null, stored: false });
     return limit(async () => {
       const object = await consume(place, stat, verb, scope, keep && store ? keepBytes : undefined);
       const state = {

@@ -35,6 +35,7 @@ export const command: Command = {
     const args = parsed ?? (await readWords(runtime, tool, words));
     const sessionId = flags.session as string | undefined;
     if (sessionId !== undefined) await runtime.sessions.open({ id: sessionId });
+    let drawn: Promise<void> | undefined;
     const response = await runtime.call(
       { tool, args, sessionId, requestId: flags['request-id'] as string | undefined },
       {
@@ -44,10 +45,11 @@ export const command: Command = {
         signal: () => io.signal,
         ...runPlace(flags),
         onEvent: (event) => {
-          if (event.progress && io.errTty && !flags.quiet) showProgress(io, event.progress);
+          if (event.progress && io.errTty && !flags.quiet) drawn = showProgress(io, event.progress);
         },
       },
     );
+    if (drawn) await drawn.then(loadProgress).then(({ endProgress }) => endProgress(io));
     const isRead = !json && io.tty;
     if (isRead) await (await import('../show-call.ts')).showCall(response, args, runtime, invocation);
     else io.out(`${JSON.stringify(toToolResponse(response))}\n`);
@@ -85,9 +87,10 @@ async function readWords(
   return readKeyValues(words, tool, contract.input);
 }
 
-function showProgress(io: Io, progress: Progress): void {
-  import('../progress.ts').then(({ progressOf }) => progressOf(io).show(progress));
-}
+const loadProgress = () => import('../progress.ts');
+
+const showProgress = (io: Io, progress: Progress): Promise<void> =>
+  loadProgress().then(({ progressOf }) => progressOf(io).show(progress));
 
 async function argumentText({ positionals, io }: Invocation): Promise<string> {
   const given = positionals[1] ?? '{}';

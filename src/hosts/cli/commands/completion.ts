@@ -1,38 +1,55 @@
-// Owns: `haft completion`: completion scripts for the usual shells, made from the list of commands.
-// Refuses: to install them; the first lines say how.
+// Owns: `haft completion`: scripts for the usual shells, and the words that they ask for while somebody types.
+// Refuses: to install them; the first line of each says how. To say anything on standard error while somebody types.
 import { fail } from '../../../contract/errors.ts';
+import { oneLine } from '../../../contract/terminal-text.ts';
 import type { Command } from '../command.ts';
-import { type Commands, commandsByName } from '../commands.ts';
-import { COMMON_OPTIONS } from '../common-options.ts';
+import type { Commands } from '../commands.ts';
 
-const SHELLS: Readonly<Record<string, (words: string) => string>> = {
-  bash: (words) => `# eval "$(haft completion bash)"
+const ASK = 'haft completion words --';
+
+const SHELLS: Readonly<Record<string, string>> = {
+  bash: `# eval "$(haft completion bash)"
 _haft() {
-  local key="\${COMP_WORDS[*]:1:COMP_CWORD-1}" found=""
-  case "$key" in
-${words}
-  esac
-  COMPREPLY=($(compgen -W "$found" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local word about current="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=()
+  while IFS=$'\\t' read -r word about; do
+    [[ $word == "$current"* ]] && COMPREPLY+=("$word")
+  done < <(${ASK} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+  return 0
 }
 complete -o default -F _haft haft
 `,
-  zsh: (words) => `# eval "$(haft completion zsh)"
+  zsh: `# eval "$(haft completion zsh)"
 _haft() {
-  local key="\${words[2,CURRENT-1]}" found
-  case "$key" in
-${words}
-  esac
-  compadd -- \${=found}
+  local line
+  local -a found keys
+  for line in "\${(@f)$(${ASK} "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    local word="\${line%%$'\\t'*}" about="\${line#*$'\\t'}"
+    if [[ $word == *= ]]; then keys+=("\${word//:/\\\\:}:$about")
+    elif [[ -n $word ]]; then found+=("\${word//:/\\\\:}:$about"); fi
+  done
+  (( $#keys )) && _describe -t arguments argument keys -S ''
+  (( $#found )) && _describe -t words word found
+  (( $#keys + $#found )) || { compset -P '*='; _files }
 }
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
 compdef _haft haft
 `,
-  fish: (words) => `# haft completion fish | source
+  fish: `# haft completion fish | source
 function __haft_words
-  set -l key (string join ' ' (commandline -opc)[2..])
-  switch "$key"
-${words}
+  set -l current (commandline -ct)
+  set -l found (${ASK} (commandline -opc)[2..] "$current" 2>/dev/null)
+  if set -q found[1]
+    printf '%s\\n' $found
+  else
+    set -l key (string match -r '^[^=]*=' -- "$current")
+    for path in (__fish_complete_path (string replace -r '^[^=]*=' '' -- "$current"))
+      printf '%s\\n' "$key$path"
+    end
   end
 end
+complete -c haft -e
 complete -c haft -f -a '(__haft_words)'
 `,
 };
@@ -41,38 +58,29 @@ complete -c haft -f -a '(__haft_words)'
 export const completionOf = (commands: () => Commands): Command => ({
   summary: 'Print a completion script',
   usage: 'bash | zsh | fish',
-  examples: ['eval "$(haft completion bash)"', 'haft completion fish | source'],
-  positionals: [1, 1],
+  description:
+    'The script asks "haft completion words" for what may come next: commands, flags, tools, names of arguments, ids of calls, runs, approvals and sessions.',
+  examples: [
+    'eval "$(haft completion bash)"',
+    'eval "$(haft completion zsh)"',
+    'haft completion fish | source',
+  ],
+  positionals: [1, 1000],
   choices: Object.keys(SHELLS),
   anywhere: true,
-  async run({ positionals, io }) {
-    const shell = positionals[0]!;
-    const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
-    if (!render)
+  reads: true,
+  async run({ positionals, io, runtime }) {
+    const [shell = '', ...typed] = positionals;
+    if (shell === 'words') {
+      const { completionWords } = await import('../completion-words.ts');
+      const offers = await completionWords(commands(), typed, () => runtime({ looks: true }));
+      io.out(offers.map(([word, about]) => `${oneLine(word)}\t${oneLine(about)}\n`).join(''));
+      return 0;
+    }
+    const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+    if (script === undefined || typed.length > 0)
       throw fail('usage', `Cannot complete for "${shell}": take one of ${Object.keys(SHELLS).join(', ')}`);
-    io.out(render(await cases(commands(), shell)));
+    io.out(script);
     return 0;
   },
 });
-
-/** One line a command: what may follow it. */
-async function cases(commands: Commands, shell: string): Promise<string> {
-  const lines = new Map([['', Object.keys(commands)]]);
-  for (const [name, { commands: subs = {} }] of Object.entries(commands)) lines.set(name, Object.keys(subs));
-  for (const [name, { load }] of commandsByName(commands))
-    lines.set(name, [...(lines.get(name) ?? []), ...wordsOf(await load())]);
-  const line = ([key, words]: [string, string[]]) =>
-    shell === 'fish'
-      ? `    case ${key === '' ? "''" : `'${key}*'`}\n      printf '%s\\n' ${words.join(' ')}`
-      : `    ${key === '' ? '""' : `"${key}"*`}) found="${words.join(' ')}" ;;`;
-  // The longest key first, so that "audit verify" is not taken for "audit".
-  return [...lines]
-    .sort(([a], [b]) => b.length - a.length)
-    .map(line)
-    .join('\n');
-}
-
-const wordsOf = ({ choices = [], options }: Command) => [
-  ...choices,
-  ...Object.keys({ ...options, ...COMMON_OPTIONS }).map((name) => `--${name}`),
-];

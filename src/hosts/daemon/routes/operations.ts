@@ -5,7 +5,7 @@ import { ERRORS, type ErrorEntry } from '../../../contract/errors.ts';
 import type { Operation, OperationEntry, OperationSite } from '../../../contract/operation.ts';
 import { argumentsSchema, withDefaults } from '../../../contract/operation.ts';
 import { OPERATIONS } from '../../../operations/index.ts';
-import { operationSite } from '../../../preset/operation-handles.ts';
+import { operationSite, perform } from '../../../preset/operation-handles.ts';
 import { type Asked, checkAsked, type DaemonSite, errorMessage, type Route, streamed } from '../route.ts';
 
 const tokenOf = async ({ load }: OperationEntry) =>
@@ -37,12 +37,16 @@ async function describe({ load }: OperationEntry) {
   return { id, summary, description, who, changes, answers, arguments: argumentsSchema(operation), result };
 }
 
+/** All arguments are in the body. */
+const NO_QUERY = { type: 'object', additionalProperties: false } as const;
+
 async function answer(operation: Operation, asked: Asked, site: DaemonSite): Promise<unknown> {
   // No body is no argument.
   const body = asked.body ?? {};
-  await checkAsked({ body: argumentsSchema(operation) }, { query: {}, body }, site.schemas);
+  const wanted = { query: NO_QUERY, body: argumentsSchema(operation) };
+  await checkAsked(wanted, { query: asked.query, body }, site.schemas);
   const { answers = 'json', json: toJson = (one: unknown) => one } = operation;
-  const value = await perform(operation, body as Given, asked, site);
+  const value = await performed(operation, body as Given, asked, site);
   if (answers === 'json') {
     const document = toJson(value);
     const failed = failedCall(document);
@@ -62,14 +66,15 @@ function failedCall(document: unknown): ErrorEntry | undefined {
 /** For routes with a shape of their own: the value of an operation. */
 export async function operate(id: string, args: Given, asked: Asked, site: DaemonSite): Promise<unknown> {
   const operation = await OPERATIONS[id]!.load();
-  const value = await perform(operation, args, asked, site);
+  const value = await performed(operation, args, asked, site);
   return operation.json ? operation.json(value) : value;
 }
 
 type Given = Record<string, unknown>;
 
-const perform = (operation: Operation, given: Given, asked: Asked, site: DaemonSite) =>
-  operation.run(withDefaults(operation, given), siteOf(asked, site));
+// biome-ignore lint/suspicious/noExplicitAny: the table holds operations of every kind
+const performed = (operation: Operation, given: Given, asked: Asked, site: DaemonSite): Promise<any> =>
+  perform(operation, withDefaults(operation, given), siteOf(asked, site));
 
 /** The handles of whoever asks. */
 export function siteOf(asked: Asked, { runtime, frozen, living }: DaemonSite): OperationSite {

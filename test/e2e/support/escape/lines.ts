@@ -338,7 +338,7 @@ export const LINES: readonly EscapeCase[] = [
       cwd,
       'shell_exec',
       { cmd: 'ls', cwd },
-      { sight: 'secret', reason: /^(path\.|shell\.failed$)/ },
+      { sight: 'secret', reason: /^(path\.|policy\.denied$)/ },
     ),
   ),
 ];
