@@ -64,7 +64,7 @@ describe('haft call on a terminal', () => {
     [['shell_exec', 'command=ls'], /did you mean "cmd"\?/, 125],
     [
       ['shell_exec', 'cmd=echo early; sleep 60', 'timeout_ms=700'],
-      /^early\n(?:.*\n)*.*ended.*time limit/,
+      /^early\n(?:.*\n)*.*longer than 700 ms, and was ended/,
       124,
     ],
     [['file_raed', 'path=a.txt'], /no such tool; did you mean "file_read"\?/, 2],
