@@ -28,7 +28,7 @@ export const REMEDIES: Readonly<Record<Reason, string>> = {
   'tool.unknown': 'Check the name; "haft tools list" shows every tool.',
   'tool.disabled': 'Have it enabled; "haft tools show TOOL" says what disables it.',
   'tool.unhealthy': 'Try again later; "haft tools health" and "haft tools logs PACK" say what is wrong.',
-  'tool.changed': 'Look at what changed, then accept it with "haft tools lock".',
+  'tool.changed': 'Look at what changed with "haft tools lock", then add --accept to accept it.',
   'tool.failed': 'Read the message of the tool, and change the arguments if they caused it.',
 
   'input.not_json': 'Check quotes and commas, or write the arguments as name=value.',
@@ -164,7 +164,7 @@ export const REMEDIES: Readonly<Record<Reason, string>> = {
 
   'pack.invalid': 'Correct what is listed; "haft tools check FOLDER" checks the pack again.',
   'lockfile.invalid': 'Restore haft.lock from git, or write it again with "haft tools lock".',
-  'lockfile.drift': 'Look at the differences, then accept them with "haft tools lock".',
+  'lockfile.drift': 'Look at the differences with "haft tools lock", then add --accept to accept them.',
   'pack.unknown': 'Check the name; "haft tools health" lists the packs.',
   'node.too_old': 'Install a newer Node.js from https://nodejs.org.',
   'internal.unexpected': 'Report it as a bug; with HAFT_DEBUG=1 the command prints more.',

@@ -10,110 +10,106 @@ export type { ErrorCode } from './error-codes.ts';
 const rows = () => ({
   // Finding the tool
   'tool.unknown': row('E_VALIDATION_FAIL', 'No tool of this name is installed.', { http: 404, native: 4 }),
-  'tool.disabled': row(
-    'E_POLICY',
-    'The tool is there, and it or its pack is disabled; the message says by what, and what enables it.',
-  ),
+  'tool.disabled': row('E_POLICY', 'The tool is installed, but it or its pack is disabled.'),
   'tool.unhealthy': row('E_INTERNAL', 'The tool is installed but its health check fails.', {
     retryable: true,
     http: 503,
   }),
-  'tool.changed': row(
-    'E_POLICY',
-    'The tool is not the one that haft.lock pins; a person must accept the difference first.',
-  ),
-  'tool.failed': row('E_INTERNAL', 'The tool ran and reported a failure of its own.', { http: 502 }),
+  'tool.changed': row('E_POLICY', 'The tool differs from the version that haft.lock pins.'),
+  'tool.failed': row('E_INTERNAL', 'The tool ran and reported a failure.', { http: 502 }),
 
   // What the caller sent
-  'input.not_json': row('E_VALIDATION_FAIL', 'The text is not JSON (or is not UTF-8).', {
+  'input.not_json': row('E_VALIDATION_FAIL', 'The text is not valid JSON, or not UTF-8.', {
     http: 400,
     rpc: -32700,
   }),
-  'input.not_canonical': row('E_VALIDATION_FAIL', 'The value has no canonical JSON form.'),
-  'input.schema': row('E_VALIDATION_FAIL', "The arguments do not fit the tool's input schema."),
+  'input.not_canonical': row('E_VALIDATION_FAIL', 'The value cannot be written as canonical JSON.'),
+  'input.schema': row('E_VALIDATION_FAIL', "The arguments do not match the tool's input schema."),
   'input.refused': row(
     'E_VALIDATION_FAIL',
-    'The arguments fit the input schema, and the toolpack refuses them; the details say which and why.',
+    'The arguments match the schema, but the toolpack does not accept them.',
   ),
   'input.too_large': row('E_VALIDATION_FAIL', 'The request is larger than the limit.', { http: 413 }),
   'input.slow': row('E_TIMEOUT', 'The request did not arrive in time.', { http: 408 }),
   'input.envelope': row('E_VALIDATION_FAIL', 'The message is not a ToolRequest.', { http: 400, rpc: -32600 }),
-  'input.glob': row('E_VALIDATION_FAIL', 'The glob cannot be understood.'),
-  'input.pattern': row('E_VALIDATION_FAIL', 'The regular expression cannot be understood.'),
+  'input.glob': row('E_VALIDATION_FAIL', 'The glob is not valid.'),
+  'input.pattern': row('E_VALIDATION_FAIL', 'The regular expression is not valid.'),
   'input.encoding': row('E_VALIDATION_FAIL', 'The text cannot be decoded or encoded as asked.'),
-  'input.range': row('E_VALIDATION_FAIL', 'The range lies outside of the content.'),
-  usage: row('E_VALIDATION_FAIL', 'The command line or request is not one that this door takes.', {
+  'input.range': row('E_VALIDATION_FAIL', 'The range is outside of the content.'),
+  usage: row('E_VALIDATION_FAIL', 'The command line or the request is not valid.', {
     http: 400,
   }),
 
   // Output
-  'output.schema': row('E_INTERNAL', "The tool's answer does not fit its own output schema.", { http: 502 }),
+  'output.schema': row('E_INTERNAL', "The tool's answer does not match its own output schema.", {
+    http: 502,
+  }),
   'output.too_large': row('E_INTERNAL', "The tool's answer is larger than the limit.", { http: 502 }),
 
   // Policy
   'policy.denied': row('E_POLICY', 'A policy rule denies this call.'),
-  'policy.undeclared': row('E_POLICY', 'The tool touched something that it had not declared.'),
+  'policy.undeclared': row('E_POLICY', 'The tool used something that it did not declare.'),
   'policy.quarantined': row(
     'E_POLICY',
-    'A program made what it may not make; it was moved to .haft/quarantine.',
+    'A program created a file that it may not create; the file was moved to .haft/quarantine.',
   ),
   'policy.invalid': row(
     'E_VALIDATION_FAIL',
     'The policy in haft.yaml has problems; each is listed with its place.',
   ),
-  'policy.untrusted': row(
-    'E_POLICY',
-    'Nobody on this machine has trusted the policy of this workspace as it is now.',
+  'policy.untrusted': row('E_POLICY', 'The policy of this workspace has not been trusted on this machine.'),
+  'policy.widens': row('E_POLICY', 'The policy of the session would allow more than that of the host.'),
+  'rule.unavailable': row(
+    'E_VALIDATION_FAIL',
+    'A rule that is set to blocking does not exist in this version.',
   ),
-  'policy.widens': row('E_POLICY', 'A session registry may narrow what the host grants, never widen it.'),
-  'rule.unavailable': row('E_VALIDATION_FAIL', 'A validator set to blocking is not built into this version.'),
-  'rule.lowered': row('E_VALIDATION_FAIL', 'A security rule is always blocking and cannot be lowered.'),
+  'rule.lowered': row('E_VALIDATION_FAIL', 'A security rule was lowered, but is always blocking.'),
   'rule.violated': row('E_VALIDATION_FAIL', 'A blocking rule found a violation.'),
-  'approval.pending': row(
-    'E_POLICY',
-    'The call waits for approval; make the same call again once it is granted.',
-    { retryable: true, http: 202, exit: 75 },
-  ),
+  'approval.pending': row('E_POLICY', 'The call waits for approval by a person.', {
+    retryable: true,
+    http: 202,
+    exit: 75,
+  }),
   'approval.refused': row('E_POLICY', 'A person refused this call.'),
-  'approval.unknown': row('E_VALIDATION_FAIL', 'No approval has this id, or it is already answered.', {
+  'approval.unknown': row('E_VALIDATION_FAIL', 'No open approval has this id.', {
     http: 404,
   }),
   'budget.exhausted': row('E_POLICY', 'The session has used up its budget.', { http: 429, native: 5 }),
   'session.unknown': row('E_VALIDATION_FAIL', 'No session has this id.', { http: 404 }),
   'session.expired': row('E_POLICY', 'The session has ended.', { http: 401 }),
   'auth.required': row('E_POLICY', 'The request carries no valid token.', { http: 401 }),
-  'auth.origin': row('E_POLICY', 'The Host or Origin header is not one that this server answers to.'),
+  'auth.origin': row('E_POLICY', 'The Host or Origin header is not one that this server accepts.'),
 
   // Credentials
-  'credentials.missing': row('E_POLICY', 'The tool needs a credential that nobody has set.'),
-  'credentials.schema': row('E_VALIDATION_FAIL', 'A credential is not what its provider wants.'),
+  'credentials.missing': row('E_POLICY', 'The tool needs a credential that is not set.'),
+  'credentials.schema': row(
+    'E_VALIDATION_FAIL',
+    'A credential does not have the fields that its provider needs.',
+  ),
   'credentials.key': row(
     'E_INTERNAL',
-    'The key of the credentials is not there, cannot be used, or is not the one that they were encrypted with.',
+    'The key that encrypts the credentials is missing, unusable or not the right one.',
     { http: 503 },
   ),
-  'credentials.tampered': row(
-    'E_INTERNAL',
-    'A stored credential is damaged or was changed by somebody else than Haft.',
-  ),
+  'credentials.tampered': row('E_INTERNAL', 'A stored credential is damaged, or was not written by Haft.'),
 
   // Paths and files
-  'path.invalid': row('E_FILE_IO', 'The path cannot name anything.', { http: 422 }),
-  'path.outside_workspace': row('E_POLICY', 'The path leads outside of the workspace.'),
+  'path.invalid': row('E_FILE_IO', 'The path is not valid.', { http: 422 }),
+  'path.outside_workspace': row('E_POLICY', 'The path is outside of the workspace.'),
   'path.protected': row(
     'E_POLICY',
-    "The path belongs to Haft or to git's own machinery; tools never touch it.",
+    "The path belongs to Haft or to git's internals, which tools may not touch.",
   ),
-  'path.not_found': row('E_FILE_IO', 'Nothing is at this path.', { http: 404, native: 4 }),
-  'path.exists': row('E_FILE_IO', 'Something is already at this path.'),
+  'path.not_found': row('E_FILE_IO', 'There is no file or folder at this path.', { http: 404, native: 4 }),
+  'path.exists': row('E_FILE_IO', 'There is already a file or folder at this path.'),
   'path.not_regular': row('E_FILE_IO', 'The path is neither a regular file nor a directory.'),
-  'path.is_directory': row('E_FILE_IO', 'The path is a directory where a file was meant.'),
-  'path.not_directory': row('E_FILE_IO', 'The path is not a directory where one was meant.'),
+  'path.is_directory': row('E_FILE_IO', 'The path is a directory, but a file is needed.'),
+  'path.not_directory': row('E_FILE_IO', 'The path is not a directory, but one is needed.'),
   'path.not_empty': row('E_FILE_IO', 'The directory is not empty.'),
   'path.raced': row('E_FILE_IO', 'The path kept changing while it was opened.', { retryable: true }),
-  'path.denied_by_os': row('E_FILE_IO', 'The operating system refuses the access.'),
+  'path.denied_by_os': row('E_FILE_IO', 'The operating system denies access.'),
   'file.too_large': row('E_FILE_IO', 'The file is larger than the limit.', { http: 413 }),
-  'file.conflict': row('E_FILE_IO', 'The file is not the version that the caller expected.'),
+  'file.conflict': row('E_FILE_IO', 'The file has changed since the version that the caller expected.'),
   'file.no_space': row('E_FILE_IO', 'The disk is full.', { http: 507, retryable: true }),
   'file.read_only': row('E_FILE_IO', 'The file system is read-only.'),
   'file.io': row('E_FILE_IO', 'The operating system reported an input or output error.', { http: 500 }),
@@ -121,54 +117,49 @@ const rows = () => ({
   // Patches and undo
   'patch.malformed': row(
     'E_VALIDATION_FAIL',
-    'The text is neither a unified diff nor a "*** Begin Patch", or not a whole one.',
+    'The patch is neither a unified diff nor a "*** Begin Patch" block, or it is incomplete.',
   ),
   'patch.empty': row('E_VALIDATION_FAIL', 'The patch or edit changes nothing.'),
   'patch.combined': row(
     'E_VALIDATION_FAIL',
-    'The patch is a combined diff of a merge; those cannot be applied.',
+    'The patch is the combined diff of a merge, which cannot be applied.',
   ),
-  'patch.binary': row('E_VALIDATION_FAIL', 'The patch is binary; those cannot be applied.'),
-  'patch.exists': row('E_FILE_IO', 'The patch creates a file that is already there.'),
+  'patch.binary': row('E_VALIDATION_FAIL', 'The patch is binary, which cannot be applied.'),
+  'patch.exists': row('E_FILE_IO', 'The patch creates a file that already exists.'),
   'patch.stale': row(
     'E_FILE_IO',
-    'The lines of a hunk, or the text to replace, are not in the file, or the change is there already.',
+    'The lines of a hunk, or the text to replace, are not in the file; or the change was made already.',
   ),
   'patch.ambiguous': row(
     'E_FILE_IO',
-    'The lines of a hunk, or the text to replace, are in the file another number of times, or at a place that is not certain.',
+    'The lines of a hunk, or the text to replace, occur more or less often than expected, or their place is not certain.',
   ),
   'patch.overlap': row('E_FILE_IO', 'Two hunks of a patch, or two edits, overlap.'),
   'patch.wrong_file': row('E_VALIDATION_FAIL', 'The patch names another file than the one given.'),
-  'undo.unknown': row('E_VALIDATION_FAIL', 'No call of this id can be undone.', { http: 404 }),
+  'undo.unknown': row('E_VALIDATION_FAIL', 'No call with this id can be undone.', { http: 404 }),
   'file.not_kept': row('E_FILE_IO', 'The owner or permission bits of a file could not be kept.'),
-  'undo.already': row('E_VALIDATION_FAIL', 'The call was undone already.', { http: 409 }),
+  'undo.already': row('E_VALIDATION_FAIL', 'The call was already undone.', { http: 409 }),
   'undo.not_known': row(
     'E_VALIDATION_FAIL',
-    'The call ran a program or a tool of a pack: what it changed is not known, and cannot be taken back.',
+    'The call ran a program or a tool of a pack; what it changed is not known.',
     { http: 409 },
   ),
-  'undo.given_up': row(
-    'E_VALIDATION_FAIL',
-    'What the call replaced is kept no longer: it is older than undo.keep says, or newer calls took its place.',
-    { http: 410 },
-  ),
+  'undo.given_up': row('E_VALIDATION_FAIL', 'The content that the call replaced is no longer kept.', {
+    http: 410,
+  }),
   'undo.too_large': row('E_FILE_IO', 'The call would need more undo space than undo.max_bytes.', {
     http: 413,
   }),
-  'undo.conflict': row(
-    'E_FILE_IO',
-    'Something changed since that call; undoing it would destroy other work.',
-  ),
-  'lock.busy': row('E_FILE_IO', 'Another call counts on this path as it is; try again when it has ended.', {
+  'undo.conflict': row('E_FILE_IO', 'Files changed after that call; undoing it would destroy that work.'),
+  'lock.busy': row('E_FILE_IO', 'Another call is using this path.', {
     retryable: true,
     http: 423,
   }),
 
   // Shell, sandbox, network
   'shell.unparsable': row('E_POLICY', 'The command cannot be parsed, so it cannot be allowed.'),
-  'shell.dynamic': row('E_POLICY', 'What the command would run is not known before it runs.'),
-  'shell.wrapper': row('E_POLICY', 'The command would start another one that cannot be checked.'),
+  'shell.dynamic': row('E_POLICY', 'The command computes what to run, so it cannot be checked.'),
+  'shell.wrapper': row('E_POLICY', 'The command starts another command that cannot be checked.'),
   'shell.not_allowed': row('E_POLICY', 'A command in the line matches no shell_allow entry.'),
   'shell.unknown': row('E_VALIDATION_FAIL', 'The session has no background shell of this id.', {
     http: 404,
@@ -177,45 +168,47 @@ const rows = () => ({
   'shell.ended': row('E_SHELL', 'The background shell has ended, or its standard input is closed.', {
     http: 409,
   }),
-  'shell.full': row('E_SHELL', 'The program does not read its standard input as fast as it is written.', {
+  'shell.full': row('E_SHELL', 'The program does not read its input fast enough.', {
     retryable: true,
     http: 503,
   }),
-  'shell.limit': row(
-    'E_POLICY',
-    'The session has as many background shells as limits.max_shells lets it have.',
+  'shell.limit': row('E_POLICY', 'The session has reached limits.max_shells background shells.', {
+    http: 429,
+    native: 5,
+  }),
+  'shell.host': row('E_SHELL', 'A background shell would end with this process, which ends after the call.', {
+    http: 409,
+  }),
+  'shell.failed': row('E_SHELL', 'The program could not be started.'),
+  'sandbox.unavailable': row(
+    'E_SHELL',
+    'No sandbox is available on this machine, and the policy requires one.',
     {
-      http: 429,
-      native: 5,
+      http: 503,
     },
   ),
-  'shell.host': row(
-    'E_SHELL',
-    'The process ends with the call, and a background shell with it; call haft serve or haft mcp instead.',
-    { http: 409 },
-  ),
-  'shell.failed': row('E_SHELL', 'The program could not be started.'),
-  'sandbox.unavailable': row('E_SHELL', 'No sandbox can be had on this machine, and policy requires one.', {
-    http: 503,
-  }),
   'sandbox.unfenceable': row(
     'E_POLICY',
-    'What must be kept from the program cannot be: there is too much of it, or it cannot be looked at.',
+    'Files that must be hidden from the program cannot be hidden: too many, or not readable.',
   ),
   'sandbox.fence_fell': row(
     'E_POLICY',
-    'What was kept from the program was replaced while it ran, so that it could be reached.',
+    'A hidden file was replaced while the program ran, and became visible to it.',
   ),
-  'sandbox.limit': row('E_SHELL', 'The program was ended because it reached a limit.'),
+  'sandbox.limit': row('E_SHELL', 'The program was stopped because it reached a limit.'),
   'http.not_allowed': row('E_POLICY', 'The host is not on the domain allowlist.'),
   'http.address': row('E_POLICY', 'The address is private, loopback, link-local or otherwise not public.'),
-  'http.url': row('E_VALIDATION_FAIL', 'The URL is not one that can be requested.'),
-  'http.header': row('E_VALIDATION_FAIL', 'The header is not one that callers may set, or is not a header.'),
+  'http.url': row('E_VALIDATION_FAIL', 'The URL is not valid, or cannot be requested.'),
+  'http.header': row('E_VALIDATION_FAIL', 'The header is not valid, or callers may not set it.'),
   'http.downgrade': row('E_POLICY', 'A redirect leads from https to http.'),
-  'http.redirect_body': row('E_POLICY', 'A redirect would carry the body to another origin.'),
+  'http.redirect_body': row('E_POLICY', 'A redirect would send the body to another origin.'),
   'http.redirects': row('E_HTTP', 'There were more than three redirects.'),
-  'http.failed': row('E_HTTP', 'The request did not get an answer.', { retryable: true }),
-  'http.rate': row('E_HTTP', 'The host is asked too often.', { retryable: true, http: 429, native: 5 }),
+  'http.failed': row('E_HTTP', 'The server did not answer the request.', { retryable: true }),
+  'http.rate': row('E_HTTP', 'The host received too many requests.', {
+    retryable: true,
+    http: 429,
+    native: 5,
+  }),
 
   // Time, state, the rest
   'time.deadline': row('E_TIMEOUT', 'The call ran longer than its time limit.'),
@@ -224,9 +217,13 @@ const rows = () => ({
     retryable: false,
     exit: 130,
   }),
-  'call.outcome_unknown': row('E_INTERNAL', 'The call left, and nobody can say whether it took effect.', {
-    http: 502,
-  }),
+  'call.outcome_unknown': row(
+    'E_INTERNAL',
+    'The call was sent, but it is not known whether it took effect.',
+    {
+      http: 502,
+    },
+  ),
   'store.corrupt': row('E_INTERNAL', 'The database is damaged or is not a Haft database.'),
   'store.newer': row('E_INTERNAL', 'The database was written by a newer version of Haft.'),
   'store.unwritable': row('E_FILE_IO', 'The state folder cannot be written.', { http: 507 }),
@@ -235,15 +232,11 @@ const rows = () => ({
     http: 503,
   }),
   'audit.broken': row('E_INTERNAL', 'The audit chain does not verify.', { exit: 1 }),
-  'bundle.altered': row(
-    'E_INTERNAL',
-    'A run bundle is not what was signed; each part that was altered is named.',
-    { exit: 1 },
-  ),
-  'policy.differs': row('E_POLICY', 'Under the other policy some calls would be decided otherwise.', {
+  'bundle.altered': row('E_INTERNAL', 'A run bundle was altered after it was signed.', { exit: 1 }),
+  'policy.differs': row('E_POLICY', 'The other policy would decide some calls differently.', {
     exit: 1,
   }),
-  'object.missing': row('E_INTERNAL', 'The object store has no object of this digest.', {
+  'object.missing': row('E_INTERNAL', 'The object store has no object with this digest.', {
     http: 404,
     native: 4,
   }),
@@ -251,51 +244,48 @@ const rows = () => ({
   'artifact.unknown': row('E_VALIDATION_FAIL', 'No artifact has this id.', { http: 404, native: 4 }),
   // Runs and toolpacks
   'run.unknown': row('E_VALIDATION_FAIL', 'No run has this id.', { http: 404, native: 4 }),
-  'run.state': row('E_VALIDATION_FAIL', 'The run is not in a state that allows what was asked for.', {
+  'run.state': row('E_VALIDATION_FAIL', 'The state of the run does not allow this.', {
     http: 409,
   }),
-  'run.failed': row('E_SHELL', 'The program of the run failed; its log says why.'),
-  'run.limit': row('E_SHELL', 'The run was ended because it reached a limit; nothing of it is kept.'),
-  'run.outputs': row('E_SHELL', 'The run did not make exactly the outputs that its tool declares.'),
-  'run.infrastructure': row(
-    'E_INTERNAL',
-    'The engine failed the run, not the program; it can be tried again.',
-    { retryable: true, http: 503 },
-  ),
-  'run.attempt_lost': row('E_INTERNAL', 'The attempt was started and nobody can say how it ended.', {
+  'run.failed': row('E_SHELL', 'The program of the run failed.'),
+  'run.limit': row('E_SHELL', 'The run was stopped because it reached a limit.'),
+  'run.outputs': row('E_SHELL', 'The run did not write exactly the outputs that its tool declares.'),
+  'run.infrastructure': row('E_INTERNAL', 'The engine failed, not the program of the run.', {
+    retryable: true,
+    http: 503,
+  }),
+  'run.attempt_lost': row('E_INTERNAL', 'The attempt was started, but it is not known how it ended.', {
     retryable: true,
     http: 503,
   }),
   'run.cancelled': row('E_TIMEOUT', 'The run was cancelled.', { http: 499, retryable: false, exit: 130 }),
-  'run.differs': row(
-    'E_VALIDATION_FAIL',
-    'Executed again, the run made other outputs, or answered another result.',
-    { exit: 1 },
-  ),
+  'run.differs': row('E_VALIDATION_FAIL', 'Executed again, the run had other outputs or another result.', {
+    exit: 1,
+  }),
   'run.changed': row(
     'E_VALIDATION_FAIL',
-    'The same call is another run by now, so the earlier one cannot be executed again; what changed since is named.',
+    'Something that the run depends on has changed, so it cannot be executed again.',
     { http: 409 },
   ),
   'image.unpinned': row(
     'E_POLICY',
-    'No engine that policy lets runs go to has images, and no entry of runs.images has a digest for the name.',
+    'The image has no digest: neither an allowed engine nor runs.images knows one.',
   ),
-  'toolpack.abi': row('E_INTERNAL', 'The toolpack broke a rule of its ABI; the details name each.', {
+  'toolpack.abi': row('E_INTERNAL', 'The toolpack broke a rule of its ABI.', {
     http: 502,
   }),
-  'toolpack.unstable': row(
-    'E_INTERNAL',
-    'The toolpack made two different runs, or two different results, of one call; what differs is named.',
-    { http: 502 },
-  ),
-  'toolpack.failed': row('E_INTERNAL', 'The toolpack threw, ended or did not answer in time.', { http: 502 }),
+  'toolpack.unstable': row('E_INTERNAL', 'The toolpack made different runs or results from the same call.', {
+    http: 502,
+  }),
+  'toolpack.failed': row('E_INTERNAL', 'The toolpack threw an error, exited or did not answer in time.', {
+    http: 502,
+  }),
 
   'pack.invalid': row('E_VALIDATION_FAIL', 'A pack has problems; each is listed with its place.', {
     native: 6,
   }),
-  'lockfile.invalid': row('E_VALIDATION_FAIL', 'The file haft.lock is not one that Haft wrote.'),
-  'lockfile.drift': row('E_POLICY', 'The tools are not as haft.lock has them, and nothing may differ.'),
+  'lockfile.invalid': row('E_VALIDATION_FAIL', 'The file haft.lock is damaged, or was not written by Haft.'),
+  'lockfile.drift': row('E_POLICY', 'The tools differ from haft.lock, and --frozen allows no difference.'),
   'pack.unknown': row('E_VALIDATION_FAIL', 'No pack of this name is installed.', { http: 404, native: 4 }),
   'node.too_old': row('E_INTERNAL', 'This Node.js is older than the one Haft needs.', { exit: 69 }),
   'internal.unexpected': row('E_INTERNAL', 'Something went wrong inside Haft; this is a bug.'),

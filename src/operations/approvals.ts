@@ -95,7 +95,7 @@ const deciding = (
 
 export const approvalsGrant = deciding('granted', {
   id: 'approvals.grant',
-  summary: 'Let the call through, once',
+  summary: 'Grant the call, once',
   examples: [
     'haft approvals grant appr_0123456789abcdefghij',
     'haft approvals grant appr_0123456789abcdefghij --always',

@@ -40,7 +40,7 @@ export const artifactsImport = defineOperation<
   Kept | { readonly errors: readonly ErrorEntry[] }
 >({
   id: 'artifacts.import',
-  summary: 'Keep a file, a folder or standard input as an artifact',
+  summary: 'Import a file, a folder or standard input as an artifact',
   usage: 'PATH | -',
   description:
     'Prints its id, which is its digest: equal bytes have equal ids, and are kept once. A path must lie in the workspace or an extra root of haft.yaml; what lies elsewhere can be piped.',
@@ -248,7 +248,7 @@ interface Verified {
 
 export const artifactsVerify = defineOperation<{ readonly artifacts?: readonly string[] }, Verified>({
   id: 'artifacts.verify',
-  summary: 'Hash artifacts again, all of them by default',
+  summary: 'Check the hashes of artifacts, all of them by default',
   usage: '[ARTIFACT…]',
   description: 'Names each whose bytes are gone or changed. Importing the same bytes again puts it right.',
   examples: ['haft artifacts verify', 'haft artifacts verify sha256:…'],

@@ -34,7 +34,7 @@ export const credentialsSet = defineOperation<
   { readonly key: CredentialKey; readonly fields: readonly string[]; readonly short: readonly string[] }
 >({
   id: 'credentials.set',
-  summary: 'Keep a secret, encrypted, for the tools that need it',
+  summary: 'Store a secret, encrypted, for the tools that need it',
   description:
     'The value is asked for without showing it, or read from standard input; never from the command line. ' +
     'Without --user it is for every workspace of whoever runs Haft on this machine.',
@@ -115,7 +115,7 @@ export const credentialsRemove = defineOperation<
   CredentialKey
 >({
   id: 'credentials.remove',
-  summary: 'Forget a credential',
+  summary: 'Delete a credential',
   examples: ['haft credentials remove github', 'haft credentials remove github --user ada'],
   args: { provider: PROVIDER, user: USER },
   result: document({ removed: { type: 'object', description: 'provider and owner' } }),

@@ -8,7 +8,10 @@ import type { OperationEntry } from '../contract/operation.ts';
  * and `check`, `tools check`, `runs collect`, `runs verify-bundle`.
  */
 export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
-  status: op('Say where you are, and what to do next', async () => (await import('./status.ts')).status),
+  status: op(
+    'Show the workspace, its policy and what to do next',
+    async () => (await import('./status.ts')).status,
+  ),
   trust: op(
     'Trust the policy of this workspace on this machine',
     async () => (await import('./trust.ts')).trust,
@@ -22,13 +25,10 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
     'Show or change what a pack needs',
     async () => (await import('./packs.ts')).toolsConfig,
   ),
-  'tools.enable': op(
-    'Let the tools of a pack be called again',
-    async () => (await import('./packs.ts')).toolsEnable,
-  ),
-  'tools.disable': op('Leave a pack out', async () => (await import('./packs.ts')).toolsDisable),
+  'tools.enable': op('Enable a pack that was disabled', async () => (await import('./packs.ts')).toolsEnable),
+  'tools.disable': op('Disable a pack', async () => (await import('./packs.ts')).toolsDisable),
   'tools.health': op(
-    'Look whether the packs can be reached',
+    'Check that the packs can be reached',
     async () => (await import('./packs.ts')).toolsHealth,
   ),
   'tools.logs': op(
@@ -37,9 +37,12 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   ),
   'tools.lock': op('Pin the tools of packs in haft.lock', async () => (await import('./packs.ts')).toolsLock),
   'policy.check': op('Check haft.yaml', async () => (await import('./policy.ts')).policyCheck),
-  'policy.explain': op('Say what decides a call', async () => (await import('./policy.ts')).policyExplain),
+  'policy.explain': op(
+    'Show which rule decides a call',
+    async () => (await import('./policy.ts')).policyExplain,
+  ),
   'policy.suggest': op(
-    'Propose lines from denied calls',
+    'Suggest lines for haft.yaml from denied calls',
     async () => (await import('./policy.ts')).policySuggest,
   ),
   'policy.diff': op(
@@ -51,64 +54,100 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
     'Decide past calls under another policy',
     async () => (await import('./policy.ts')).policyReplay,
   ),
-  'approvals.list': op('List them', async () => (await import('./approvals.ts')).approvalsList),
-  'approvals.show': op('Show one of them', async () => (await import('./approvals.ts')).approvalsShow),
-  'approvals.grant': op('Let one through, once', async () => (await import('./approvals.ts')).approvalsGrant),
-  'approvals.refuse': op('Refuse one', async () => (await import('./approvals.ts')).approvalsRefuse),
-  'credentials.set': op('Keep one, encrypted', async () => (await import('./credentials.ts')).credentialsSet),
+  'approvals.list': op(
+    'List the calls that wait',
+    async () => (await import('./approvals.ts')).approvalsList,
+  ),
+  'approvals.show': op(
+    'Show one with what it would do',
+    async () => (await import('./approvals.ts')).approvalsShow,
+  ),
+  'approvals.grant': op(
+    'Grant one: its call is allowed once',
+    async () => (await import('./approvals.ts')).approvalsGrant,
+  ),
+  'approvals.refuse': op(
+    'Refuse one: its call is denied',
+    async () => (await import('./approvals.ts')).approvalsRefuse,
+  ),
+  'credentials.set': op(
+    'Store a secret, encrypted',
+    async () => (await import('./credentials.ts')).credentialsSet,
+  ),
   'credentials.list': op(
-    'List them, without values',
+    'List the secrets, without values',
     async () => (await import('./credentials.ts')).credentialsList,
   ),
-  'credentials.remove': op('Forget one', async () => (await import('./credentials.ts')).credentialsRemove),
+  'credentials.remove': op(
+    'Delete a secret',
+    async () => (await import('./credentials.ts')).credentialsRemove,
+  ),
   'credentials.check': op(
-    'Check that each can be opened',
+    'Check that each secret can be decrypted',
     async () => (await import('./credentials.ts')).credentialsCheck,
   ),
   'sessions.open': op(
-    'Open one, with terms of its own',
+    'Open a session with its own policy and budget',
     async () => (await import('./sessions.ts')).sessionsOpen,
   ),
-  'sessions.list': op('List them', async () => (await import('./sessions.ts')).sessionsList),
+  'sessions.list': op('List the sessions', async () => (await import('./sessions.ts')).sessionsList),
   'sessions.show': op(
-    'Show one and what remains of it',
+    'Show a session and the rest of its budget',
     async () => (await import('./sessions.ts')).sessionsShow,
   ),
-  'sessions.end': op('End one', async () => (await import('./sessions.ts')).sessionsEnd),
+  'sessions.end': op('End a session', async () => (await import('./sessions.ts')).sessionsEnd),
   'audit.list': op('List the newest rows', async () => (await import('./audit.ts')).auditList),
   'audit.tail': op('Print rows as they are written', async () => (await import('./audit.ts')).auditTail),
-  'audit.head': op('Print count and hash', async () => (await import('./audit.ts')).auditHead),
+  'audit.head': op(
+    'Print the number of rows and the last hash',
+    async () => (await import('./audit.ts')).auditHead,
+  ),
   'audit.verify': op('Recompute the hash chain', async () => (await import('./audit.ts')).auditVerify),
   'audit.checkpoint': op(
     'Print a signed checkpoint',
     async () => (await import('./audit.ts')).auditCheckpoint,
   ),
   'audit.export': op('Write every row as JSON', async () => (await import('./audit.ts')).auditExport),
-  'runs.list': op('List the newest', async () => (await import('./runs.ts')).runsList),
-  'runs.show': op('Show one with its attempts and outputs', async () => (await import('./runs.ts')).runsShow),
-  'runs.watch': op('Print its log until it ends', async () => (await import('./runs-again.ts')).runsWatch),
-  'runs.cancel': op('End what is under way of it', async () => (await import('./runs-again.ts')).runsCancel),
-  'runs.retry': op('Make its call again', async () => (await import('./runs-again.ts')).runsRetry),
-  'runs.verify': op('Execute it again and compare', async () => (await import('./runs-again.ts')).runsVerify),
-  'runs.explain': op('Say why two are not the same', async () => (await import('./runs.ts')).runsExplain),
+  'runs.list': op('List the newest runs', async () => (await import('./runs.ts')).runsList),
+  'runs.show': op(
+    'Show a run with its attempts and outputs',
+    async () => (await import('./runs.ts')).runsShow,
+  ),
+  'runs.watch': op(
+    'Print the log of a run until it ends',
+    async () => (await import('./runs-again.ts')).runsWatch,
+  ),
+  'runs.cancel': op('Cancel a run', async () => (await import('./runs-again.ts')).runsCancel),
+  'runs.retry': op('Call the tool of a run again', async () => (await import('./runs-again.ts')).runsRetry),
+  'runs.verify': op(
+    'Execute a run again and compare the outputs',
+    async () => (await import('./runs-again.ts')).runsVerify,
+  ),
+  'runs.explain': op('Show why two runs differ', async () => (await import('./runs.ts')).runsExplain),
   'runs.export': op(
-    'Write one with its proof into a file',
+    'Export a run with its proof as one file',
     async () => (await import('./runs-again.ts')).runsExport,
   ),
   'artifacts.import': op(
-    'Keep a file, a folder or standard input',
+    'Import a file, a folder or standard input',
     async () => (await import('./artifacts.ts')).artifactsImport,
   ),
-  'artifacts.list': op('List the newest', async () => (await import('./artifacts.ts')).artifactsList),
-  'artifacts.show': op('Show one', async () => (await import('./artifacts.ts')).artifactsShow),
-  'artifacts.cat': op('Print or copy one', async () => (await import('./artifacts.ts')).artifactsCat),
-  'artifacts.verify': op('Hash them again', async () => (await import('./artifacts.ts')).artifactsVerify),
+  'artifacts.list': op(
+    'List the newest artifacts',
+    async () => (await import('./artifacts.ts')).artifactsList,
+  ),
+  'artifacts.show': op('Show an artifact', async () => (await import('./artifacts.ts')).artifactsShow),
+  'artifacts.cat': op('Print or copy an artifact', async () => (await import('./artifacts.ts')).artifactsCat),
+  'artifacts.verify': op(
+    'Check the hashes of artifacts',
+    async () => (await import('./artifacts.ts')).artifactsVerify,
+  ),
   'artifacts.gc': op(
-    'Remove what nothing needs any more',
+    'Remove artifacts that nothing uses',
     async () => (await import('./artifacts.ts')).artifactsGc,
   ),
   gc: op('Clean up the state', async () => (await import('./upkeep.ts')).gc),
-  undo: op('Take back what a call changed', async () => (await import('./undo.ts')).undo),
+  undo: op('Undo what a call changed', async () => (await import('./undo.ts')).undo),
   doctor: op('Check this machine and workspace', async () => (await import('./upkeep.ts')).doctor),
 };
 

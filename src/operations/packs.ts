@@ -135,13 +135,13 @@ const turning = (
 
 export const toolsEnable = turning(true, {
   id: 'tools.enable',
-  summary: 'Let the tools of a pack be called again',
+  summary: 'Enable a pack that was disabled',
   examples: ['haft tools enable hub'],
 });
 
 export const toolsDisable = turning(false, {
   id: 'tools.disable',
-  summary: 'Leave a pack out, with all of its tools',
+  summary: 'Disable a pack with all of its tools',
   description: 'Holds for packs of haft.yaml as well. To forbid single tools, use tools.rules of haft.yaml.',
   examples: ['haft tools disable hub'],
 });
@@ -213,7 +213,7 @@ const isSick = ({ found }: Looked): boolean => found.some(([, { status }]) => st
 
 export const toolsHealth = defineOperation<{ readonly names?: readonly string[] }, Looked>({
   id: 'tools.health',
-  summary: 'Look whether the packs can be reached',
+  summary: 'Check that the packs can be reached',
   usage: '[PACK | TOOL]...',
   description: 'Starts or reaches each of them. Exits with 70 when one is unhealthy.',
   examples: ['haft tools health', 'haft tools health hub --json'],
@@ -303,7 +303,7 @@ export const toolsLock = defineOperation<{ readonly accept?: boolean; readonly d
         ? `haft.lock is as it should be: ${count}\n`
         : `haft.lock holds these ${count}; what is not pinned may change unseen\n`;
     if (ok) out(written ? `Wrote haft.lock: ${count}\n` : same);
-    else if (frozen) err('haft: the tools are not as haft.lock has them\n');
+    else if (frozen) err('haft: the tools differ from haft.lock\n');
     else err('haft: look at what changed; haft tools lock --accept takes it over\n');
   },
   exit: ({ ok, frozen }) => (ok ? 0 : ERRORS[frozen ? 'lockfile.drift' : 'tool.changed'].exit),

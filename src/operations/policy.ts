@@ -46,7 +46,7 @@ export const policyExplain = defineOperation<
   Explanation
 >({
   id: 'policy.explain',
-  summary: 'Say which rule decides a call, without making it',
+  summary: 'Show which rule decides a call, without making it',
   usage: 'TOOL [JSON]',
   description:
     "Takes the steps of the call up to the first that would do something: links are followed, edits planned, the budget and open approvals looked at; of a toolpack's tool the run is prepared, so that its image and its place are decided, too. " +
@@ -121,7 +121,7 @@ type Suggested = PolicySuggestions & { readonly written?: WrittenPolicy };
 
 export const policySuggest = defineOperation<{ readonly last: number; readonly write?: boolean }, Suggested>({
   id: 'policy.suggest',
-  summary: 'Propose haft.yaml lines from calls that were denied',
+  summary: 'Suggest haft.yaml lines from calls that were denied',
   usage: '[--last N] [--write]',
   description:
     'Prints lines to merge into haft.yaml. With --write puts them there, in the layout of the file, and shows the difference; haft trust then ' +

@@ -116,7 +116,7 @@ interface Cancelled {
 
 export const runsCancel = defineOperation<{ readonly run: string }, Cancelled>({
   id: 'runs.cancel',
-  summary: 'End what is under way of a run',
+  summary: 'Cancel a run',
   description:
     'The program, the container or the job is ended with all that it started. What a run had as its result stays.',
   examples: ['haft runs cancel run_3fa1'],
@@ -251,7 +251,7 @@ export const runsExport = defineOperation<
   AsyncIterable<Uint8Array>
 >({
   id: 'runs.export',
-  summary: 'Write a run with its proof into one file',
+  summary: 'Export a run with its proof as one file',
   usage: 'RUN [--to FILE]',
   description:
     'The bundle is a tar archive: inputs, outputs, log, key preimage, policy, audit row with inclusion proof, and a signed in-toto statement over all of it. The same run gives the same file. "haft runs verify-bundle" checks it anywhere.',

@@ -210,7 +210,7 @@ const section = (title: string, rows: readonly (readonly string[])[]): string =>
 
 export const runsExplain = defineOperation<{ readonly run: string; readonly other?: string }, RunComparison>({
   id: 'runs.explain',
-  summary: 'Say why two runs are not the same',
+  summary: 'Show why two runs differ',
   usage: 'A [B]',
   description:
     'Names every field that differs: a parameter, an input, the image, the code of the toolpack, its policy. Without B, A is held against the newest other run of the same tool.',

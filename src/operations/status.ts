@@ -27,7 +27,7 @@ const LAST = 5;
 
 export const status = defineOperation<object, Status>({
   id: 'status',
-  summary: 'Say where you are, and what to do next',
+  summary: 'Show the workspace, its policy and what to do next',
   description:
     'What "haft" alone prints: the workspace, its policy, packs, what waits for approval, the last calls.',
   examples: ['haft status', 'haft status --json'],

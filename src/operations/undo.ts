@@ -19,7 +19,7 @@ interface UndoArgs {
 /** The call of the tool `undo`: policy and audit see it like any other. */
 export const undo = defineOperation<UndoArgs, CallResponse>({
   id: 'undo',
-  summary: 'Take back what a call changed',
+  summary: 'Undo what a call changed',
   usage: 'CALL | --last | --list',
   description:
     'Restores exactly what that call changed, and refuses, with the difference, when something changed since. ' +

@@ -173,7 +173,7 @@ describe('haft serve and the folders of packs', { timeout: 180_000 }, () => {
       const host = await startLivingHost(workspace.root, ['--frozen']);
       try {
         workspace.put('packs/p/word.mjs', "export const word = 'evil ';\n");
-        await eventually(() => host.log().includes('tools are not as haft.lock has them'), 'it is told');
+        await eventually(() => host.log().includes('tools differ from haft.lock'), 'it is told');
         assert.equal(await said(host, 'p.a'), 'one');
       } finally {
         await host.close();

@@ -30,37 +30,37 @@ export const CLI_COMMANDS: Commands = {
     summary: 'Call a tool',
     load: async () => (await import('./commands/call-help.ts')).command,
   },
-  tools: group('tools', 'List, find, add and look after tools', {
+  tools: group('tools', 'List, find, add and manage tools', {
     check: {
       summary: 'Check a folder of *.tool.yaml files',
       load: async () => (await import('./commands/tools-check.ts')).command,
     },
   }),
   policy: group('policy', 'Check, explain and improve haft.yaml'),
-  approvals: group('approvals', 'Answer calls that wait for a person'),
-  credentials: group('credentials', 'Keep the secrets that tools need'),
-  sessions: group('sessions', 'Open, look at and end sessions'),
-  audit: group('audit', 'Read and verify what was called'),
-  runs: group('runs', 'Look after runs, and take them away with their proof', {
+  approvals: group('approvals', 'Grant or refuse calls that wait for approval'),
+  credentials: group('credentials', 'Store the secrets that tools need'),
+  sessions: group('sessions', 'Open, show and end sessions'),
+  audit: group('audit', 'Read and verify the record of all calls'),
+  runs: group('runs', 'Manage and export runs', {
     collect: {
-      summary: 'Write its outputs into a folder',
+      summary: 'Copy the outputs of a run into a folder',
       load: async () => (await import('./commands/runs-collect.ts')).command,
     },
     'verify-bundle': {
-      summary: 'Check such a file, offline',
+      summary: 'Verify an exported run, offline',
       load: async () => (await import('./commands/runs-verify-bundle.ts')).command,
     },
   }),
-  artifacts: group('artifacts', 'Keep, read and verify artifacts'),
+  artifacts: group('artifacts', 'Import, read and verify artifacts'),
   toolpack: {
-    summary: 'Write and check toolpacks',
+    summary: 'Create and check toolpacks',
     commands: {
       new: {
-        summary: 'Write one to begin with',
+        summary: 'Create a toolpack to start from',
         load: async () => (await import('./commands/toolpack-new.ts')).command,
       },
       check: {
-        summary: 'Hold one to the ABI and its calls',
+        summary: 'Check a toolpack against the ABI',
         load: async () => (await import('./commands/toolpack-check.ts')).command,
       },
     },

@@ -11,16 +11,16 @@ const WORDS: Readonly<Record<keyof typeof COMMON_FLAGS, Pick<CommandOption, 'val
     },
     trust: {
       value: 'SHA256',
-      help: 'use the haft.yaml with this hash without haft trust, for this run (several: with commas)',
+      help: 'trust the haft.yaml with this hash for this run, without haft trust (several: separated by commas)',
     },
-    frozen: { help: 'refuse to start with tools that are not as haft.lock has them' },
+    frozen: { help: 'fail if tools differ from haft.lock' },
     color: {
       value: 'WHEN',
       choices: ['auto', 'always', 'never'],
       help: 'auto, always or never (default: auto: on a terminal, unless NO_COLOR is set; FORCE_COLOR=1 in pipes, too)',
     },
     utc: { help: 'show times in UTC; a terminal shows local time, a pipe UTC' },
-    verbose: { help: 'say more, and cut nothing in tables' },
+    verbose: { help: 'print more, and do not shorten tables' },
     quiet: { help: 'print only the answer and errors: no hints, no progress, no log' },
     help: { help: 'show this help' },
   };

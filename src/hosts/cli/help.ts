@@ -10,7 +10,7 @@ import { COMMON_OPTIONS } from './common-options.ts';
 export function renderHelp(commands: Commands, group: CommandGroup | undefined): string {
   if (group)
     return `${group.summary}\n\n${commandTable(group.commands)}\nhaft ${nameOf(commands, group)} COMMAND --help says more.\n`;
-  return `haft: the governed handle for every tool an agent holds\n\nusage: haft COMMAND [arguments] [--json] [--workspace DIR] [--help]\n\n${commandTable(commands)}\nhaft COMMAND --help shows a command's flags and examples.\n`;
+  return `haft: run the tools of an agent under a policy, with audit and undo\n\nusage: haft COMMAND [arguments] [--json] [--workspace DIR] [--help]\n\n${commandTable(commands)}\nhaft COMMAND --help shows a command's flags and examples.\n`;
 }
 
 export function renderCommandHelp(name: string, command: Command): string {

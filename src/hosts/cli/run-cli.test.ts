@@ -21,9 +21,9 @@ describe('runCli', () => {
 
   describe('finding a command', () => {
     const HELP: readonly (readonly [args: string, begins: string, exit: number])[] = [
-      ['help', 'haft: the governed handle', 0],
-      ['--help', 'haft: the governed handle', 0],
-      ['-h', 'haft: the governed handle', 0],
+      ['help', 'haft: run the tools of an agent', 0],
+      ['--help', 'haft: run the tools of an agent', 0],
+      ['-h', 'haft: run the tools of an agent', 0],
       ['help call', 'usage: haft call TOOL', 0],
       ['call --help', 'usage: haft call TOOL', 0],
       ['--help call', 'usage: haft call TOOL', 0],

@@ -129,11 +129,14 @@ export function applyLock(pack: OpenPack, lock: LockFile | undefined): OpenPack 
 export function checkFrozen(packs: readonly OpenPack[], lock: LockFile | undefined): void {
   if (!lock && packs.length === 0) return;
   if (!lock)
-    throw fail('lockfile.drift', 'Cannot start frozen: there is no haft.lock; haft tools lock writes it');
+    throw fail(
+      'lockfile.drift',
+      'Cannot start with --frozen: there is no haft.lock; haft tools lock writes it',
+    );
   const drifts = compareLock(withoutUnknown(lock, packs), pinPacks(packs));
   if (drifts.length === 0) return;
   const list = drifts.map(describeDrift).join('\n');
-  throw fail('lockfile.drift', `Cannot start frozen: tools are not as haft.lock has them\n${list}`);
+  throw fail('lockfile.drift', `Cannot start with --frozen: tools differ from haft.lock\n${list}`);
 }
 
 /** What a server has that was not asked yet is compared once it says so: then each tool that differs is quarantined. */

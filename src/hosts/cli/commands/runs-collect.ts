@@ -14,7 +14,7 @@ import type { Command } from '../command.ts';
 import { checkNew, writeFailure } from '../named-path.ts';
 
 export const command: Command = {
-  summary: 'Write the outputs of a run into a folder',
+  summary: 'Copy the outputs of a run into a folder',
   usage: 'RUN --to DIR',
   description:
     'Each output is at the path that its program wrote it to, below DIR, beside the log. What is written was verified against its digest. Nothing may be in DIR yet, and the folder above it must be there; either all of it is written or nothing.',

@@ -9,7 +9,7 @@ import { openNamed } from '../named-path.ts';
 import { readFileArgument } from '../read-argument.ts';
 
 export const command: Command = {
-  summary: 'Check the bundle of a run, offline',
+  summary: 'Verify the exported bundle of a run, offline',
   usage: 'FILE [--key KEY]',
   description:
     'Names every part that was altered since the bundle was signed. Whoever alters a bundle can also sign it anew with another key: with --key it must be the one that you know the host by ("haft audit checkpoint --key" prints it there).',

@@ -7,7 +7,7 @@ import { checkToolpack } from '../../../preset/check-toolpack.ts';
 import type { Command } from '../command.ts';
 
 export const command: Command = {
-  summary: 'Hold a toolpack to the ABI and to its own calls',
+  summary: 'Check a toolpack against the ABI and its own calls',
   usage: 'DIR',
   description:
     'Loads it in two environments, makes each call of calls/*.json, executes it twice in the sandbox of this machine, and compares. ' +

@@ -12,7 +12,7 @@ import { writeFailure } from '../named-path.ts';
 import { SCAFFOLD_ARGS, SCAFFOLD_IMAGE, scaffoldFiles } from '../toolpack-scaffold.ts';
 
 export const command: Command = {
-  summary: 'Write a toolpack to begin with',
+  summary: 'Create a toolpack to start from',
   usage: 'NAME',
   description:
     'Makes the folder NAME here: a tool that counts words, a call with its expected result, and a test. Adds it to packs: of haft.yaml, which stays ' +
