@@ -193,33 +193,40 @@ describe('background shells of haft mcp', () => {
   it('print as progress while a read waits, and end with the connection', async () => {
     const workspace = makeWorkspace({ 'haft.yaml': POLICY });
     const client = new Client({ name: 'test', version: '1.0.0' });
-    const args = [...NODE_ARGS, 'mcp', '--workspace', workspace.root];
+    const args = [...NODE_ARGS, 'mcp', '--workspace', workspace.root, '--output-schemas'];
     const env = { ...process.env } as Record<string, string>;
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env }));
-    const call = async (name: string, given: Json, onprogress?: (progress: Json) => void): Promise<Json> => {
-      const answer = await client.callTool(
-        { name, arguments: given },
-        undefined,
-        onprogress ? { onprogress } : {},
+    try {
+      const call = async (
+        name: string,
+        given: Json,
+        onprogress?: (progress: Json) => void,
+      ): Promise<Json> => {
+        const answer = await client.callTool(
+          { name, arguments: given },
+          undefined,
+          onprogress ? { onprogress } : {},
+        );
+        assert.ok(!answer.isError, JSON.stringify(answer));
+        return answer.structuredContent;
+      };
+      const { shell_id } = await call('shell_start', {
+        cmd: 'read -r x; echo "got $x"; read -r y; echo "then $y"',
+      });
+      const told: string[] = [];
+      const reading = call('shell_read', { shell_id, wait_ms: 60_000, until: 'exit' }, ({ message }) =>
+        told.push(message),
       );
-      assert.ok(!answer.isError, JSON.stringify(answer));
-      return answer.structuredContent;
-    };
-    const { shell_id } = await call('shell_start', {
-      cmd: 'read -r x; echo "got $x"; read -r y; echo "then $y"',
-    });
-    const told: string[] = [];
-    const reading = call('shell_read', { shell_id, wait_ms: 60_000, until: 'exit' }, ({ message }) =>
-      told.push(message),
-    );
-    await call('shell_write', { shell_id, input: 'one\n' });
-    await eventually(() => told.includes('got one'), 'the first line as progress');
-    await call('shell_write', { shell_id, input: 'two\n' });
-    const { output, code } = await reading;
-    assert.deepEqual([output, code], [[{ stream: 'stdout', text: 'got one\nthen two\n' }], 0]);
-    await call('shell_start', { cmd: 'sleep 7106' });
-    await eventually(() => running('sleep 7106').length > 0, 'the sleeper');
-    await client.close();
+      await call('shell_write', { shell_id, input: 'one\n' });
+      await eventually(() => told.includes('got one'), 'the first line as progress');
+      await call('shell_write', { shell_id, input: 'two\n' });
+      const { output, code } = await reading;
+      assert.deepEqual([output, code], [[{ stream: 'stdout', text: 'got one\nthen two\n' }], 0]);
+      await call('shell_start', { cmd: 'sleep 7106' });
+      await eventually(() => running('sleep 7106').length > 0, 'the sleeper');
+    } finally {
+      await client.close();
+    }
     await eventually(() => running('sleep 7106').length === 0, 'its end');
     workspace.remove();
   });
