@@ -70,6 +70,8 @@ export function operationSite(asking: Asking, living?: LivingSite): OperationSit
     say: asking.say,
     progress: asking.progress,
     async record(action, facts, error) {
+      // Looking makes no state, and a look that fails makes none either.
+      if (error && asking.looks && !hasState(at())) return;
       const { recordManagement } = await import('./record-management.ts');
       // Who only looks may have opened a state that is gone with it.
       const live = living ? open() : asking.looks ? undefined : opened;

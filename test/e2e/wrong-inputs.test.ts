@@ -169,6 +169,14 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       { exit: 5, says: /"\.haft".*cannot be written/, next: /check its/, ...noProc },
     ],
     ['init', { exit: 5, says: /haft\.yaml: there is one already/, next: /--force replaces it/ }],
+    [
+      'init --workspace /proc',
+      { exit: 5, says: /\/proc\/haft\.yaml: /, next: /name another place/, ...noProc },
+    ],
+    [
+      'init --workspace nowhere',
+      { exit: 2, says: /workspace nowhere: there is no such/, next: /create it first/ },
+    ],
     ['audit list', { exit: 2, says: /no workspace|not a workspace/, next: /haft init/, cwd: OUTSIDE }],
   ],
   'an id that is none': [

@@ -82,9 +82,8 @@ async function write(folder: string, text: string, force: boolean): Promise<stri
     return undefined;
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw fail('usage', `Cannot use workspace ${folder}: there is no such folder`);
     if (code === 'EACCES' || code === 'EROFS')
-      throw fail('path.denied_by_os', 'Cannot write haft.yaml: the folder is not writable');
+      throw fail('path.denied_by_os', `Cannot write haft.yaml: the folder ${folder} is not writable`);
     if (code !== 'EEXIST') throw writeFailure(thrown, file);
   }
   if (!force)
