@@ -8,9 +8,12 @@ export type PrintedStream = 'stdout' | 'stderr';
 
 export interface Printed {
   push(stream: PrintedStream, chunk: Uint8Array): void;
-  /** An `E_TIMEOUT` with `stdout` and `stderr` in its details; whatever else was thrown as it is. */
+  /** What ended a program, or was found after it: with `stdout` and `stderr` in its details; whatever else was thrown as it is. */
   into(thrown: unknown, redact?: (text: string) => string): unknown;
 }
+
+/** Found once the program had run. */
+const AFTERWARDS: readonly string[] = ['policy.quarantined', 'sandbox.fence_fell'];
 
 /** Of each stream: a quarter from its beginning, the rest from its end. */
 const KEPT_BYTES = 16 * 1024;
@@ -23,7 +26,8 @@ export function createPrinted(): Printed {
       kept[stream].push(chunk);
     },
     into(thrown, redact = (text) => text) {
-      if (!isFailure(thrown) || thrown.code !== 'E_TIMEOUT') return thrown;
+      if (!isFailure(thrown) || (thrown.code !== 'E_TIMEOUT' && !AFTERWARDS.includes(thrown.reason)))
+        return thrown;
       const text = (stream: PrintedStream) =>
         redact(Buffer.from(kept[stream]?.bytes() ?? new Uint8Array()).toString('utf8'));
       const details: JsonObject = { ...thrown.details, stdout: text('stdout'), stderr: text('stderr') };

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -55,6 +56,15 @@ describe('writeOwnCache', () => {
     assert.equal(left.length, 1_000);
     assert.ok(!left.includes('old-0.json') && left.includes('old-1.json'));
     assert.equal(readOwnCache(folder, 'new', 1), 'here');
+  });
+
+  it('makes nothing behind a link that stands for the state folder', () => {
+    const workspace = realpathSync.native(mkdtempSync(join(tmpdir(), 'haft-cache-')));
+    mkdirSync(join(workspace, 'elsewhere'));
+    symlinkSync('elsewhere', join(workspace, '.haft'));
+    writeOwnCache(join(workspace, '.haft/cache/policy'), 'a', 1, 'x');
+    assert.deepEqual(readdirSync(join(workspace, 'elsewhere')), []);
+    rmSync(workspace, { recursive: true });
   });
 
   it('neither writes nor makes room behind a link', () => {

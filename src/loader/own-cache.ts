@@ -58,9 +58,10 @@ export function writeOwnCache<T>(folder: string, name: string, format: number, v
 function write(folder: string, file: string, fill: (descriptor: number) => void): void {
   const temporary = join(folder, `${file}.${process.pid}.tmp`);
   try {
-    if (!existsSync(dirname(dirname(folder)))) return;
+    const state = dirname(dirname(folder));
+    // Behind a link that a clone brought along lies somebody's folder, where nothing may be made, written or pruned.
+    if (!existsSync(state) || realpathSync.native(state) !== state) return;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Behind a link that a clone brought along lies somebody's folder, where nothing may be written or pruned.
     if (realpathSync.native(folder) !== folder) return;
     prune(folder);
     const descriptor = openSync(temporary, 'wx', 0o600);

@@ -15,7 +15,13 @@ import type { EventMessage } from '../contract/envelope.ts';
 import { type Failure, fail } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Installation } from '../contract/manifest.ts';
-import { MOST_SHELLS, POLICY_DEFAULTS, type PolicyEngine, type PolicyFile } from '../contract/policy.ts';
+import {
+  type Fence,
+  MOST_SHELLS,
+  POLICY_DEFAULTS,
+  type PolicyEngine,
+  type PolicyFile,
+} from '../contract/policy.ts';
 import { type Program, type ProgramHandle, programEffects } from '../contract/program.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
@@ -194,7 +200,10 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
     place: call.place,
     locked: call.locked,
     get policy() {
-      return policyOf(engine, tool);
+      const policy = policyOf(engine, tool);
+      return call.approved
+        ? { ...policy, fences: policy.fences.map((one) => opened(one, call.effects)) }
+        : policy;
     },
     privateHost: (target) => engine.allowsPrivate(target),
     admit(effect, actual = effect) {
@@ -221,6 +230,17 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
       return engine.sees(tool);
     },
   };
+}
+
+/** What a person was asked for, and granted, is open to the programs of the call: the paths that it named. */
+function opened(fence: Fence, effects: readonly Effect[]): Fence {
+  const named = effects.flatMap((effect) =>
+    (effect.kind === 'fs.write' || (fence.read && effect.kind === 'fs.read')) &&
+    /^[\w./ @+-]+$/.test(effect.path)
+      ? [effect.path]
+      : [],
+  );
+  return fence.own || named.length === 0 ? fence : { ...fence, except: [...(fence.except ?? []), ...named] };
 }
 
 export function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {

@@ -29,6 +29,33 @@ async function granted(root: string): Promise<readonly string[]> {
   return document.approvals.map(({ id }: { id: string }) => id);
 }
 
+describe('a command that would write what is asked about', () => {
+  const POLICY =
+    "version: 1\nshell_allow: ['^(echo|true)']\npaths:\n  rules:\n    - { path: '**/.npmrc', write: ask }\n    - { path: '**/.env', write: deny }\n";
+
+  it('writes it once it was granted, whether it was there before or not, and nothing else', async () => {
+    const { root, path, remove } = makeWorkspace({ 'haft.yaml': POLICY });
+    try {
+      const made = JSON.stringify({ cmd: 'echo one > .npmrc; echo said' });
+      await grant(root, 'shell_exec', made);
+      const first = await cliJson(root, 'call', 'shell_exec', made);
+      assert.deepEqual(
+        [first.status, first.document.data?.stdout],
+        [0, 'said\n'],
+        JSON.stringify(first.document),
+      );
+      assert.equal(readFileSync(path('.npmrc'), 'utf8'), 'one\n');
+      const changed = JSON.stringify({ cmd: 'echo two > .npmrc' });
+      await grant(root, 'shell_exec', changed);
+      assert.equal((await cliJson(root, 'call', 'shell_exec', changed)).status, 0);
+      assert.equal(readFileSync(path('.npmrc'), 'utf8'), 'two\n');
+      assert.equal(existsSync(path('.haft/quarantine')), false);
+    } finally {
+      remove();
+    }
+  });
+});
+
 describe('approvals', () => {
   const ASKING = 'version: 1\npaths:\n  rules:\n    - { path: "locked/**", write: ask }\n';
   const using = async (work: (workspace: Workspace) => Promise<void>) => {

@@ -14,7 +14,7 @@ import { cli } from './support/cli.ts';
 import { haft, NODE_ARGS, startHaft } from './support/haft.ts';
 import { makeWorkspace, type Workspace } from './support/workspace.ts';
 
-const POLICY = "version: 1\nshell_allow: ['^(echo|cat|sleep|setsid|yes|head|read|cd|pwd|exit)(\\s|$)']\n";
+const POLICY = "version: 1\nshell_allow: ['^(echo|cat|sleep|setsid|yes|head|tee|read|cd|pwd|exit)(\\s|$)']\n";
 const NARROWER = "version: 1\nshell_allow: ['^cat(\\s|$)']\n";
 const FLOOD_BYTES = 1_000_000 * amount('HAFT_FLOOD_MB', 1000, 200);
 
@@ -90,6 +90,30 @@ describe('background shells of haft serve', () => {
     await host.call('shell_write', { shell_id, input: 'exit 9' });
     const end = await host.call('shell_read', { shell_id, since: 6, wait_ms: 60_000, until: 'exit' });
     assert.deepEqual([end.code, end.running, end.next], [9, false, 6]);
+  });
+
+  it('run each command of a plain shell once and in its order, whatever is read from or written to its input', async () => {
+    const { shell_id } = await host.call('shell_start', { cmd: 'bash' });
+    const give = (input: string) => host.call('shell_write', { shell_id, input });
+    let seen = '';
+    const sees = async (text: string) => {
+      const { output } = await host.call('shell_read', { shell_id, wait_ms: 100 });
+      seen = output.map((piece: Json) => piece.text).join('');
+      return seen.includes(text);
+    };
+    await give('echo first');
+    // Tells the shell to take the first command again, and takes away what tells it of the next one.
+    await give('echo 1 | tee /proc/$$/fd/10 /proc/$$/fd/3; echo told');
+    await give('head -n 1 <&10 & sleep 0.2');
+    await give('echo second');
+    await give('echo third');
+    await eventually(
+      () => sees('third'),
+      () => `the third: ${seen}`,
+    );
+    await sees('third');
+    assert.deepEqual(seen.match(/first|second|third/g), ['first', 'second', 'third'], seen);
+    await host.call('shell_signal', { shell_id, signal: 'KILL' });
   });
 
   it('end with their session, and are nothing to another', async () => {

@@ -42,7 +42,8 @@ const LAST_WORD = new Set(
 const LAST_PAIR = new Set(
   (
     'accesskey accountkey apikey authkey connectionstring encryptionkey masterkey privatekey secretkey ' +
-    'servicekey sessionkey setcookie sharedkey signingkey'
+    'servicekey sessionkey setcookie sharedkey signingkey sshkey ghpat githubpat gitlabpat ' +
+    'adminpass dbpass ftppass mailpass mysqlpass pgpass proxypass rootpass smtppass userpass'
   ).split(' '),
 );
 

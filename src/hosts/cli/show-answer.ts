@@ -155,6 +155,7 @@ const VIEWS: Readonly<Record<string, Show>> = {
       .map(({ path, change, hunks_applied }) => `${change} ${named(path)} (hunks: ${hunks_applied})`)
       .join('\n'),
   ),
+  file_edit: changed(({ replacements }, { path }) => `edited ${named(path)} (places: ${replacements})`),
   proc_list: ({ processes }, { io, paint }) =>
     put(io, fitTable(cellsOf(processes), headerOf(processes), { paint, columns: io.columns })),
   curl(data, view) {

@@ -90,21 +90,27 @@ const settings = (env: InputState['env']): string =>
 
 /**
  * A plain shell. It reads no script: text that a command in it consumed would shift what the rest means, and a command could
- * write to it (`printf … > /dev/fd/10`). Its input only says which file to take next, in a folder that is shown to it read-only: what
- * it evaluates are whole commands that were decided. What it runs reads an empty input. SIGINT ends the command, not the shell. A
- * command may have given the name another attribute: it is taken back.
+ * write to it. Its input only wakes it. What it evaluates are whole commands that were decided: files in a folder that is shown to it
+ * read-only, each once and in their order, whatever a command reads from its input (`<&10`) or writes to it
+ * (`tee /proc/$$/fd/10`); a mark that is readonly cannot be taken back. What it runs reads an empty input. SIGINT ends the
+ * command, not the shell. A command may have given the name another attribute: it is taken back.
  */
 export const PLAIN_SHELL = `exec 3<&0 </dev/null
 trap : INT
 __haft_status() { return "$1"; }
 __haft_last=0
 while IFS= read -r -u 3 __haft_next; do
-  case $__haft_next in '' | *[!0-9]*) continue ;; esac
-  [ -f "${COMMANDS_AT}/$__haft_next" ] || continue
-  eval "$(<"${COMMANDS_AT}/$__haft_next")" 3<&-
-  __haft_last=$?
-  unset -n __haft_next || :
-  unset -v __haft_next
+  __haft_next=1
+  while :; do
+    while [[ -v __haft_given_$__haft_next ]]; do __haft_next=$((__haft_next + 1)); done
+    [ -f "${COMMANDS_AT}/$__haft_next" ] || break
+    readonly "__haft_given_$__haft_next=1"
+    eval "$(<"${COMMANDS_AT}/$__haft_next")" 3<&-
+    __haft_last=$?
+    unset -n __haft_next || :
+    unset -v __haft_next
+    __haft_next=1
+  done
 done`;
 
 /** `env`: set for this command and those after it. */

@@ -74,7 +74,10 @@ const NOT_RUN = 125;
 const TIMED_OUT = 124;
 
 const programFailed = (reason: Reason): number =>
-  reason === 'time.deadline' ? TIMED_OUT : reason === 'time.cancelled' ? ERRORS[reason].exit : NOT_RUN;
+  reason === 'time.deadline' ? TIMED_OUT : RAN.includes(reason) ? ERRORS[reason].exit : NOT_RUN;
+
+/** Whoever takes 125 for "not run" may run it again. */
+const RAN: readonly Reason[] = ['time.cancelled', 'policy.quarantined', 'sandbox.fence_fell'];
 
 async function readWords(
   runtime: DefaultRuntime,
