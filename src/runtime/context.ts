@@ -22,6 +22,7 @@ import {
   type PolicyEngine,
   type PolicyFile,
 } from '../contract/policy.ts';
+import { compilePathGlob } from '../contract/policy-match.ts';
 import { type Program, type ProgramHandle, programEffects } from '../contract/program.ts';
 import type { RunTicket } from '../contract/runs.ts';
 import type { RuntimeParts } from '../contract/runtime.ts';
@@ -232,16 +233,20 @@ function scopeOf(parts: Parts, call: ContextCall): CallScope {
   };
 }
 
-/** What a person was asked for, and granted, is open to the programs of the call: the paths that it named. */
+/** A file of which a person was asked whether the call may write it, and granted that, is open to the programs of the call. */
 function opened(fence: Fence, effects: readonly Effect[]): Fence {
+  if (fence.own || fence.read) return fence;
+  const asked = compilePathGlob(fence.glob);
   const named = effects.flatMap((effect) =>
-    (effect.kind === 'fs.write' || (fence.read && effect.kind === 'fs.read')) &&
-    /^[\w./ @+-]+$/.test(effect.path)
+    effect.kind === 'fs.write' && LITERAL.test(effect.path) && asked.matches(effect.path)
       ? [effect.path]
       : [],
   );
-  return fence.own || named.length === 0 ? fence : { ...fence, except: [...(fence.except ?? []), ...named] };
+  return named.length === 0 ? fence : { ...fence, except: [...(fence.except ?? []), ...named] };
 }
+
+/** Means itself as a pattern. */
+const LITERAL = /^[\w./ @+-]+$/;
 
 export function policyOf(engine: PolicyEngine, tool: string): ScopePolicy {
   const { file } = engine.loaded;

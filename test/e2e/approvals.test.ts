@@ -31,10 +31,10 @@ async function granted(root: string): Promise<readonly string[]> {
 
 describe('a command that would write what is asked about', () => {
   const POLICY =
-    "version: 1\nshell_allow: ['^(echo|true)']\npaths:\n  rules:\n    - { path: '**/.npmrc', write: ask }\n    - { path: '**/.env', write: deny }\n";
+    "version: 1\nshell_allow: ['^(echo|cat)']\npaths:\n  rules:\n    - { path: '**/.npmrc', write: ask }\n    - { path: '**/.env', read: deny, write: deny }\n";
 
   it('writes it once it was granted, whether it was there before or not, and nothing else', async () => {
-    const { root, path, remove } = makeWorkspace({ 'haft.yaml': POLICY });
+    const { root, path, remove } = makeWorkspace({ 'haft.yaml': POLICY, 'sub/.env': 'KEY=hidden\n' });
     try {
       const made = JSON.stringify({ cmd: 'echo one > .npmrc; echo said' });
       await grant(root, 'shell_exec', made);
@@ -45,9 +45,11 @@ describe('a command that would write what is asked about', () => {
         JSON.stringify(first.document),
       );
       assert.equal(readFileSync(path('.npmrc'), 'utf8'), 'one\n');
-      const changed = JSON.stringify({ cmd: 'echo two > .npmrc' });
+      const changed = JSON.stringify({ cmd: 'echo two > ../.npmrc; cat .env; echo', cwd: 'sub' });
       await grant(root, 'shell_exec', changed);
-      assert.equal((await cliJson(root, 'call', 'shell_exec', changed)).status, 0);
+      const second = await cliJson(root, 'call', 'shell_exec', changed);
+      assert.equal(second.status, 0);
+      assert.ok(!JSON.stringify(second.document).includes('hidden'));
       assert.equal(readFileSync(path('.npmrc'), 'utf8'), 'two\n');
       assert.equal(existsSync(path('.haft/quarantine')), false);
     } finally {
