@@ -126,24 +126,3 @@ export interface ProgramStart {
 }
 
 export const NO_NEEDS: ProgramNeeds = { parts: [], reads: [], writes: [], network: [], subprocess: false };
-
-/** How `haft.yaml` configures a server that is a program, once its schema holds. */
-export interface ProgramConfig {
-  readonly command: readonly [string, ...string[]];
-  readonly cwd?: string;
-  readonly parts?: readonly string[];
-  readonly env?: {
-    readonly passthrough?: readonly string[];
-    readonly set?: Readonly<Record<string, string>>;
-  };
-  readonly caps?: {
-    readonly network?: readonly string[];
-    readonly filesystem?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
-    readonly subprocess?: boolean;
-  };
-  readonly credentials?: readonly string[];
-  readonly start_timeout_ms?: number;
-  readonly idle_ms?: number;
-  readonly timeout_ms?: number;
-  readonly max_output_bytes?: number;
-}
